@@ -220,7 +220,7 @@ def stimuli() -> list[str]:
         return [" ".join(words) for _, words in table[word].groupby(key, sort=False)]
 
     tab = {"sep": "\t", "quoting": 3}
-    wiki = " ".join(iter_documents("wikitext", [MIRROR / "wikitext" / "wikitext103_test.txt"]))
+    wiki = " ".join(iter_documents("lines", [MIRROR / "wikitext" / "wikitext103_test.txt"]))
     words = wiki.split()
     provo = pd.read_csv(MIRROR / "provo" / "provo_items.tsv", sep="\t")
     return [

@@ -232,7 +232,7 @@ def test_surprisals_as_json_are_read_or_refused(times):
 @st.composite
 def corpus_files(draw: st.DrawFn) -> tuple[str, str, bytes]:
     """A parser, and the name and bytes of a file for it."""
-    parsers = ["text", "lines", "gutenberg", "wikitext", "nltk_zip", "brown_zip", "parquet"]
+    parsers = ["text", "lines", "gutenberg", "nltk_zip", "brown_zip", "parquet"]
     lines = draw(st.lists(fields | st.just('{"text": "A b."}') | st.just('{"text": "\\ud800"}')))
     content = "\n".join(lines).encode("utf-8", errors="replace") + draw(st.binary(max_size=3))
     suffix = draw(st.sampled_from([".txt", ".jsonl", ".txt.gz", ".zip", ".parquet", ".zst"]))

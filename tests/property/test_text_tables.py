@@ -149,7 +149,7 @@ def test_tables_as_programs_write_them(name, content, rows, tmp_path):
         ("i.tsv", 'w\tms\n"a ""b"""\t1\n"d"\t2\n', r"may quote the field or be text"),
         ("d.csv", "w;ms\na;1,5\n", r"separated by a semicolon"),
         ("e.csv", "# of May\nw,ms\na,1\n", r"line 2: 2 fields.*title or comment"),
-        ("f.csv", "w,ms\na,1\nb\n", r"line 3: 1 fields, where the header has 2 \(1 such lines"),
+        ("f.csv", "w,ms\na,1\nb\n", r"line 3: 1 fields, but the header has 2 \(1 such lines"),
         ("g.tsv", 'w\tms\n"a\tb\t1\nc\t2\n', r"line 2: 3 fields"),
     ],
 )

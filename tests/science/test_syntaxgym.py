@@ -6,13 +6,13 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.syntaxgym import read_suites
+from lingprob.stimuli.syntaxgym import read_suite
 
 
 @pytest.fixture(scope="module")
 def suites(mirror):
     names = [file["name"] for file in Catalog().dataset("syntaxgym")["files"]]
-    return {suite.name: suite for suite in read_suites(mirror / "syntaxgym" / "json", names)}
+    return {name[:-5]: read_suite(mirror / "syntaxgym" / "json" / name) for name in names}
 
 
 def test_34_suites_of_842_items(suites):

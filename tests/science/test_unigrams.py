@@ -121,10 +121,6 @@ def test_byte_level_keys_of_the_published_file_are_not_frequencies(published_fil
         ("nltk_zip", "nltk_corpora/inaugural.zip", 59, 807_101),
         ("nltk_zip", "nltk_corpora/state_union.zip", 65, 2_073_581),
         ("nltk_zip", "nltk_corpora/webtext.zip", 6, 1_716_155),
-        ("wikitext", "wikitext/wikitext-2-raw/test.txt", 60, None),
-        ("wikitext", "wikitext/wikitext-2-raw/val.txt", 60, None),
-        ("wikitext", "wikitext/wikitext-2-unk/test.txt", 60, None),
-        ("wikitext", "wikitext/wikitext103_test.txt", 1, None),
     ],
 )
 def test_corpora_have_their_known_numbers_of_documents(parser, pattern, documents, characters):

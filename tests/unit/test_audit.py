@@ -206,7 +206,7 @@ def test_data_without_pairs_and_scores_that_are_missing_are_named():
     fewer = whole.scores[whole.scores["item_id"] != "rare.1"]
     with pytest.raises(LingprobError, match=r"'mine', item 'rare\.1': no score"):
         measure(Evidence("mine", whole.stimuli, fewer, ("bos", "u")))
-    with pytest.raises(LingprobError, match=r"BOS policy 'none'; there are"):
+    with pytest.raises(LingprobError, match=r"BOS policy 'none', but under"):
         measure(Evidence("mine", whole.stimuli, whole.scores, ("none", "u")))
 
 

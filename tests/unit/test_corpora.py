@@ -74,32 +74,6 @@ def test_zips_without_text_or_broken_are_refused(tmp_path):
         list(iter_documents("nltk_zip", [broken]))
 
 
-def test_wikitext_is_split_at_titles_alone(tmp_path):
-    path = tmp_path / "wiki.txt"
-    path.write_text(
-        " \n = Du Fu = \n \n Du Fu was a poet . \n \n = = Life = = \n \n He lived . \n"
-        " = 1 rad / s and k = \n is a formula . \n \n = A = \n \n A is a letter . \n"
-    )
-    first = "= Du Fu =\nDu Fu was a poet .\n= = Life = =\nHe lived ."
-    assert list(iter_documents("wikitext", [path])) == [
-        first + "\n= 1 rad / s and k =\nis a formula .",
-        "= A =\nA is a letter .",
-    ]
-
-
-def test_wikitext_s_titles_stand_between_empty_lines(tmp_path):
-    """Right after prose it is prose, and at the end of the file nothing follows it."""
-    path = tmp_path / "wiki.txt"
-    path.write_text(" = A = \n \n He lived . \n = k = \n \n So . \n \n = B = \n")
-    assert list(iter_documents("wikitext", [path])) == ["= A =\nHe lived .\n= k =\nSo .\n= B ="]
-
-
-def test_wikitext_without_titles_is_one_document(tmp_path):
-    path = tmp_path / "wiki.txt"
-    path.write_text(" Du Fu was a poet . \n\n He lived . \n")
-    assert list(iter_documents("wikitext", [path])) == ["Du Fu was a poet .\nHe lived ."]
-
-
 def test_text_and_line_files_plain_and_gzipped(tmp_path):
     plain, zipped = tmp_path / "a.txt", tmp_path / "b.txt.gz"
     plain.write_text("\ufeffOne.\nTwo.\n\n")

@@ -21,7 +21,6 @@ from lingprob.stimuli.distances import (
     edit_threshold,
     equal_bins,
     measure_pairs,
-    near_pairs,
     pair_texts,
     pairs_in_use,
 )
@@ -97,7 +96,7 @@ def test_the_filter_keeps_what_its_reading_says():
     for population in ("rated", "all"):
         for comparison in ("below", "at_most"):
             reading = EditFilter("characters", 0.75, comparison, population)
-            found = near_pairs(stimuli, distances, "mine", reading)
+            found = pairs_in_use(stimuli, "mine", distances, reading)
             threshold = edit_threshold(stimuli, distances, reading)
             kept[population, comparison] = (threshold, "".join(found))
     assert kept == {

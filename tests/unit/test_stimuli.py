@@ -14,7 +14,7 @@ from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.stimuli import demo_pairs
-from lingprob.stimuli.build import allotted, build_stimuli, sample_pairs
+from lingprob.stimuli.build import allot, build_stimuli, sample_pairs
 from lingprob.stimuli.formulas import parse_formula
 from lingprob.stimuli.linguistic_inquiry import published_scores
 from lingprob.stimuli.syntaxgym import join_regions, read_suite
@@ -160,7 +160,7 @@ def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
         ("item,sentence,rating\na,A.,1\na,B.,2\n", r"data row 2, column 'item': an id that"),
         ("sentence,rating,grammatical\nA.,1,perhaps\n", r"neither true nor false: 'perhaps'"),
         ("sentence,rating\nA.,inf\n", "infinite"),
-        ("sentence,rating\nA.,1\nB.,2\nA.,3\n", r"data row 3.*earlier row has.*average the judgm"),
+        ("sentence,rating\nA.,1\nB.,2\nA.,3\n", r"data row 3.*earlier row has.*Average the judgm"),
     ],
 )
 def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
@@ -198,9 +198,9 @@ def test_an_unknown_parser_lists_the_known_ones(tmp_path):
         ("sentence\trating\nA.\t1\n", r"separated by a tab"),
         (
             "sentence,rating\nA, b.,1\n",
-            r"line 2: 3 fields, where .* 2.* in quotation marks",
+            r"line 2: 3 fields, but .* 2.* in quotation marks",
         ),
-        ('sentence,rating\n"A"\n b.,1\n"B.",2\n', r"fields, where the header has 2"),
+        ('sentence,rating\n"A"\n b.,1\n"B.",2\n', r"fields, but the header has 2"),
         ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
         ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
         ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
@@ -267,7 +267,7 @@ def test_a_workbook_has_one_table_whose_blank_rows_do_not_count(tmp_path):
 
 def test_what_excel_made_a_date_of_is_refused(tmp_path):
     rows = [["item", "sentence"], ["1-1", "A."], [pd.Timestamp("2026-02-01"), "B."]]
-    with pytest.raises(LingprobError, match=r"mine.xlsx, data row 2, column 1: a date .*as text"):
+    with pytest.raises(LingprobError, match=r"sheet .s0., row 3, column 1: a date .*as text"):
         own(workbook(tmp_path / "mine.xlsx", rows))
 
 
@@ -533,7 +533,7 @@ def test_all_pairs_of_different_sentences_may_be_drawn_but_no_more(paradigms):
 
 
 def test_a_remainder_goes_to_random_paradigms_of_one_size():
-    sizes = {tuple(allotted(np.full(4, 10), 10, np.random.default_rng(s))) for s in range(20)}
+    sizes = {tuple(allot(np.full(4, 10), 10, np.random.default_rng(s))) for s in range(20)}
     assert all(sum(size) == 10 and set(size) == {2, 3} for size in sizes)
     assert len(sizes) > 1
 
@@ -574,8 +574,8 @@ def test_a_formula_knows_its_regions_and_preferences():
 @pytest.mark.parametrize(
     ("formula", "character", "said"),
     [
-        ("", 1, "ends where a region"),
-        ("(1;%a%) < ", 11, "ends where a region"),
+        ("", 1, "ends before an expected region"),
+        ("(1;%a%) < ", 11, "ends before an expected region"),
         ("(1;%a%)", 1, "no comparison"),
         ("(1;%a%) ! (1;%b%)", 9, "unknown symbol"),
         ("[(1;%a%) < (1;%b%)", 19, "']' is missing"),

@@ -1,4 +1,4 @@
-"""Files: where they lie, and writing them so that they are either whole or absent."""
+"""Paths of files, and writing files so that they are either whole or absent."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ DISK_PROBLEMS = {
     errno.ENOSPC: f"no space left on the disk. Free some, {ELSEWHERE}",
     errno.EDQUOT: f"no space left of your share of the disk. Free some, {ELSEWHERE}",
     errno.EFBIG: "a file may not be so large here. Raise the limit (`ulimit -f unlimited`), or run "
-    "with --directory on a disk that holds large files.",
+    "with --directory on a disk for large files.",
     errno.EROFS: "the disk is read-only. Run with --directory on one that can be written to.",
-    errno.EACCES: "it may not be written. Mend its folder's permissions, or use --directory.",
+    errno.EACCES: "it may not be written. Change its folder's permissions, or use --directory.",
 }
 
 
 def disk_problem(error: Exception, path: Path) -> str | None:
-    """Return what kept `path` from being written and the remedy, where an error says so.
+    """Return the reason why `path` was not written and the remedy, if an error says so.
 
-    Libraries that are not Python's own name the number of the system's error in their words.
+    Other libraries than Python's own give the number of the system's error in their message.
     """
     file = getattr(error, "filename", None)
     if file is not None and not path.is_relative_to(Path(os.fsdecode(file)).parent):
@@ -45,9 +45,9 @@ def disk_problem(error: Exception, path: Path) -> str | None:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success move it there, on failure delete it.
+    """Yield a temporary path in the folder of `path`. Move it there on success, else delete it.
 
-    Temporary files that a killed process left of the same path are deleted.
+    Temporary files of the same path that a killed process left are deleted.
 
     Raises LingprobError if the disk is full or read-only or the file may not be so large.
     """
@@ -91,11 +91,11 @@ def sha256_of(path: str | Path) -> str:
 
 
 def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
-    """Return where a data set's files lie: downloaded ones in resources/, or the user's own.
+    """Return the paths of a data set's files: downloaded ones in resources/, or the user's own.
 
-    A user's `path` is a file, a folder (all files in it and in its subfolders that are not
-    hidden, by name) or a pattern such as `corpus/**/*.jsonl`. Files that describe a folder
-    (README, LICENSE) do not count if there are others.
+    A user's `path` is a file, a folder (all files in it and its subfolders that are not hidden, by
+    name) or a pattern such as `corpus/**/*.jsonl`. Files that describe a folder (README, LICENSE)
+    do not count if there are others.
 
     Raises LingprobError if a folder or pattern has no files, or two of the same name.
     """
@@ -121,17 +121,17 @@ def _own_paths(name: str, path: str) -> list[Path]:
 
 
 def identity_of(*parts: object) -> str:
-    """Return a digest of plain values, by which unfinished work is known to be of the same job."""
+    """Return a digest of plain values, which shows that unfinished work is of the same job."""
     text = json.dumps(parts, sort_keys=True, default=vars)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def require_identity(kept_at: str | Path | None, identity: str) -> None:
-    """Raise LingprobError if work is to be kept without a word on what it is the work of."""
+    """Raise LingprobError if unfinished work is to be kept without the identity of its job."""
     if kept_at is not None and not identity:
         raise LingprobError(
-            f"{kept_at}: unfinished work is kept there, but nothing tells it from that of other "
-            "weights or code. Give an `identity`, such as `identity_of(provenance, code)`."
+            f"{kept_at}: unfinished work is kept there, but nothing distinguishes it from that of "
+            "other weights or code. Give an `identity`, such as `identity_of(provenance, code)`."
         )
 
 

@@ -1,4 +1,4 @@
-"""A user's own tables: files of five forms to columns of text and numbers, or one clear error."""
+"""A user's own tables: files of five forms as columns of text and numbers, or one clear error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -29,22 +28,22 @@ ENCODING = "is not text in UTF-8. Save it in UTF-8 (in a spreadsheet: `CSV UTF-8
 def read_frame(path: Path) -> pd.DataFrame:
     """Read a table of one of `FORMATS`: CSV, TSV, Parquet, an Excel workbook, JSON lines.
 
-    Of CSV, TSV and workbooks all columns are text, '' where empty.
-    Raises LingprobError that names the file and the remedy if it is absent, without rows, damaged,
-    of another form or encoding, if two columns have one name or a row has too many fields.
+    All columns of CSV, TSV and workbooks are text, '' if empty. Raises LingprobError that names the
+    file and the remedy if it is absent, without rows, damaged, or of another form or encoding, if
+    two columns have one name, or if a row has too many fields.
     """
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise LingprobError(f"{path}: a table is {', '.join(FORMATS)}. Convert it to one of these.")
     try:
         if suffix == ".parquet":
-            frame = _read_parquet(path)
-        elif suffix == ".xlsx":
-            frame = _read_workbook(path)
+            with pq.ParquetFile(path) as file:
+                frame = file.read().to_pandas(ignore_metadata=True)
         elif suffix == ".jsonl":
             frame = _read_json_lines(path)
         else:
-            frame = _read_text(path, SEPARATORS[suffix])
+            names, rows = _read_text_rows(path, suffix)
+            frame = pd.DataFrame(rows, columns=names, dtype=str)
     except FileNotFoundError as error:
         raise no_such_file(path) from error
     except UnicodeError as error:
@@ -62,107 +61,14 @@ def read_frame(path: Path) -> pd.DataFrame:
     return frame
 
 
-def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
-    """Raise LingprobError that names the columns that a file lacks and those that it has."""
-    if missing := [column for column in needed if column not in frame.columns]:
-        raise LingprobError(
-            f"{path}: no columns {missing}. It has {list(frame.columns)[:12]}. {remedy}"
-        )
-
-
-def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
-    """Return a column as float64; raise LingprobError that names the first row that is none.
-
-    Where it is `nullable`, a missing value is NaN, but not all may be missing.
-    """
-    if types.is_numeric_dtype(values.dtype):
-        numbers, missing = values.astype("Float64").astype("float64"), values.isna()
-    else:
-        plain = values.astype(object)
-        missing = plain.isna() | plain.map(lambda value: str(value).strip() in NO_NUMBER)
-        numbers = pd.to_numeric(plain.map(_number_or_text).where(~missing), errors="coerce")
-        numbers = numbers.astype("float64")
-    if not nullable:
-        refuse(path, column, missing, "no value (missing or NaN)")
-    elif missing.all():
-        raise LingprobError(f"{path}, column {column!r}: all of it is empty. Fill it or delete it.")
-    refuse(path, column, numbers.isna() & ~missing, "not a number", values)
-    refuse(path, column, numbers.abs() == float("inf"), "infinite")
-    return numbers
-
-
-def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -> pd.Series:
-    """Return a column as int64; raise LingprobError at a row that is no whole number or too small.
-
-    `smallest` is the least that it may be.
-    """
-    numbers = numeric(path, column, values)
-    refuse(path, column, numbers % 1 != 0, "no whole number", values)
-    refuse(path, column, numbers < smallest, f"below {smallest}", values)
-    refuse(path, column, numbers > LARGEST, f"above {LARGEST}", values)
-    return numbers.astype("int64")
-
-
-def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
-    """Return a column as strings, missing where it is empty; whole numbers are text as they stand.
-
-    Raises LingprobError that names the first row that is neither.
-    """
-    if types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
-        values = values.where(values.abs() < EXACT).astype("Int64")  # 1.0, for the sake of a gap
-    if not (types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
-        values = values.astype(object)
-        odd = values.map(lambda value: not isinstance(value, str | bool | int)) & values.notna()
-        refuse(path, column, odd, "not text", values)
-    return values.astype("string").replace("", pd.NA)
-
-
-def as_boolean(path: str | Path, column: str, values: pd.Series) -> pd.Series:
-    """Return a column of true/false, 1/0 or yes/no as booleans."""
-    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    values = text_of(path, column, values)
-    mapped = values.str.lower().map(known)
-    refuse(path, column, mapped.isna() & values.notna(), "neither true nor false", values)
-    return mapped.astype("boolean")
-
-
-def refuse(
-    path: str | Path,
-    column: str,
-    at_fault: pd.Series,
-    what: str,
-    values: pd.Series | None = None,
-    remedy: str = "Correct or delete the row.",
-) -> None:
-    """Raise LingprobError that names file, row and column of the first row at fault."""
-    refuse_rows(
-        at_fault.reset_index(drop=True),
-        "{path}, data row {row}, column {column!r}: {what}"
-        + ("" if values is None else ": {value!r}")
-        + " ({count} such rows). {remedy}",
-        None if values is None else pd.DataFrame({"value": values}),
-        path=path,
-        column=column,
-        what=what,
-        remedy=remedy,
-    )
-
-
-def _read_text(path: Path, separator: str) -> pd.DataFrame:
-    names, rows = read_rows(path, separator)
-    return pd.DataFrame(rows, columns=names, dtype=str)
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    with pq.ParquetFile(path) as file:
-        return file.read().to_pandas(ignore_metadata=True)
-
-
-def _read_workbook(path: Path) -> pd.DataFrame:
+def _read_text_rows(path: Path, suffix: str) -> tuple[list[str], list[list[str]]]:
+    """Return the names and the rows of a CSV, TSV or Excel file."""
+    if suffix in SEPARATORS:
+        return read_rows(path, SEPARATORS[suffix])
     from lingprob.io.workbooks import rows_of_only_sheet
 
     names, *rows = rows_of_only_sheet(path) or [[]]
-    return pd.DataFrame(rows, columns=names, dtype=str)
+    return names, rows
 
 
 def _read_json_lines(path: Path) -> pd.DataFrame:
@@ -185,5 +91,87 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _number_or_text(value: Any) -> Any:
-    return value if isinstance(value, str | Real | Decimal) else None
+def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
+    """Raise LingprobError that names the columns that a file lacks and those that it has."""
+    if missing := [column for column in needed if column not in frame.columns]:
+        raise LingprobError(
+            f"{path}: no columns {missing}. It has {list(frame.columns)[:12]}. {remedy}"
+        )
+
+
+def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
+    """Return a column as float64. Raises LingprobError that names the first row without a number.
+
+    Missing values of a `nullable` column are NaN, but not all may be missing.
+    """
+    if types.is_numeric_dtype(values.dtype):
+        numbers, missing = values.astype("Float64").astype("float64"), values.isna()
+    else:
+        plain = values.astype(object)
+        missing = plain.isna() | plain.map(lambda value: str(value).strip() in NO_NUMBER)
+        kept = plain.map(lambda value: value if isinstance(value, str | Real | Decimal) else None)
+        numbers = pd.to_numeric(kept.where(~missing), errors="coerce").astype("float64")
+    if not nullable:
+        refuse(path, column, missing, "no value (missing or NaN)")
+    elif missing.all():
+        raise LingprobError(f"{path}, column {column!r}: all of it is empty. Fill it or delete it.")
+    refuse(path, column, numbers.isna() & ~missing, "not a number", values)
+    refuse(path, column, numbers.abs() == float("inf"), "infinite")
+    return numbers
+
+
+def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -> pd.Series:
+    """Return a column as int64.
+
+    Raises LingprobError at a row that is no whole number or below `smallest`.
+    """
+    numbers = numeric(path, column, values)
+    refuse(path, column, numbers % 1 != 0, "no whole number", values)
+    refuse(path, column, numbers < smallest, f"below {smallest}", values)
+    refuse(path, column, numbers > LARGEST, f"above {LARGEST}", values)
+    return numbers.astype("int64")
+
+
+def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
+    """Return a column as strings, missing if empty. Whole numbers are text as they are.
+
+    Raises LingprobError that names the first row that is neither.
+    """
+    if types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
+        values = values.where(values.abs() < EXACT).astype("Int64")  # a gap has made 1 into 1.0
+    if not (types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+        values = values.astype(object)
+        odd = values.map(lambda value: not isinstance(value, str | bool | int)) & values.notna()
+        refuse(path, column, odd, "not text", values)
+    return values.astype("string").replace("", pd.NA)
+
+
+def as_boolean(path: str | Path, column: str, values: pd.Series) -> pd.Series:
+    """Return a column of true/false, 1/0 or yes/no as booleans."""
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    values = text_of(path, column, values)
+    mapped = values.str.lower().map(known)
+    refuse(path, column, mapped.isna() & values.notna(), "neither true nor false", values)
+    return mapped.astype("boolean")
+
+
+def refuse(
+    path: str | Path,
+    column: str,
+    at_fault: pd.Series,
+    problem: str,
+    values: pd.Series | None = None,
+    remedy: str = "Correct or delete the row.",
+) -> None:
+    """Raise LingprobError that names file, row and column of the first row at fault."""
+    refuse_rows(
+        at_fault.reset_index(drop=True),
+        "{path}, data row {row}, column {column!r}: {fault}"
+        + ("" if values is None else ": {value!r}")
+        + " ({count} such rows). {remedy}",
+        None if values is None else pd.DataFrame({"value": values}),
+        path=path,
+        column=column,
+        fault=problem,
+        remedy=remedy,
+    )

@@ -1,4 +1,4 @@
-"""Which function parses a data set of stimuli or of reading times, by its entry's `parser`."""
+"""The function that parses a data set of stimuli or of reading times, by its entry's `parser`."""
 
 from __future__ import annotations
 

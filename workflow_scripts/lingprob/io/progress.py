@@ -6,7 +6,6 @@ import logging
 import os
 import sys
 import time
-from types import TracebackType
 
 from tqdm import tqdm
 
@@ -14,10 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 class Progress:
-    """Count finished items; use as a context manager and call `advance`.
+    """Count finished items. Use it as a context manager and call `advance`.
 
-    On a terminal it draws a bar with items/s; everywhere it writes a line to the `lingprob`
-    logger at most every `log_seconds` and one at the end, so that a log file stays readable.
+    On a terminal it draws a bar with items/s. Everywhere it writes a line to the `lingprob` logger
+    at most every `log_seconds` and one at the end, so that a log file stays readable.
     """
 
     def __init__(
@@ -28,20 +27,15 @@ class Progress:
         self.done = self.done_before = 0
         self.started = self.logged = time.monotonic()
         self.bar = tqdm(
-            total=total,
-            desc=description,
-            unit=unit,
-            unit_scale=True,
+            total=total, desc=description, unit=unit, unit_scale=True, dynamic_ncols=True,
             disable=not sys.stderr.isatty() or "TQDM_DISABLE" in os.environ,
-            dynamic_ncols=True,
-            delay=1.0,  # of what is done sooner nobody needs a bar
-        )
+            delay=1.0,  # quick work needs no bar
+        )  # fmt: skip
 
     def resume_at(self, done: int) -> None:
         """Count `done` items as finished earlier: shown, but left out of the rate."""
         self.done = self.done_before = done
-        self.bar.initial = done
-        self.bar.n = done
+        self.bar.initial = self.bar.n = done
         self.bar.refresh()
 
     def advance(self, count: int = 1) -> None:
@@ -54,25 +48,12 @@ class Progress:
     def _log(self) -> None:
         self.logged = time.monotonic()
         rate = (self.done - self.done_before) / max(self.logged - self.started, 1e-9)
-        of_total = f"/{self.total}" if self.total is not None else ""
-        logger.info(
-            "%s: %d%s %s, %.1f %s/s",
-            self.description,
-            self.done,
-            of_total,
-            self.unit,
-            rate,
-            self.unit,
-        )
+        done = f"{self.done}/{self.total}" if self.total is not None else self.done
+        logger.info("%s: %s %s, %.1f %s/s", self.description, done, self.unit, rate, self.unit)
 
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.bar.close()
         self._log()

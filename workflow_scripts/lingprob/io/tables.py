@@ -1,7 +1,7 @@
 """The only functions that read and write the project's tables.
 
-Tables are zstd-compressed and carry their provenance (what their rule knows of model, origin,
-dtype, conventions and version) as key-value metadata.
+Tables are zstd-compressed and carry their provenance (model, origin, dtype, conventions, version)
+as key-value metadata.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.io.files import atomic_path
 from lingprob.io.schemas import SCHEMAS
 
+# For tables that people read: the columns that name a row, and the column of the row's text in the
+# `stimuli` or `words` table.
+TEXTS = {
+    "sentence_scores": (["item_id"], "text"),
+    "surprisal": (["passage_id", "word_index"], "word"),
+}
+
 
 def write_table(
     frame: pd.DataFrame, name: str, path: str | Path, metadata: Mapping[str, object] | None = None
@@ -29,17 +36,17 @@ def write_table(
     """Check `frame` against the schema `name` and write it to `path` atomically.
 
     Raises LingprobError that names the column and first row at fault if a column is missing or
-    unknown, has values that its type cannot hold as they are (the caller rounds, not the file), or
-    a null, NaN or infinity where none may be.
+    unknown, has values that its type would change (the caller rounds, not the file), or has a null,
+    NaN or infinity that is not allowed.
     """
     with table_writer(name, path, metadata) as write:
         write(frame)
 
 
 def as_table(frame: pd.DataFrame, name: str, where: str) -> pd.DataFrame:
-    """Return `frame` as it would be read back had it been written as a table `name`.
+    """Return `frame` as it would be read back after being written as a table `name`.
 
-    Raises LingprobError as `write_table`; `where` is what it calls the file.
+    Raises LingprobError as `write_table`, with `where` as the file's name.
     """
     return _as_frame(_checked(frame, name, where), name, where)
 
@@ -48,9 +55,9 @@ def as_table(frame: pd.DataFrame, name: str, where: str) -> pd.DataFrame:
 def table_writer(
     name: str, path: str | Path, metadata: Mapping[str, object] | None = None
 ) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Give a function that writes one piece after another of a table that memory need not hold.
+    """Give a function that writes a table piece by piece, to save memory.
 
-    Pieces are checked as `write_table` checks; the file is there when all are, or not at all.
+    Pieces are checked as `write_table` does. The file appears when all are written, or not at all.
     """
     schema = looked_up("table", name, SCHEMAS)
     described = {"lingprob_version": lingprob.__version__, "table": name, **(metadata or {})}
@@ -61,23 +68,6 @@ def table_writer(
         pq.ParquetWriter(temporary, schema.with_metadata(encoded), **options) as file,
     ):
         yield lambda piece: file.write_table(_checked(piece, name, path))
-
-
-def _checked(frame: pd.DataFrame, name: str, path: str | Path) -> pa.Table:
-    """Return a frame as an Arrow table of its schema, each value as it is."""
-    schema = looked_up("table", name, SCHEMAS)
-    _check_columns(list(frame.columns), schema, f"{path} (table {name})")
-    arrays = []
-    for field in schema:
-        try:
-            array = _as_type(pa.Array.from_pandas(frame[field.name]), field.type)
-        except pa.ArrowException as error:
-            raise LingprobError(
-                f"{path} (table {name}), column {field.name!r}: not {field.type}: {error}"
-            ) from error
-        _check_values(array, field, f"{path} (table {name})")
-        arrays.append(array)
-    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def read_table(
@@ -91,8 +81,8 @@ def read_table(
     Args:
         path: of the file.
         name: of the table.
-        columns: those that are wanted; the others take no memory. None: all.
-        where: by column, the values that it may have in rows that are wanted.
+        columns: the columns to read, None for all. The others take no memory.
+        where: the values of the rows to read, by column.
 
     Raises LingprobError if the file is not Parquet, not such a table, or one of other types.
     """
@@ -112,10 +102,10 @@ def iterate_table(
     rows: int = 250_000,
     columns: Sequence[str] | None = None,
 ) -> Iterator[pd.DataFrame]:
-    """Read a table in pieces of some `rows`, for one that memory need not hold.
+    """Read a table in pieces of about `rows` rows, to save memory.
 
-    Rows that follow each other and have the same value in the column `together` are in one piece,
-    however many they are; `columns` as in `read_table`. Raises what `read_table` raises.
+    Consecutive rows with the same value in the column `together` are in one piece. `columns` and
+    errors are as in `read_table`.
     """
     begun: list[pa.Table] = []
     with _opened(path, name) as file:
@@ -134,9 +124,52 @@ def iterate_table(
         yield _as_frame(table, name, path)
 
 
+def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:
+    """Read the tables at `paths`, all of schema `name`, as one. Errors are as in `read_table`."""
+    return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
+
+
+def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFrame]:
+    """Read a rule's inputs that are named after schemas, by these names.
+
+    The files of one name are read as one table, a name without a file is left out, and so are
+    inputs of other names. Errors are as in `read_table`.
+    """
+    paths = {name: [given] if isinstance(given, str) else given for name, given in files.items()}
+    return {
+        name: read_as_one(paths[name], name) for name in paths if paths[name] and name in SCHEMAS
+    }
+
+
+def read_metadata(path: str | Path) -> dict[str, str]:
+    """Return the provenance of a table as text keys and values."""
+    try:
+        raw = pq.read_schema(path).metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from error
+    return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
+
+
+def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of TEXTS as it would be read back, each row's text after its name.
+
+    Raises LingprobError as `write_table`.
+    """
+    keys, text = TEXTS[name]
+    table = as_table(frame, name, name)
+    joined = table.merge(texts[[*keys, text]], on=keys, how="left", validate="many_to_one")
+    return joined[[*keys, text, *table.columns.drop(keys)]]
+
+
+def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write a table for people and other programs, atomically, with tabs if it ends in .tsv."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, sep="\t" if Path(path).suffix == ".tsv" else ",")
+
+
 @contextmanager
 def _opened(path: str | Path, name: str) -> Iterator[ds.Dataset]:
-    """Open a table's file, and turn what may be wrong with it into one clear error."""
+    """Open a table's file, and turn all its possible faults into one clear error."""
     schema = looked_up("table", name, SCHEMAS)
     checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
     try:
@@ -147,6 +180,10 @@ def _opened(path: str | Path, name: str) -> Iterator[ds.Dataset]:
         raise LingprobError(f"{path}: no such table. Which rule makes it? See rules/.") from error
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
+
+
+def _damaged(path: str | Path, error: Exception) -> LingprobError:
+    return LingprobError(f"{path}: not a whole Parquet file ({error}). Delete it and run again.")
 
 
 def _as_frame(table: pa.Table, name: str, path: str | Path) -> pd.DataFrame:
@@ -164,59 +201,22 @@ def _as_frame(table: pa.Table, name: str, path: str | Path) -> pd.DataFrame:
     return pa.Table.from_arrays(columns, schema=pa.schema(fields)).to_pandas()
 
 
-def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:
-    """Read the tables at `paths`, all of schema `name`, as one; errors as in `read_table`."""
-    return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
-
-
-def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFrame]:
-    """Read a rule's inputs that are named after the schemas of their tables, by these names.
-
-    The files of one name are read as one table; a name without a file has none. Other inputs of
-    the rule are left to its script. Raises LingprobError as `read_table`.
-    """
-    paths = {name: [given] if isinstance(given, str) else given for name, given in files.items()}
-    return {
-        name: read_as_one(paths[name], name) for name in paths if paths[name] and name in SCHEMAS
-    }
-
-
-def read_metadata(path: str | Path) -> dict[str, str]:
-    """Return the provenance of a table as text keys and values."""
-    try:
-        raw = pq.read_schema(path).metadata or {}
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(path, error) from error
-    return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
-
-
-# Of tables that people read: the columns that name a row, and the column of the row's text in the
-# `stimuli` or `words` that the table is about.
-TEXTS = {
-    "sentence_scores": (["item_id"], "text"),
-    "surprisal": (["passage_id", "word_index"], "word"),
-}
-
-
-def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of TEXTS as it would be read back, each row's text after its name.
-
-    Raises LingprobError as `write_table`.
-    """
-    keys, text = TEXTS[name]
-    table = as_table(frame, name, name)
-    joined = table.merge(texts[[*keys, text]], on=keys, how="left", validate="many_to_one")
-    return joined[[*keys, text, *table.columns.drop(keys)]]
-
-
-def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a table for people's eyes and other programs, atomically; .tsv gives tabs."""
-    with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False, sep="\t" if Path(path).suffix == ".tsv" else ",")
-
-
-def _damaged(path: str | Path, error: Exception) -> LingprobError:
-    return LingprobError(f"{path}: not a whole Parquet file ({error}). Delete it and run again.")
+def _checked(frame: pd.DataFrame, name: str, path: str | Path) -> pa.Table:
+    """Return a frame as an Arrow table of its schema, each value as it is."""
+    schema = looked_up("table", name, SCHEMAS)
+    where = f"{path} (table {name})"
+    _check_columns(list(frame.columns), schema, where)
+    arrays = []
+    for field in schema:
+        try:
+            array = _as_type(pa.Array.from_pandas(frame[field.name]), field.type)
+        except pa.ArrowException as error:
+            raise LingprobError(
+                f"{where}, column {field.name!r}: not {field.type}: {error}"
+            ) from error
+        _check_values(array, field, where)
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
@@ -224,14 +224,15 @@ def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
     extra = [column for column in columns if column not in schema.names]
     if missing or extra:
         raise LingprobError(
-            f"{where}: missing columns {missing}, unknown columns {extra}; expected {schema.names}."
+            f"{where}: missing columns {missing}, unknown columns {extra}. Expected are "
+            f"{schema.names}."
         )
 
 
 def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Return values as another type that holds each of them as it is.
+    """Return values as another type that leaves each of them as it is.
 
-    Raises pa.ArrowException if it cannot: Arrow itself would round, and read text as numbers.
+    Raises pa.ArrowException if it cannot. Arrow itself would round, and read text as numbers.
     """
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

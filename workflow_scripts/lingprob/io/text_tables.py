@@ -1,15 +1,14 @@
 """Rows of CSV and TSV files, read so that no quotation mark can swallow a row.
 
-One physical line is one row. Programs differ in what a quotation mark means, so each file is read
-both ways, as text and as CSV quoting, and a file for which both are possible is refused unless its
-form decides. In TSV quotation marks are text, unless the header is quoted or every field with one
-is quoted as a CSV writer must quote it. In CSV they quote, unless a line could not be read so.
+One physical line is one row. Programs differ in the meaning of a quotation mark, so each file is
+read both ways, as text and as CSV quoting. If both are possible, and the form of the file does not
+decide, it is refused. In TSV quotation marks are text, unless the header is quoted or every field
+with one is quoted as a CSV writer must quote it. In CSV they quote, unless a line breaks the rule.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,23 +41,20 @@ def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
     if not lines:
         return [], []
     texts = [line for _, line in lines]
-    as_text = [line.split(separator) for line in texts]
-    if len(as_text[0]) == 1 and (other := _other_separator(texts[0], separator)):
+    plain = [line.split(separator) for line in texts]
+    others = [DELIMITERS[mark] for mark in DELIMITERS if mark != separator and mark in texts[0]]
+    if len(plain[0]) == 1 and others:
         raise LingprobError(
-            f"{path}: one column, {texts[0]!r}. Its columns are separated by a {other}, and those "
-            f"of {path.suffix} by a {DELIMITERS[separator]}: save it in that form."
+            f"{path}: one column, {texts[0]!r}. Its columns are separated by a {others[0]}, and "
+            f"those of {path.suffix} by a {DELIMITERS[separator]}: save it in that form."
         )
-    has_marks = any('"' in text for text in texts)
-    rows = _choose(path, separator, texts, as_text) if has_marks else as_text
+    rows = plain
+    if any('"' in text for text in texts):
+        choose = _choose_tsv if separator == "\t" else _choose_csv
+        rows = choose(path, separator, texts, plain)
     if len(rows[0]) > 1 and all(name.startswith(" ") for name in rows[0][1:]):
         rows = [[field.removeprefix(" ") for field in row] for row in rows]
     return _even(path, separator, [number for number, _ in lines], rows)
-
-
-def _other_separator(header: str, separator: str) -> str | None:
-    """Return the name of another delimiter that a header has, if it is not the separator."""
-    found = (name for mark, name in DELIMITERS.items() if mark != separator and mark in header)
-    return next(found, None)
 
 
 def decoded(path: Path) -> str:
@@ -68,33 +64,41 @@ def decoded(path: Path) -> str:
     return content.decode("utf-16" if utf16 else "utf-8-sig")
 
 
-def _choose(path: Path, separator: str, texts: Sequence[str], as_text: Rows) -> Rows:
-    """Return the rows as the quotation marks of a file are meant."""
+def _choose_tsv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -> Rows:
+    """Return the rows of a TSV file as its quotation marks are meant."""
     quoted = _quoted(texts, separator)
-    if separator == "\t":
-        decided = quoted is not None and (
-            _is_quoted(texts[0], separator)
-            or _writer_quoted(as_text)
-            or (_is_even(quoted) and not _is_even(as_text))
+    if quoted is None:
+        return plain
+    names = texts[0].split(separator)
+    fields = [field for row in plain for field in row]
+    marked = [field for field in fields if '"' in field]
+    if (
+        all(len(name) > 1 and name[0] == name[-1] == '"' for name in names)
+        or all(QUOTED_FIELD.fullmatch(field) and '""' in field[1:-1] for field in marked)
+        or (_is_even(quoted) and not _is_even(plain))
+    ):
+        return quoted
+    doubled = [one for one in fields if QUOTED_FIELD.fullmatch(one) and '""' in one[1:-1]]
+    if doubled:
+        raise LingprobError(
+            f"{path}: the quotation marks of {doubled[0]} may quote the field or be text. "
+            "Write the table as CSV, or without quoting fields."
         )
-        if quoted is None or decided:
-            return quoted or as_text
-        fields = [field for row in as_text for field in row]
-        doubled = [one for one in fields if QUOTED_FIELD.fullmatch(one) and '""' in one[1:-1]]
-        if doubled:
-            raise LingprobError(
-                f"{path}: the quotation marks of {doubled[0]} may quote the field or be text. "
-                "Write the table as CSV, or without quoting fields."
-            )
-        return as_text
+    return plain
+
+
+def _choose_csv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -> Rows:
+    """Return the rows of a CSV file as its quotation marks are meant."""
+    quoted = _quoted(texts, separator)
     if quoted is not None:
         return quoted
-    joined = _joined(texts, separator)
-    mixed = any(QUOTED_FIELD.fullmatch(field) for row in as_text for field in row)
-    if _is_even(as_text) and joined is None and not mixed:
-        return as_text
+    over_lines = _quoted(texts, separator, over_lines=True)
+    runs_over = over_lines is not None and _is_even(over_lines)
+    mixed = any(QUOTED_FIELD.fullmatch(field) for row in plain for field in row)
+    if _is_even(plain) and not runs_over and not mixed:
+        return plain
     line = next(n for n, text in enumerate(texts, start=1) if _quoted([text], separator) is None)
-    if joined is not None:
+    if runs_over:
         raise LingprobError(
             f"{path}: the quoted field that opens in row {line} runs over the end of its line. "
             "Put each row on one line, or double the quotation marks that are text."
@@ -106,45 +110,24 @@ def _choose(path: Path, separator: str, texts: Sequence[str], as_text: Rows) -> 
     )
 
 
-def _quoted(texts: Sequence[str], separator: str) -> Rows | None:
-    """Return the fields of each line by CSV's rule, or None if a line breaks it."""
-    rows = []
-    for text in texts:
-        try:
-            rows.append(next(csv.reader([text], delimiter=separator, strict=True)))
-        except csv.Error:
-            return None
-    return rows
+def _quoted(texts: Sequence[str], separator: str, over_lines: bool = False) -> Rows | None:
+    """Return the fields by CSV's rule, or None if a line breaks it.
 
-
-def _joined(texts: Sequence[str], separator: str) -> Rows | None:
-    """Return the rows of a file whose quoted fields may run over lines, or None if uneven."""
-    stream = io.StringIO("\n".join(texts), newline="")
+    Each line is a row, or rows run `over_lines`.
+    """
+    parts = [[f"{text}\n" for text in texts]] if over_lines else [[text] for text in texts]
     try:
-        rows = list(csv.reader(stream, delimiter=separator, strict=True))
+        return [row for part in parts for row in csv.reader(part, delimiter=separator, strict=True)]
     except csv.Error:
         return None
-    return rows if _is_even(rows) else None
 
 
 def _is_even(rows: Rows) -> bool:
     return len({len(row) for row in rows}) == 1
 
 
-def _is_quoted(line: str, separator: str) -> bool:
-    return all(len(name) > 1 and name[0] == name[-1] == '"' for name in line.split(separator))
-
-
-def _writer_quoted(as_text: Rows) -> bool:
-    """Say whether every field with a quotation mark is one that a CSV writer had to quote."""
-    marked = [field for row in as_text for field in row if '"' in field]
-    return all(
-        len(field) > 3 and field[0] == field[-1] == '"' and '""' in field[1:-1] for field in marked
-    )
-
-
 def _even(path: Path, separator: str, numbers: Sequence[int], rows: Rows) -> tuple[list[str], Rows]:
-    """Return header and rows of one length; empty fields after the last column are dropped."""
+    """Return header and rows of one length, without empty fields after the last column."""
     names, *body = rows
     names = [name.strip() for name in names]
     longest = max(map(len, rows))
@@ -155,7 +138,7 @@ def _even(path: Path, separator: str, numbers: Sequence[int], rows: Rows) -> tup
     if not wrong:
         return names, body
     said = (
-        f"{path}, line {numbers[wrong[0] + 1]}: {len(body[wrong[0]])} fields, where the header has "
+        f"{path}, line {numbers[wrong[0] + 1]}: {len(body[wrong[0]])} fields, but the header has "
         f"{len(names)} ({len(wrong)} such lines)."
     )
     if len(names) == 1:

@@ -1,8 +1,8 @@
 """Lines, words and sentences of a text, by rules that are the same everywhere.
 
-A line ends at \\n, \\r\\n or \\r, and at no other character. Words are separated by white space, of
-which no-break spaces are not part: they join what they stand between. Words are compared in
-Unicode's composed form (NFC), and marks such as vowel signs belong to their letters.
+A line ends at \\n, \\r\\n or \\r, and at no other character. White space separates words, except
+no-break spaces, which join them. Words are compared in Unicode's composed form (NFC), and marks
+such as vowel signs belong to their letters.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 LINE_END = re.compile(r"\r\n|\n|\r")
 NO_BREAK = "\u00a0\u2007\u202f"  # white space to Python, and not to a typesetter
 WORD = re.compile(rf"(?:[^\s]|[{NO_BREAK}])+")
-# Marks that end a sentence, in Latin, Greek, Chinese, Indic and Arabic scripts; the ellipsis; and
-# marks that may follow them, such as closing quotation marks.
+# Marks that end a sentence in Latin, Greek, Chinese, Indic and Arabic scripts, with the ellipsis,
+# and marks that may follow them, such as closing quotation marks.
 ENDS = ".?!…。！？\u0964\u0965\u061f\u06d4"
 CLOSERS = "\"'”’“»«\u203a\u2039)]}」』）"
 OPENERS = "([{„\u201a¿¡"
@@ -31,7 +31,7 @@ ABBREVIATIONS = frozenset(
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text; a line end after the last one begins no other."""
+    """Return the lines of a text. A line end after the last line begins no other."""
     lines = LINE_END.split(text)
     return lines[:-1] if lines[-1] == "" else lines
 
@@ -45,9 +45,9 @@ def split_words(text: str) -> list[str]:
 
 @cache
 def plain_word(word: str) -> str:
-    """Return a word in lower case without outer punctuation; punctuation alone stays.
+    """Return a word in lower case without outer punctuation, in composed form (NFC).
 
-    Marks of letters, such as vowel signs, stay. The result is in composed form (NFC).
+    Marks of letters, such as vowel signs, stay, and so does punctuation alone.
     """
     composed = unicodedata.normalize("NFC", word)
     first, last = 0, len(composed)
@@ -65,9 +65,9 @@ def _is_part(letter: str) -> bool:
 def sentence_ends(words: Sequence[str]) -> np.ndarray:
     """Return which words of a text end a sentence, bool of shape (n_words,).
 
-    A word does if it ends in one of ENDS, which closing marks may follow, unless the next word is
-    in lower case. A full stop after an abbreviation or a single capital letter ends none. A
-    question mark of Greek (;) counts after Greek letters.
+    A word does if it ends in one of ENDS, with or without closing marks, unless the next word is in
+    lower case. A full stop after an abbreviation or a single capital letter ends none. The Greek
+    question mark (;) counts after Greek letters.
     """
     following = [*words[1:], ""]
     return np.array(

@@ -1,8 +1,9 @@
-"""Rows of Excel workbooks, with cells as text as they would stand in a CSV."""
+"""Rows of Excel workbooks, with cells as text as they would be in a CSV file."""
 
 from __future__ import annotations
 
 import datetime
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ TIMES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
-    """Yield the rows of a workbook's first sheet, a row at a time: some have 51 million cells.
+    """Yield the rows of a workbook's first sheet one at a time, because some have 51 million cells.
 
-    Raises OSError where there is no such file, ValueError where it is no workbook.
+    Raises OSError if there is no such file, ValueError if it is no workbook.
     """
     try:
         yield from _workbook(path).get_sheet_by_index(0).iter_rows()
@@ -26,43 +27,71 @@ def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
 
 
 def rows_of_only_sheet(path: Path) -> list[list[str]]:
-    """Return the rows of the only sheet that has any, as text; blank ones are left out.
+    """Return the rows of the only sheet that has any, as text. Empty rows are left out.
 
-    Raises LingprobError where several sheets have rows, and for a date: Excel makes one of what
-    looks like it (1-2 of an item). Raises as `rows_of_first_sheet` does, too.
+    Raises LingprobError if several sheets have rows, for a date (Excel turns text such as the item
+    1-2 into one), and for a cell with an error or with a formula without a value. Other errors as
+    for `rows_of_first_sheet`.
     """
     try:
         workbook = _workbook(path)
-        sheets = {
-            name: workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names
-        }
+        sheets = {name: workbook.get_sheet_by_name(name) for name in workbook.sheet_names}
+        filled = {name: rows for name, sheet in sheets.items() if (rows := sheet.to_python())}
     except CalamineError as error:
         raise ValueError(str(error)) from error
-    filled = [name for name, rows in sheets.items() if rows]
     if len(filled) > 1:
         raise LingprobError(
             f"{path}: {len(filled)} sheets have rows ({', '.join(filled)}), and a table is one. "
             "Leave its sheet alone in the workbook, or save that as CSV."
         )
-    found = []
-    for number, row in enumerate(sheets[filled[0]] if filled else []):
-        for place, cell in enumerate(row):
+    if not filled:
+        return []
+    ((name, rows),) = filled.items()
+    first_row, first_column = sheets[name].start or (0, 0)
+    for number, row in enumerate(rows, start=first_row + 1):
+        for place, cell in enumerate(row, start=first_column + 1):
             if isinstance(cell, TIMES):
                 raise LingprobError(
-                    f"{path}, data row {number}, column {place + 1}: a date or time, {cell}. Where "
-                    "Excel made it of something else, format the column as text and type it again."
+                    f"{path}, sheet {name!r}, row {number}, column {place}: a date or time, "
+                    f"{cell}. If Excel made it of something else, format the column as text "
+                    "and type it again."
                 )
-        texts = [as_text(cell) for cell in row]
-        if any(texts):
-            found.append(texts)
-    return found
+    _refuse_lost_values(path, name)
+    texts = ([as_text(cell) for cell in row] for row in rows)
+    return [row for row in texts if any(row)]
+
+
+def _refuse_lost_values(path: Path, sheet: str) -> None:
+    """Raise LingprobError at a cell with an error, or with a formula without a stored value."""
+    from openpyxl import load_workbook  # type: ignore[import-untyped]
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = [archive.read(name) for name in archive.namelist() if "worksheets/" in name]
+        if not any(b"<f" in part or b't="e"' in part for part in parts):
+            return
+        books = [load_workbook(path, read_only=True, data_only=values) for values in (True, False)]
+        cells = [[cell for row in book[sheet] for cell in row] for book in books]
+    except Exception as error:  # the libraries raise whatever a damaged part leads to
+        raise ValueError(str(error)) from error
+    for value, given in zip(*cells, strict=True):
+        if value.data_type == "e":
+            problem = f"the error {value.value}"
+        elif given.data_type == "f" and value.value is None and value.data_type != "s":
+            problem = f"the formula {given.value} without a stored value"
+        else:
+            continue
+        raise LingprobError(
+            f"{path}, sheet {sheet!r}, row {given.row}, column {given.column_letter}: {problem}. "
+            "Correct it, or open the workbook in a spreadsheet program and save it as CSV."
+        )
 
 
 def as_text(cell: object) -> str:
-    """Return a cell as it would stand in a CSV: a sheet knows no whole numbers."""
+    """Return a cell as it would be in a CSV file, because a sheet has no whole numbers."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 
 def _workbook(path: Path) -> CalamineWorkbook:
-    path.stat()  # so that a file that is not there is no damaged one
+    path.stat()  # a missing file is not a damaged one
     return CalamineWorkbook.from_path(path)

@@ -1,13 +1,13 @@
-"""The audit of minimal pairs: what each is measured by, what is wrong with it, and which is worst.
+"""The audit of minimal pairs: measures of each pair, its problems, and the order of pairs.
 
-Reasons for each measure are those of Hu et al. (2026), §2 to §5: a pair tells about grammar as far
-as its two sentences share a message, and as its verdict does not hang on a convention.
+The reasons are those of string_probability, §2 to §5: a pair is informative about grammar if its
+two sentences share a message, and if its verdict does not depend on a convention.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,50 +16,45 @@ from numpy.typing import NDArray
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.stimuli.distances import edit_distances, pair_texts
+from lingprob.stimuli.tables import SIDES
 
 Array = NDArray[np.float64]
-SIDES = ("good", "bad")
-# Pairs that a regression of one sentence on the other rests on at least.
-FEWEST = 20
-# Below this part of the values a scale is rounding noise.
-ROUNDING = 1e-9
-# What makes a median absolute deviation a standard deviation, were the values normal.
-NORMAL = 1.4826
-# Metrics of sentences beside their log-probability, by what they are called on the page.
+FEWEST = 20  # pairs that a regression of one sentence on the other needs
+ROUNDING = 1e-9  # a scale below this part of the values is rounding noise
+NORMAL = 1.4826  # turns a median absolute deviation into a standard deviation of normal values
+# Metrics of sentences other than their log-probability, by their names on the page.
 METRICS = {
     "mean log p": lambda p, u, n: p / n,
     "log p less unigrams": lambda p, u, n: p - u,
     "SLOR": lambda p, u, n: (p - u) / n,
 }
-# Beyond this many interquartile ranges from the quartiles a value is far out (Tukey's fences).
-FENCE = 1.5
+FENCE = 1.5  # interquartile ranges beyond a quartile, as in Tukey's fences
 FAR = 3.0
 FLIP = "verdict flips"
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A kind of problem: how much it counts in the order of pairs, and what it means."""
+class Problem(NamedTuple):
+    """The weight of a kind of problem in the order of pairs, and its meaning."""
 
     weight: int
     meaning: str
 
 
 PROBLEMS = {
-    "identical": Problem(8, "The two sentences are the same: nothing can be preferred."),
+    "identical": Problem(8, "The two sentences are the same, so neither can be preferred."),
     "called both": Problem(
         8, "Another pair has one of the sentences on the other side, grammatical or not."
     ),
-    "repeated": Problem(4, "An earlier pair has the same two sentences: it counts twice."),
+    "repeated": Problem(4, "An earlier pair has the same two sentences, so they count twice."),
     "in the corpus": Problem(
-        4, "A corpus has one of the two sentences whole: its probability may be remembered."
+        4, "A corpus has one of the two sentences whole, so a model may remember it."
     ),
     FLIP: Problem(
-        3, "Which sentence is preferred hangs on the start token, the first token, length or "
+        3, "The preferred sentence depends on the start token, the first token, length or "
         "frequency.",
     ),
     "never preferred": Problem(
-        2, "No convention prefers the grammatical sentence: are the two swapped, or does the model "
+        2, "No convention prefers the grammatical sentence. Are the two swapped, or does the model "
         "lack the contrast?"
     ),
     "words": Problem(2, "More words are edited than a minimal pair needs."),
@@ -67,17 +62,17 @@ PROBLEMS = {
         2, "The embeddings of the two are farther apart than those of nearly all pairs here."
     ),
     "message": Problem(
-        2, "By the model's log p the two differ far more, or less, than those of other pairs here "
-        "of their length: they may not share a message.",
+        2, "The model's log p of the two differ far more, or less, than in other pairs here of "
+        "their length, so they may not share a message.",
     ),
     "frequency": Problem(
-        2, "The words' frequencies alone differ by more than the model's log p does."
+        2, "The words' frequencies alone differ by more than the model's log p."
     ),
     "first word": Problem(
         1, "The sentences differ in their first word, which a model without start token cannot "
         "judge.",
     ),
-    "length": Problem(1, "The two have different numbers of tokens: sums of log p are unlike."),
+    "length": Problem(1, "The two have different numbers of tokens, which sums of log p favour."),
     "implausible": Problem(
         1, "The grammatical sentence is far less probable, per token, than the others here."
     ),
@@ -86,14 +81,15 @@ PROBLEMS = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a data set's pairs.
+    """All that is known about a data set's pairs.
 
     Args:
-        stimuli: with `pair_id` and `grammatical`; sentences without a pair are left out.
+        dataset: name of the data set.
+        stimuli: with `pair_id` and `grammatical`. Sentences without a pair are left out.
         scores: `sentence_scores` under every BOS policy that was scored.
         convention: the BOS policy and the unigram source that count.
-        distances: the `minimalness` table, where an embedding model is there.
-        leakage: `audit_leakage` of all corpora that were searched, of any data sets.
+        distances: the `minimalness` table, if there is an embedding model.
+        leakage: `audit_leakage` of all corpora that were searched, for any data sets.
     """
 
     dataset: str
@@ -105,10 +101,11 @@ class Evidence:
 
 
 def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a row a pair, and whether each convention prefers its grammatical sentence.
+    """Return one row per pair, and whether each convention prefers its grammatical sentence.
 
-    The second, by pair id, has a column of True, False or None (a metric unknown) a convention, the
-    one that counts first. Raises LingprobError for a data set without pairs or without scores.
+    The second table, by pair id, has a column for each convention, the one that counts first, with
+    True, False or None (a metric unknown). Raises LingprobError for a data set without pairs or
+    without scores.
     """
     texts = pair_texts(evidence.stimuli, evidence.dataset)
     if texts.empty:
@@ -127,29 +124,31 @@ def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
     table["logprob_difference"] = table["logprob_good"] - table["logprob_bad"]
     table["unigram_difference"] = table["unigram_logprob_good"] - table["unigram_logprob_bad"]
     table["mismatch"] = mismatch(table)
-    table["cosine_distance"] = np.nan
+    cosine = pd.Series(dtype=float)
     if evidence.distances is not None:
         cosine = evidence.distances.set_index("pair_id")["cosine_distance"]
-        table["cosine_distance"] = cosine.reindex(table.index)
+    table["cosine_distance"] = cosine.reindex(table.index)
     table = table.join(repetitions(texts)).join(leaks(paired, evidence))
     return table, verdicts(sides, evidence.convention[0])
 
 
 def policies(evidence: Evidence) -> list[str]:
-    """Return the BOS policies that were scored, the one that counts first."""
+    """Return the BOS policies that were scored, with the one that counts first."""
     default, _ = evidence.convention
     scored = list(dict.fromkeys(evidence.scores["bos"]))
     if default not in scored:
         raise LingprobError(
-            f"data set {evidence.dataset!r}: no sentence scores under BOS policy {default!r}; "
-            f"there are {scored}."
+            f"data set {evidence.dataset!r}: no sentence scores under BOS policy {default!r}, but "
+            f"under {scored}. Score the data set under it, or name one of these."
         )
     return [default, *(policy for policy in scored if policy != default)]
 
 
 def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
-    """Return the scores of both sentences of each pair under one BOS policy, by pair id; with the
-    unigrams that count, or the first source there is."""
+    """Return the scores of both sentences of each pair under one BOS policy, by pair id.
+
+    Unigrams are of the source that counts, or of the first that was scored.
+    """
     scores = evidence.scores[evidence.scores["bos"] == policy]
     source = evidence.convention[1]
     available = scores["unigrams"].unique()
@@ -175,7 +174,7 @@ def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
 
 
 def verdicts(sides: dict[str, pd.DataFrame], default: str) -> pd.DataFrame:
-    """Return whether each convention prefers the grammatical sentence; a tie is no preference."""
+    """Say whether each convention prefers the grammatical sentence. A tie is no preference."""
     found = {
         f"log p ({policy})": table["logprob_good"] > table["logprob_bad"]
         for policy, table in sides.items()
@@ -195,11 +194,11 @@ def verdicts(sides: dict[str, pd.DataFrame], default: str) -> pd.DataFrame:
 
 
 def mismatch(table: pd.DataFrame) -> Array:
-    """Return how far each pair is from the line of log p of the ungrammatical sentence on that of
-    the grammatical one and both lengths, (n,), in robust standard deviations.
+    """Return the distance of each pair from a regression line, (n,), in robust standard deviations.
 
-    What minimal pairs share is the message (Prediction 1); a pair far from the line is one whose
-    sentences differ for this model by more, or by less, than those of others. NaN for few pairs.
+    The line is that of log p of the ungrammatical sentence on log p of the grammatical one and both
+    lengths. Minimal pairs share the message (Prediction 1), so the sentences of a pair far from the
+    line differ by more, or by less, than those of others. NaN for few pairs.
     """
     if len(table) < FEWEST:
         return np.full(len(table), np.nan)
@@ -215,8 +214,11 @@ def mismatch(table: pd.DataFrame) -> Array:
 
 
 def repetitions(texts: pd.DataFrame) -> pd.DataFrame:
-    """Return, by pair id: identical; repeats, an earlier pair of the same sentences; both_ways, the
-    sentence of this pair that another pair calls the opposite."""
+    """Return pairs of the same sentences, by pair id.
+
+    `identical` says whether both sentences of the pair are the same, `repeats` is an earlier pair
+    of the same two, and `both_ways` is a sentence that another pair calls the opposite.
+    """
     first = texts.groupby(["good", "bad"], sort=False)["good"].transform(lambda of: of.index[0])
     repeats = first.where(first != texts.index)
     contradicted = set(texts["good"]) & set(texts["bad"])
@@ -229,8 +231,10 @@ def repetitions(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaks(paired: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
-    """Return the share of each sentence's tokens in its longest overlap with any corpus, and which
-    corpus that of the pair is; null where no corpus was searched."""
+    """Return the share of each sentence's tokens in its longest overlap with any corpus.
+
+    `corpus` has the longest overlap of the pair. All are null if no corpus was searched.
+    """
     ids = paired["pair_id"].drop_duplicates()
     empty = pd.DataFrame({"leaked_good": np.nan, "leaked_bad": np.nan, "corpus": None}, index=ids)
     if evidence.leakage is None:
@@ -249,8 +253,8 @@ def audit(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the `audit` table, the worst pair first, and the verdicts under each convention.
 
-    `words_edited` is how many words a minimal pair may differ in; a word put in another place is
-    two. Pairs are in the order of the weights of their problems, then of their mismatch.
+    A minimal pair may differ in `words_edited` words, and a word in another place counts as two.
+    Pairs are ordered by the weights of their problems, then by their mismatch.
     """
     table, preferred = measure(evidence)
     default = preferred.columns[0]
@@ -275,7 +279,7 @@ def audit(
 
 
 def flags(table: pd.DataFrame, words_edited: int) -> dict[str, Any]:
-    """Return which pairs have each problem but those of verdicts, boolean columns by pair id."""
+    """Say which pairs have each problem other than those of verdicts, by pair id."""
     per_token = table["logprob_good"] / table["n_tokens_good"]
     unigrams, logprob = table["unigram_difference"].abs(), table["logprob_difference"].abs()
     return {
@@ -294,7 +298,7 @@ def flags(table: pd.DataFrame, words_edited: int) -> dict[str, Any]:
 
 
 def beyond(values: pd.Series) -> pd.Series:
-    """Tell which values are far above the upper quartile; none where all are unknown."""
+    """Say which values are far above the upper quartile. None is if all are unknown."""
     low, high = values.quantile(0.25), values.quantile(0.75)
     return values > high + FENCE * (high - low)
 

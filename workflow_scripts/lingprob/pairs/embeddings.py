@@ -17,10 +17,10 @@ BATCH = 128
 
 
 class SentenceEmbedder:
-    """A sentence-embedding model; call it with texts.
+    """A sentence-embedding model that is called with texts.
 
-    The files of such models say how to pool; all that the catalog has take the mean over tokens,
-    special ones included, and scale it to length one.
+    Pooling is that of all models in the catalog: the mean over tokens, special ones included,
+    scaled to length one.
     """
 
     def __init__(self, directory: str | Path, context_window: int, device: str = "auto") -> None:
@@ -31,7 +31,7 @@ class SentenceEmbedder:
             self.model = AutoModel.from_pretrained(
                 directory, dtype=torch.float32, use_safetensors=True, **ONLY_DATA
             )
-        except Exception as error:  # whatever transformers makes of a stranger's files
+        except Exception as error:  # transformers raises many kinds for a stranger's files
             raise unloadable(Path(directory), error, "sentence-embedding") from error
         self.context_window = context_window
         if device == "auto":
@@ -43,7 +43,7 @@ class SentenceEmbedder:
     def __call__(self, texts: list[str]) -> NDArray[np.float32]:
         """Return an embedding of length one for each text, float32 (n, d).
 
-        Texts longer than the context window are cut; no sentence of the catalog's data sets is.
+        Texts longer than the context window are cut. No sentence of the catalog's data sets is.
         """
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         rows: dict[int, NDArray[np.float32]] = {}
@@ -56,15 +56,9 @@ class SentenceEmbedder:
         return np.stack([rows[place] for place in range(len(texts))])
 
     def _embed(self, texts: list[str]) -> NDArray[np.float32]:
-        encoded = self.tokenizer(
-            texts,
-            padding=True,
-            truncation=True,
-            max_length=self.context_window,
-            return_tensors="pt",
-        ).to(self.device)
+        options = {"padding": True, "truncation": True, "max_length": self.context_window}
+        encoded = self.tokenizer(texts, return_tensors="pt", **options).to(self.device)
         states = self.model(**encoded).last_hidden_state
         mask = encoded["attention_mask"].unsqueeze(-1).to(states.dtype)
-        # The mean over tokens, at length one.
         sums = (states * mask).sum(dim=1)
         return torch.nn.functional.normalize(sums, dim=1).cpu().numpy()

@@ -1,1 +1,1 @@
-"""Raw data sets to stimulus tables, a module a data set; `build.build_stimuli` picks the parser."""
+"""Parsers that turn raw data sets into stimulus tables. `build.build_stimuli` picks one."""

@@ -22,14 +22,14 @@ def build_stimuli(
         dataset: name in the catalog or in config.yaml.
         entry: its entry.
         directory: folder of the downloaded files.
-        seed: seed of simulated ratings; of no effect elsewhere.
-        sentences_needed: for what will be fitted to the ratings.
+        seed: seed of simulated ratings, which affects no other data set.
+        sentences_needed: the least number of sentences that the fits to the ratings need.
 
     Returns:
-        The `stimuli` table and the `ratings` table (no rows where single judgments are unknown).
+        The `stimuli` table and the `ratings` table (no rows if single judgments are unknown).
 
     Raises LingprobError that names the file, row and remedy for bad input, or if the number of
-    items or pairs is not what the catalog expects.
+    items or pairs is not the catalog's.
     """
     parse = import_parser(stimuli_parser(dataset, entry["parser"]))
     stimuli, ratings = parse(dataset, entry, directory, seed)
@@ -42,7 +42,7 @@ def build_stimuli(
             "more, or lower morcela.folds."
         )
     for key, found in (("items", len(stimuli)), ("pairs", stimuli["pair_id"].nunique())):
-        if key in entry and entry[key] != found:
+        if entry.get(key, found) != found:
             raise LingprobError(
                 f"data set {dataset!r}: {found} {key}, but the catalog expects {entry[key]}. "
                 "Is the downloaded file another version?"
@@ -53,36 +53,35 @@ def build_stimuli(
 def sample_pairs(stimuli: pd.DataFrame, pairs: int, seed: int) -> pd.DataFrame:
     """Return the rows of a random sample of pairs, both sentences of each, in their order.
 
-    Every paradigm gives a number of pairs in proportion to its size; where that is no whole number
-    chance decides which paradigms give one more. A sentence without a pair is drawn alone. Pairs of
-    identical sentences are not drawn; the counts of a data set are taken from the whole of it.
+    Every paradigm gives a number of pairs in proportion to its size. If that is no whole number,
+    chance decides which paradigms give one more. A sentence without a pair is drawn alone, and
+    pairs of identical sentences are not drawn.
 
-    Raises LingprobError if there are not so many pairs.
+    Raises LingprobError if there are fewer pairs.
     """
     unit = stimuli["pair_id"].fillna(stimuli["item_id"])
     differs = stimuli.groupby(unit)["text"].nunique().eq(stimuli.groupby(unit).size())
-    drawable = stimuli.assign(unit=unit)[unit.map(differs).to_numpy()]
-    drawable = drawable.drop_duplicates("unit")
+    drawable = stimuli.assign(unit=unit)[unit.map(differs).to_numpy()].drop_duplicates("unit")
     if pairs > len(drawable):
         raise LingprobError(
-            f"a sample of {pairs} pairs was asked for, and there are {len(drawable)}. Lower "
+            f"the sample needs {pairs} pairs, and there are {len(drawable)}. Lower "
             "string_probability.pairs_per_dataset."
         )
     rng = np.random.default_rng(seed)
-    groups = list(drawable.groupby(drawable["paradigm"].fillna(""), sort=True)["unit"])
-    sizes = allotted(np.array([len(units) for _, units in groups]), pairs, rng)
+    groups = [units for _, units in drawable.groupby(drawable["paradigm"].fillna(""))["unit"]]
+    sizes = allot(np.array([len(units) for units in groups]), pairs, rng)
     drawn = [
         rng.choice(units.to_numpy(), size=size, replace=False)
-        for (_, units), size in zip(groups, sizes, strict=True)
+        for units, size in zip(groups, sizes, strict=True)
     ]
     return stimuli[unit.isin(np.concatenate(drawn)).to_numpy()].reset_index(drop=True)
 
 
-def allotted(available: np.ndarray, total: int, rng: np.random.Generator) -> np.ndarray:
+def allot(available: np.ndarray, total: int, rng: np.random.Generator) -> np.ndarray:
     """Share `total` among groups in proportion to their sizes, (n_groups,) int each.
 
-    Whole parts first; the groups with the largest remainders, in random order where these are the
-    same, get one more.
+    Groups get whole parts first. Then those with the largest remainders get one more, in random
+    order among equal remainders.
     """
     share = total * available / available.sum()
     sizes = np.floor(share + 1e-9).astype(int)

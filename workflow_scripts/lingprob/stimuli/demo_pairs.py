@@ -3,60 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
-from lingprob.stimuli.tables import two_sentences_a_pair
+from lingprob.stimuli.tables import Entry, Parsed, pairs_as_sentences
 
 PARTICIPANTS = 24
 # The model of the ratings (string_probability, §2.2 and Prediction 2). A message of N words has
-# log P(m) = -6 N + 8 Normal(0, 1) nats; an error of a kind has probability e, by how often speakers
-# make it: agreement and licensing slip, the form of a word is missed at times, structure hardly.
-NATS_A_WORD, MESSAGE_SD = -6.0, 8.0
+# log P(m) = -6 N + 8 Normal(0, 1) nats. Each kind of error has a probability e, by how often
+# speakers make it: often in agreement and licensing, at times in word forms, rarely in structure.
+NATS_PER_WORD, MESSAGE_SD = -6.0, 8.0
 ERRORS = {
-    "slip": (
-        np.exp(-2.0),
-        "anaphor_agreement binding determiner_noun_agreement subject_verb_agreement npi_licensing "
-        "quantifiers",
-    ),
-    "form": (np.exp(-4.0), "irregular_forms pronoun_case question_inversion"),
-    "structure": (
-        np.exp(-6.0),
-        "argument_structure auxiliary_order control_and_raising ellipsis filler_gap_dependency "
-        "island_effects",
-    ),
+    np.exp(-2.0): "anaphor_agreement binding determiner_noun_agreement subject_verb_agreement "
+    "npi_licensing quantifiers",
+    np.exp(-4.0): "irregular_forms pronoun_case question_inversion",
+    np.exp(-6.0): "argument_structure auxiliary_order control_and_raising ellipsis "
+    "filler_gap_dependency island_effects",
 }
-ERROR_PROBABILITY = {name: e for e, names in ERRORS.values() for name in names.split()}
-# Points of the scale of 7 that a nat of log P(m), or of the log-probability of the error, is worth.
+ERROR_PROBABILITY = {name: e for e, names in ERRORS.items() for name in names.split()}
+# Points of the seven-point scale per nat of log P(m), and per nat of the error's log-probability.
 MESSAGE_POINTS, ERROR_POINTS = 0.03, 0.6
-# What else varies, points: sentences, participants (bias; use of the scale, log) and trials.
+# Other variation, in points: sentences, participants (bias, and log use of the scale) and trials.
 SENTENCE_SD, BIAS_SD, USE_SD, TRIAL_SD = 0.5, 0.5, 0.2, 1.2
 ACCEPTABLE = 5.2
 
 
-def minimal_pairs(
-    dataset: str, entry: dict[str, Any], directory: Path, seed: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the pairs with ratings that nobody gave: every row says `simulated`."""
-    pairs = pd.read_csv(MINIMAL_PAIRS)
-    stimuli = two_sentences_a_pair(
-        pd.DataFrame(
-            {
-                "pair_id": pairs["pair_id"],
-                "phenomenon": pairs["phenomenon"],
-                "paradigm": pairs["paradigm"],
-                "good_id": pairs["pair_id"] + ".good",
-                "good_text": pairs["good"],
-                "good_rating": np.nan,
-                "bad_id": pairs["pair_id"] + ".bad",
-                "bad_text": pairs["bad"],
-                "bad_rating": np.nan,
-            }
-        )
-    ).assign(language="en", rating_source="simulated")
+def minimal_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
+    """Return the pairs with simulated ratings. The rating source of every row says so."""
+    stimuli = pairs_as_sentences(pd.read_csv(MINIMAL_PAIRS), "en", "simulated")
     ratings = simulate_ratings(stimuli, seed)
     means = ratings.groupby("item_id")["z"].mean()
     return stimuli.assign(rating=means.reindex(stimuli["item_id"]).to_numpy()), ratings
@@ -65,15 +41,14 @@ def minimal_pairs(
 def simulate_ratings(stimuli: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Simulate 24 participants who rate every sentence from 1 to 7.
 
-    By the paper's own model of ratings: a sentence is the less acceptable the less likely its
-    message, which the two sentences of a pair share, and the less likely the error that takes the
-    message to it. Each pair has one error. No language model is involved, so that the ratings
-    cannot favour one; they agree with one as far as it finds the same kinds of errors unlikely.
+    By the paper's own model of ratings, a sentence is less acceptable the less likely its message
+    (which the two sentences of a pair share), and the less likely its error. Each pair has one
+    error. No language model is involved, so the ratings cannot favour one.
     """
     rng = np.random.default_rng(seed)
     good = stimuli[stimuli["grammatical"].astype(bool)].set_index("pair_id")
     words = good["text"].str.split().str.len()
-    message = NATS_A_WORD * words + MESSAGE_SD * rng.standard_normal(len(good))
+    message = NATS_PER_WORD * words + MESSAGE_SD * rng.standard_normal(len(good))
     of_item = message.reindex(stimuli["pair_id"]).to_numpy()
     error = np.log(stimuli["phenomenon"].map(ERROR_PROBABILITY).to_numpy(dtype=float))
     latent = MESSAGE_POINTS * (of_item - message.mean())

@@ -1,4 +1,4 @@
-"""Distances between the sentences of each pair, and what is made of them."""
+"""Distances between the sentences of each pair, the filter by edit distance, and bins."""
 
 from __future__ import annotations
 
@@ -23,35 +23,32 @@ POPULATIONS = ("rated", "all")
 
 
 def pair_texts(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return the texts of each pair, indexed by pair id in the order of the table: good and bad.
+    """Return the texts of each pair, `good` and `bad`, by pair id in the order of the table.
 
-    Raises LingprobError that names the data set and a pair with a member missing or too many.
+    Raises LingprobError that names the data set and a pair without exactly one sentence of each.
     """
     paired = stimuli[stimuli["pair_id"].notna()]
-    sides = {side: paired[paired["grammatical"].eq(side)] for side in (True, False)}
     ids = paired["pair_id"].drop_duplicates()
     columns = {}
-    for side, name in ((True, "good"), (False, "bad")):
-        count = sides[side]["pair_id"].value_counts().reindex(ids, fill_value=0)
-        if not count.eq(1).all():
-            pair, found = count[count != 1].index[0], int(count[count != 1].iloc[0])
-            kind = "grammatical" if side else "ungrammatical"
+    for name, kind in (("good", "grammatical"), ("bad", "ungrammatical")):
+        side = paired[paired["grammatical"].eq(name == "good")]
+        count = side["pair_id"].value_counts().reindex(ids, fill_value=0)
+        wrong = count[count != 1]
+        if len(wrong):
             raise LingprobError(
-                f"data set {dataset!r}, pair {pair!r}: {found} {kind} sentences "
-                f"({int(count.ne(1).sum())} such pairs); a pair has one of each. Complete or "
-                "delete it."
+                f"data set {dataset!r}, pair {wrong.index[0]!r}: {wrong.iloc[0]} {kind} sentences "
+                f"({len(wrong)} such pairs). A pair has one of each: complete or delete it."
             )
-        columns[name] = sides[side].set_index("pair_id")["text"]
+        columns[name] = side.set_index("pair_id")["text"]
     return pd.DataFrame(columns).loc[ids]
 
 
 def measure_pairs(stimuli: pd.DataFrame, dataset: str, embed: Embed) -> pd.DataFrame:
     """Return a `minimalness` table: edit distances and cosine distance of each pair.
 
-    Edits are Levenshtein's, of characters and of words between blanks; the cosine distance is one
-    less the product of the two sentences' embeddings, which `embed` returns at length one, (n, d).
-    Each distinct sentence is embedded once. Raises LingprobError for a data set without pairs.
-    (string_probability, §4.2 and §5.1)
+    The cosine distance is one minus the product of the two sentences' embeddings, which `embed`
+    returns with length one, (n, d). Each distinct sentence is embedded once. Raises LingprobError
+    for a data set without pairs. (string_probability, §4.2 and §5.1)
     """
     texts = pair_texts(stimuli, dataset)
     if texts.empty:
@@ -69,8 +66,7 @@ def measure_pairs(stimuli: pd.DataFrame, dataset: str, embed: Embed) -> pd.DataF
 
 
 def edit_distances(texts: pd.DataFrame) -> pd.DataFrame:
-    """Return Levenshtein's distances of texts `good` and `bad`, with their index: of characters and
-    of words between blanks."""
+    """Return Levenshtein distances of texts `good` and `bad`, in characters and in words."""
     pairs = list(zip(texts["good"], texts["bad"], strict=True))
     return pd.DataFrame(
         {
@@ -85,9 +81,14 @@ def edit_distances(texts: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class EditFilter:
-    """A reading of "edit distance below the 75th quantile across all pairs" (string_probability,
-    §5.1): `unit` of an edit (characters, words), the quantile, `comparison` with it (below,
-    at_most) and the `population` that it is of (rated: pairs with both ratings; all)."""
+    """A reading of "edit distance below the 75th quantile across all pairs" (§5.1).
+
+    Args:
+        unit: of an edit, `characters` or `words`.
+        quantile: of the edit distances.
+        comparison: with that quantile, `below` or `at_most`.
+        population: of the quantile, pairs with both ratings (`rated`) or `all`.
+    """
 
     # The reading that keeps the paper's 1,883 pairs of LI.
     unit: str = "characters"
@@ -99,7 +100,7 @@ class EditFilter:
 def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: EditFilter) -> float:
     """Return the quantile of the edit distances of a reading's population.
 
-    Raises LingprobError if no pair has both ratings and the quantile is of such pairs.
+    Raises LingprobError if the population is of rated pairs and no pair has both ratings.
     """
     edits = distances.set_index("pair_id")[f"levenshtein_{reading.unit}"]
     if reading.population == "rated":
@@ -107,42 +108,33 @@ def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: Edit
         edits = edits[rated.reindex(edits.index, fill_value=False)]
     if edits.empty:
         raise LingprobError(
-            "the filter by edit distance: no pair has both ratings. Take "
-            "the data set out of string_probability.prediction_2."
+            "the filter by edit distance: no pair has both ratings. Take the data set out of "
+            "string_probability.prediction_2."
         )
     return float(edits.quantile(reading.quantile))
-
-
-def near_pairs(
-    stimuli: pd.DataFrame, distances: pd.DataFrame, dataset: str, reading: EditFilter
-) -> pd.Index:
-    """Return the ids of the pairs that a reading of the filter keeps, in the order of the table.
-
-    Pairs of identical sentences are not among them. `distances` is the `minimalness` table.
-    """
-    texts = pair_texts(stimuli, dataset)
-    different = texts.index[texts["good"] != texts["bad"]]
-    edits = distances.set_index("pair_id")[f"levenshtein_{reading.unit}"].reindex(different)
-    threshold = edit_threshold(stimuli, distances, reading)
-    return different[COMPARISONS[reading.comparison](edits, threshold).to_numpy()]
 
 
 def pairs_in_use(
     stimuli: pd.DataFrame, dataset: str, distances: pd.DataFrame | None, reading: EditFilter
 ) -> pd.Index:
-    """Return the ids of the pairs that analyses use: those of two sentences and, given `distances`
-    of rated pairs, near ones."""
-    if distances is not None:
-        return near_pairs(stimuli, distances, dataset, reading)
+    """Return the ids of the pairs of two different sentences, in the order of the table.
+
+    Given `distances` (a `minimalness` table of rated pairs), only pairs that the filter keeps.
+    """
     texts = pair_texts(stimuli, dataset)
-    return texts.index[texts["good"] != texts["bad"]]
+    different = texts.index[texts["good"] != texts["bad"]]
+    if distances is None:
+        return different
+    edits = distances.set_index("pair_id")[f"levenshtein_{reading.unit}"].reindex(different)
+    threshold = edit_threshold(stimuli, distances, reading)
+    return different[COMPARISONS[reading.comparison](edits, threshold).to_numpy()]
 
 
 def equal_bins(values: pd.Series, bins: int) -> pd.Series:
-    """Return the bin of each value, int from 1, in bins whose sizes differ by at most one.
+    """Return the bin of each value, int from 1. The sizes of bins differ by at most one.
 
-    Equal values at a border are put into either bin in the order of the rows; the larger bins come
-    first. (string_probability, §4.2)
+    The larger bins come first. Equal values at a border are put into either bin in the order of the
+    rows. (string_probability, §4.2)
     """
     order = np.argsort(values.to_numpy(), kind="stable")
     numbers = np.empty(len(values), dtype=np.int64)

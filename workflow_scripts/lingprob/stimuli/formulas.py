@@ -1,8 +1,10 @@
-"""The prediction formulas of SyntaxGym's suites, read by a parser of our own.
+"""The prediction formulas of SyntaxGym's suites.
 
 A formula compares sums and differences of region surprisals, joined by `&` and `|`, as
-`[(6;%match_sing%) < (6;%mismatch_sing%)] & [(6;%match_plural%) < (6;%mismatch_plural%)]`;
-`(6;%match_sing%)` is the surprisal of region 6 of a condition, `(*;%match_sing%)` of its sentence.
+`[(6;%match_sing%) < (6;%mismatch_sing%)] & [(6;%match_plural%) < (6;%mismatch_plural%)]`. There,
+`(6;%match_sing%)` is the surprisal of region 6 of a condition, and `(*;%match_sing%)` that of its
+sentence. Comparisons bind tighter than `&` and `|`, sums tighter than comparisons, and operators
+of one level group from the left.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,27 +21,17 @@ import numpy as np
 from lingprob.errors import LingprobError
 
 WHOLE_SENTENCE = 0
-# What `=` calls equal (bits): the tolerances of SyntaxGym's own tool.
-RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-5, 1e-3
+# SyntaxGym's own tool calls values equal within these tolerances (bits).
+nearly_equal = partial(np.isclose, rtol=1e-5, atol=1e-3)
 
-RegionName = tuple[str, int]  # condition name and region number
+RegionName = tuple[str, int]  # condition and region number
 Surprisals = Mapping[RegionName, Any]  # a float or an array of floats each, bits
+Operators = dict[str, Callable[[Any, Any], Any]]
 
-
-def nearly_equal(left: Any, right: Any) -> Any:
-    """Compare as SyntaxGym's `=` does."""
-    return np.isclose(left, right, rtol=RELATIVE_TOLERANCE, atol=ABSOLUTE_TOLERANCE)
-
-
-NUMERIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub}
-COMPARING: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    ">": operator.gt,
-    "=": nearly_equal,
-}
-LOGICAL: dict[str, Callable[[Any, Any], Any]] = {"&": np.logical_and, "|": np.logical_or}
-# Loosest first.
-LEVELS = (LOGICAL, COMPARING, NUMERIC)
+NUMERIC: Operators = {"+": operator.add, "-": operator.sub}
+COMPARING: Operators = {"<": operator.lt, ">": operator.gt, "=": nearly_equal}
+LOGICAL: Operators = {"&": np.logical_and, "|": np.logical_or}
+LEVELS = (LOGICAL, COMPARING, NUMERIC)  # loosest first
 CLOSING = {"(": ")", "[": "]"}
 TOKEN = re.compile(
     r"\s*(?:(?P<region>\(\s*(?P<number>\d+|\*)\s*;\s*%(?P<condition>[^%]+)%\s*\))"
@@ -47,76 +40,55 @@ TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class RegionValue:
-    """The surprisal of one region of one condition."""
-
-    region: RegionName
-
-    def evaluate(self, surprisals: Surprisals) -> Any:
-        return surprisals[self.region]
-
-
-@dataclass(frozen=True)
-class Literal:
-    """A number."""
-
-    value: float
-
-    def evaluate(self, surprisals: Surprisals) -> Any:
-        return self.value
-
-
-@dataclass(frozen=True)
 class Operation:
-    """Two operands and what stands between them; `truth` tells a truth value from a number."""
+    """Two operands and the operator between them."""
 
     symbol: str
     left: Expression
     right: Expression
 
-    @property
-    def truth(self) -> bool:
-        return self.symbol not in NUMERIC
 
-    def evaluate(self, surprisals: Surprisals) -> Any:
-        function = {**NUMERIC, **COMPARING, **LOGICAL}[self.symbol]
-        return function(self.left.evaluate(surprisals), self.right.evaluate(surprisals))
+Expression = RegionName | float | Operation
 
 
-Expression = RegionValue | Literal | Operation
+def evaluate(node: Expression, surprisals: Surprisals) -> Any:
+    """Return the value of an expression. Raises KeyError with a region that is missing."""
+    if isinstance(node, Operation):
+        function = {**NUMERIC, **COMPARING, **LOGICAL}[node.symbol]
+        return function(evaluate(node.left, surprisals), evaluate(node.right, surprisals))
+    return surprisals[node] if isinstance(node, tuple) else node
+
+
+def is_truth(node: Expression) -> bool:
+    """Say whether an expression is true or false, and not a number."""
+    return isinstance(node, Operation) and node.symbol not in NUMERIC
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed prediction; `text` is as the suite has it."""
+    """A parsed prediction."""
 
-    text: str
     expression: Operation
 
     def holds(self, surprisals: Surprisals) -> Any:
-        """Tell whether the prediction holds, elementwise where the surprisals are arrays.
-
-        Raises KeyError with the condition and region that is missing.
-        """
-        return self.expression.evaluate(surprisals)
+        """Say whether the prediction is met, elementwise for arrays of surprisals."""
+        return evaluate(self.expression, surprisals)
 
     def regions(self) -> list[RegionName]:
         """Return the regions that the formula names, in order, each once."""
-        found = [node.region for node in walk(self.expression) if isinstance(node, RegionValue)]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(n for n in walk(self.expression) if isinstance(n, tuple)))
 
     def preferences(self) -> list[tuple[RegionName, RegionName]]:
         """Return (expected, unexpected) regions of every comparison of two single regions.
 
-        The first of each is predicted to have the lower surprisal.
+        The formula predicts the lower surprisal for the first of each.
         """
         found = []
         for node in walk(self.expression):
-            if not isinstance(node, Operation) or node.symbol not in "<>":
-                continue
-            if isinstance(node.left, RegionValue) and isinstance(node.right, RegionValue):
-                pair = (node.left.region, node.right.region)
-                found.append(pair if node.symbol == "<" else pair[::-1])
+            if isinstance(node, Operation) and node.symbol in "<>":
+                left, right = node.left, node.right
+                if isinstance(left, tuple) and isinstance(right, tuple):
+                    found.append((left, right) if node.symbol == "<" else (right, left))
         return found
 
 
@@ -129,7 +101,7 @@ def walk(node: Expression) -> Iterator[Expression]:
 
 
 def parse_formula(text: str, where: str) -> Formula:
-    """Parse a formula; `where` names its suite for errors.
+    """Parse a formula. `where` names its suite for errors.
 
     Raises LingprobError that shows the formula and the place at fault.
     """
@@ -151,73 +123,68 @@ class _Parser:
             position = match.end()
         self.index = 0
 
-    def error(self, position: int, what: str) -> LingprobError:
+    def error(self, position: int, problem: str) -> LingprobError:
         position += len(self.text[position:]) - len(self.text[position:].lstrip())
         return LingprobError(
-            f"{self.where}: the formula does not parse at character {position + 1}: {what}.\n"
+            f"{self.where}: the formula does not parse at character {position + 1}: {problem}.\n"
             f"  {self.text}\n  {' ' * position}^\n"
-            "A formula reads like [(6;%condition_1%) < (6;%condition_2%)] & [...]; correct the "
+            "A formula reads like [(6;%condition_1%) < (6;%condition_2%)] & [...]. Correct the "
             "suite's file, or leave the suite out."
         )
 
+    @property
     def start(self) -> int:
-        """Return where the current token starts: the end of the text after the last."""
-        if self.index < len(self.tokens):
-            return self.tokens[self.index].start()
-        return len(self.text)
+        """The start of the current token, or the end of the text."""
+        more = self.index < len(self.tokens)
+        return self.tokens[self.index].start() if more else len(self.text)
 
-    def symbol(self) -> str | None:
-        if self.index < len(self.tokens):
-            return self.tokens[self.index]["symbol"]
-        return None
+    @property
+    def symbol(self) -> str:
+        """The current token if it is a symbol, else nothing."""
+        return (self.index < len(self.tokens) and self.tokens[self.index]["symbol"]) or ""
 
     def parse(self) -> Formula:
         expression = self.level(0)
         if self.index < len(self.tokens):
-            raise self.error(self.start(), "nothing may follow here")
-        if not (isinstance(expression, Operation) and expression.truth):
+            raise self.error(self.start, "nothing may follow here")
+        if not (isinstance(expression, Operation) and is_truth(expression)):
             raise self.error(0, "it has no comparison (<, > or =)")
-        return Formula(self.text, expression)
+        return Formula(expression)
 
     def level(self, depth: int) -> Expression:
-        """Parse operators of one precedence, left to right; atoms below the last."""
+        """Parse operators of one precedence, left to right, and atoms below the last."""
         if depth == len(LEVELS):
             return self.atom()
-        left_start = self.start()
+        left_start = self.start
         left = self.level(depth + 1)
-        while (symbol := self.symbol()) in LEVELS[depth]:
-            assert symbol is not None
+        while (symbol := self.symbol) in LEVELS[depth]:
             self.index += 1
-            right_start = self.start()
+            right_start = self.start
             right = self.level(depth + 1)
+            kinds = {True: "a comparison", False: "a surprisal"}
+            needed = symbol in LOGICAL
             for start, operand in ((left_start, left), (right_start, right)):
-                self.check_kind(symbol, start, operand)
+                if is_truth(operand) != needed:
+                    problem = f"{symbol!r} needs {kinds[needed]} here, not {kinds[not needed]}"
+                    raise self.error(start, problem)
             left = Operation(symbol, left, right)
         return left
 
-    def check_kind(self, symbol: str, start: int, operand: Expression) -> None:
-        truth = isinstance(operand, Operation) and operand.truth
-        if truth != (symbol in LOGICAL):
-            kinds = {True: "a comparison", False: "a surprisal"}
-            raise self.error(
-                start, f"{symbol!r} needs {kinds[symbol in LOGICAL]} here, not {kinds[truth]}"
-            )
-
     def atom(self) -> Expression:
-        start = self.start()
+        start = self.start
         if self.index == len(self.tokens):
-            raise self.error(start, "it ends where a region is expected")
+            raise self.error(start, "it ends before an expected region")
         token = self.tokens[self.index]
         self.index += 1
         if token["region"]:
             number = WHOLE_SENTENCE if token["number"] == "*" else int(token["number"])
-            return RegionValue((token["condition"], number))
+            return token["condition"], number
         if token["literal"]:
-            return Literal(float(token["literal"]))
+            return float(token["literal"])
         if token["symbol"] not in CLOSING:
             raise self.error(start, "a region like (6;%condition%) or a bracket is expected")
         inside = self.level(0)
-        if self.symbol() != CLOSING[token["symbol"]]:
-            raise self.error(self.start(), f"{CLOSING[token['symbol']]!r} is missing")
+        if self.symbol != CLOSING[token["symbol"]]:
+            raise self.error(self.start, f"{CLOSING[token['symbol']]!r} is missing")
         self.index += 1
         return inside

@@ -1,14 +1,14 @@
 """SyntaxGym's test suites (Hu et al. 2020): items, conditions, regions and predictions.
 
-Regions are joined to a sentence by single blanks, empty ones left out; a comma or period stands
-right after the word before it, as in running text. A region's characters include the blank before
-it, so that every character of a sentence belongs to one region.
+Regions are joined to a sentence by single spaces, and empty ones are left out. A comma or period
+follows the word before it directly, as in running text. A region's characters include the space
+before it, so that every character of a sentence belongs to one region.
 
 Some suites also give pairs of whole sentences. The paper says "the subset of SyntaxGym compatible
-with sentence scoring" (string_probability, note 3) and counts 1,018 pairs. It does not name the
-suites; these are the only choice found that gives the count: each contrast between a grammatical
+with sentence scoring" (string_probability, note 3), counts 1,018 pairs and does not name the
+suites. These are the only choice found that gives the count: each contrast between a grammatical
 and an ungrammatical condition of one item, in the suites whose predictions are such contrasts.
-Garden-path and licensing suites are none of them, and of the modified suites only those for number,
+They exclude garden-path and licensing suites, and all modified suites but those for number,
 reflexives, subordination, clefts and embedding.
 """
 
@@ -26,7 +26,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.io.files import dataset_paths
 from lingprob.stimuli.formulas import WHOLE_SENTENCE, Formula, parse_formula
-from lingprob.stimuli.tables import NO_RATINGS
+from lingprob.stimuli.tables import NO_RATINGS, SIDES, Entry, Parsed
 
 # The circuits of Hu et al. (2020, §3), by the start of a suite's name.
 PHENOMENA = {
@@ -41,35 +41,29 @@ PHENOMENA = {
     "number": "agreement",
     "subordination": "gross_syntactic_state",
 }
-MATCH = [("match_sing", "mismatch_sing"), ("match_plural", "mismatch_plural")]
-SUBORDINATION = [("sub_matrix", "no-sub_matrix"), ("no-sub_no-matrix", "sub_no-matrix")]
-FILLER_GAP = [("what_gap", "that_gap"), ("that_nogap", "what_nogap")]
-EMBEDDED_FILLER_GAP = [("what_gap", "that_gap"), ("that_no-gap", "what_no-gap")]
-PLAUSIBILITY = [("plaus", "implaus")]
-CLEFT = [("np_match", "np_mismatch"), ("vp_match", "vp_mismatch")]
-# Grammatical and ungrammatical condition, by suite.
+# Suites with their contrasts: a grammatical and an ungrammatical condition, joined by >.
 CONTRASTS = {
-    **dict.fromkeys(["number_orc", "number_prep", "number_src"], MATCH),
-    **{
-        f"reflexive_{modifier}_{gender}": MATCH
-        for modifier in ("orc", "prep", "src")
-        for gender in ("fem", "masc")
-    },
-    **dict.fromkeys(
-        ["subordination", "subordination_orc-orc", "subordination_pp-pp", "subordination_src-src"],
-        SUBORDINATION,
-    ),
-    **dict.fromkeys(["center_embed", "center_embed_mod"], PLAUSIBILITY),
-    **dict.fromkeys(["cleft", "cleft_modifier"], CLEFT),
-    **dict.fromkeys(["fgd_object", "fgd_pp", "fgd_subject"], FILLER_GAP),
-    **dict.fromkeys(["fgd-embed3", "fgd-embed4"], EMBEDDED_FILLER_GAP),
-    "fgd_hierarchy": [("that_nogap", "what_nogap"), ("what_subjgap", "that_subjgap")],
+    suite: [tuple(contrast.split(">")) for contrast in contrasts.split()]
+    for suites, contrasts in {
+        "number_orc number_prep number_src "
+        "reflexive_orc_fem reflexive_orc_masc reflexive_prep_fem reflexive_prep_masc "
+        "reflexive_src_fem reflexive_src_masc": "match_sing>mismatch_sing "
+        "match_plural>mismatch_plural",
+        "subordination subordination_orc-orc subordination_pp-pp "
+        "subordination_src-src": "sub_matrix>no-sub_matrix no-sub_no-matrix>sub_no-matrix",
+        "center_embed center_embed_mod": "plaus>implaus",
+        "cleft cleft_modifier": "np_match>np_mismatch vp_match>vp_mismatch",
+        "fgd_object fgd_pp fgd_subject": "what_gap>that_gap that_nogap>what_nogap",
+        "fgd-embed3 fgd-embed4": "what_gap>that_gap that_no-gap>what_no-gap",
+        "fgd_hierarchy": "that_nogap>what_nogap what_subjgap>that_subjgap",
+    }.items()
+    for suite in suites.split()
 }
 
 
 @dataclass(frozen=True)
 class Region:
-    """Characters [start, end) of a sentence; start = end where the region is empty."""
+    """Characters [start, end) of a sentence. An empty region has start = end."""
 
     number: int
     start: int
@@ -87,7 +81,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Item:
-    """Sentences that differ in their condition alone, by condition in the suite's order."""
+    """Sentences that differ only in their condition, by condition in the suite's order."""
 
     number: int
     sentences: dict[str, Sentence]
@@ -95,10 +89,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Suite:
-    """A test suite; the first prediction is the one that published accuracies count.
+    """A test suite. Published accuracies count its first prediction.
 
-    With the others of its suite, `fgd_hierarchy`'s second prediction (that surprisals be equal)
-    would leave it no right item, where published item results have 15 of 24.
+    `fgd_hierarchy`'s second prediction (that surprisals be equal) would leave it no correct item,
+    although published item results have 15 of 24.
     """
 
     name: str
@@ -107,14 +101,13 @@ class Suite:
 
     @property
     def phenomenon(self) -> str | None:
-        starts = [start for start in PHENOMENA if self.name.startswith(start)]
-        return PHENOMENA[starts[0]] if starts else None
+        return next((PHENOMENA[s] for s in PHENOMENA if self.name.startswith(s)), None)
 
     def grammatical(self, condition: str) -> bool | None:
-        """Tell what the first prediction makes of a condition.
+        """Say whether the first prediction prefers a condition.
 
-        True where some region of it is predicted to be less surprising than the same region of
-        another condition, False where more, None where both or neither.
+        True if it predicts that some region of the condition is less surprising than that of
+        another condition, False if more surprising, None if both or neither.
         """
         pairs = self.predictions[0].preferences()
         expected = any(condition == better[0] for better, _ in pairs)
@@ -127,19 +120,11 @@ def item_id(suite: str, item: int, condition: str) -> str:
     return f"{suite}/{item}/{condition}"
 
 
-def read_suites(directory: Path, names: Sequence[str]) -> list[Suite]:
-    """Read `names` (file names as the catalog has them, `number_prep.json`) in `directory`.
-
-    Raises LingprobError that names the file, the item and the remedy.
-    """
-    return [read_suite(directory / name) for name in names]
-
-
 def read_suite(path: Path) -> Suite:
     """Read one suite's JSON file.
 
-    Raises LingprobError if it is no such file, a formula does not parse or names a condition or
-    region that an item lacks, a region that a formula needs is empty, or ids occur twice.
+    Raises LingprobError if it is no suite, an id occurs twice, or a formula does not parse or names
+    a condition or region that an item lacks or that is empty.
     """
     name = path.stem
     try:
@@ -176,7 +161,7 @@ def _read_item(raw: dict[str, Any]) -> Item:
 
 
 def join_regions(condition: str, regions: Sequence[tuple[int, str]]) -> Sentence:
-    """Join numbered regions to a sentence and say where each lies."""
+    """Join numbered regions to a sentence, with the place of each."""
     text, places = "", []
     for number, content in regions:
         content = re.sub(r"\s+([,.])", r"\1", " ".join(content.split()))
@@ -189,6 +174,7 @@ def join_regions(condition: str, regions: Sequence[tuple[int, str]]) -> Sentence
 
 
 def _check(suite: Suite, path: Path) -> None:
+    """Raise LingprobError if an item lacks a region that a formula names."""
     if not suite.predictions or not suite.items:
         raise LingprobError(f"{path}: suite {suite.name!r} has no predictions or no items.")
     numbers = [item.number for item in suite.items]
@@ -220,19 +206,17 @@ def _check(suite: Suite, path: Path) -> None:
 
 
 def suites_of(dataset: str, entry: dict[str, Any]) -> list[Suite]:
-    """Return the suites of a downloaded data set; none where it has no suites but pairs."""
+    """Return the suites of a downloaded data set, or none if it is not of suites."""
     if entry["parser"] != "syntaxgym":
         return []
     return [read_suite(path) for path in dataset_paths(dataset, entry)]
 
 
-def syntaxgym(
-    dataset: str, entry: dict[str, Any], directory: Path, seed: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return every sentence of every suite as stimuli; nobody rated them.
+def syntaxgym(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
+    """Return every sentence of every suite as stimuli without ratings.
 
-    The paradigm is the suite, the phenomenon its circuit, the pair id the item; `grammatical` is
-    what the suite's first prediction says of the condition, null where it says nothing clear.
+    The paradigm is the suite, the phenomenon its circuit, and the pair id the item. `grammatical`
+    says whether the suite's first prediction prefers the condition, null if that is not clear.
     """
     rows = [
         {
@@ -247,19 +231,16 @@ def syntaxgym(
             "paradigm": suite.name,
             "language": entry["language"],
         }
-        for suite in read_suites(directory, [file["name"] for file in entry["files"]])
+        for suite in (read_suite(directory / file["name"]) for file in entry["files"])
         for item in suite.items
         for condition, sentence in item.sentences.items()
     ]
     return pd.DataFrame(rows), NO_RATINGS
 
 
-def syntaxgym_pairs(
-    dataset: str, entry: dict[str, Any], directory: Path, seed: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def syntaxgym_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     """Return every contrast of `CONTRASTS` as a pair, good sentence first."""
     whole, _ = syntaxgym(dataset, entry, directory, seed)
-    whole = whole.set_index("item_id")
     pairs = []
     for suite, contrasts in CONTRASTS.items():
         sentences = whole[whole["paradigm"] == suite]
@@ -270,16 +251,10 @@ def syntaxgym_pairs(
                     f"data set {dataset!r}, suite {suite!r}: no condition {sorted(missing)[0]!r}. "
                     "Fetch the suites again."
                 )
-            pair_id = sentences["pair_id"] + f"/{good}"
-            for side, condition in (("good", good), ("bad", bad)):
+            for side, condition in zip(SIDES, (good, bad), strict=True):
                 chosen = sentences[sentences["condition"] == condition]
-                pairs.append(
-                    chosen.assign(
-                        pair_id=pair_id[chosen.index],
-                        condition=side,
-                        grammatical=side == "good",
-                        item_id=pair_id[chosen.index] + f".{side}",
-                    )
-                )
+                pair_id = chosen["pair_id"] + f"/{good}"
+                about = {"condition": side, "grammatical": side == "good"}
+                pairs.append(chosen.assign(pair_id=pair_id, item_id=pair_id + f".{side}", **about))
     table = pd.concat(pairs).sort_values("pair_id", kind="stable").reset_index(drop=True)
     return table, NO_RATINGS

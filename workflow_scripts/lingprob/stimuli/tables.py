@@ -1,20 +1,24 @@
-"""Stimulus tables: how files of them are read, and what each must satisfy."""
+"""Parts of every parser of stimuli: reading published files, and turning pairs into sentences."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
 
+Entry = dict[str, Any]  # of the catalog
+Parsed = tuple[pd.DataFrame, pd.DataFrame]  # `stimuli` without `dataset`, and `ratings`
 NO_RATINGS = SCHEMAS["ratings"].empty_table().to_pandas()
+SIDES = ("good", "bad")
 
 
 def check_stimuli(stimuli: pd.DataFrame, dataset: str) -> None:
-    """Raise LingprobError if a table is empty, an id occurs twice or a sentence is blank."""
+    """Raise LingprobError if a table is empty, an id occurs twice or a sentence is empty."""
     where = f"data set {dataset!r}"
     if stimuli.empty:
         raise LingprobError(f"{where}: no sentences.")
@@ -23,46 +27,53 @@ def check_stimuli(stimuli: pd.DataFrame, dataset: str) -> None:
         first = stimuli.loc[twice, "item_id"].iloc[0]
         rows = (stimuli.index[stimuli["item_id"] == first] + 1).tolist()
         raise LingprobError(
-            f"{where}: item id {first!r} occurs in rows {rows}; ids must differ. Rename one, or "
-            "leave the `item` column out and rows are numbered."
+            f"{where}: item id {first!r} occurs in rows {rows}, and ids must differ. Rename one, "
+            "or leave the `item` column out so that rows are numbered."
         )
     refuse_rows(
-        stimuli["text"].isna() | (stimuli["text"].str.strip() == ""),
-        "{where}, item {item_id!r}: empty sentence. Delete or complete the row.",
+        stimuli["text"].fillna("").str.strip() == "",
+        "{source}, item {item_id!r}: empty sentence. Delete or complete the row.",
         stimuli,
-        where=where,
+        source=where,
     )
 
 
-def two_sentences_a_pair(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Turn a pair a row into a sentence a row, the acceptable one of each pair first.
+def pairs_as_sentences(
+    pairs: pd.DataFrame, language: str, rating_source: str | None = None
+) -> pd.DataFrame:
+    """Turn one row per pair into one row per sentence, the acceptable one of each pair first.
 
-    `pairs` has the columns pair_id, phenomenon, paradigm and, for each of `good` and `bad`,
-    PREFIX_id, PREFIX_text and PREFIX_rating. Returns a `stimuli` table without language,
-    rating_source filled in.
+    Args:
+        pairs: columns `pair_id`, `phenomenon`, `paradigm`, `good` and `bad` (texts) and, if known,
+            `good_rating`, `bad_rating`, `good_id` and `bad_id` (else PAIR.good and PAIR.bad).
+        language: language of all sentences.
+        rating_source: `human`, `simulated` or None.
+
+    Returns:
+        A `stimuli` table without `dataset`.
     """
-    sides = []
-    for side, grammatical in (("good", True), ("bad", False)):
-        sides.append(
-            pd.DataFrame(
-                {
-                    "item_id": pairs[f"{side}_id"],
-                    "pair_id": pairs["pair_id"],
-                    "condition": side,
-                    "text": pairs[f"{side}_text"],
-                    "grammatical": grammatical,
-                    "rating": pairs[f"{side}_rating"],
-                    "phenomenon": pairs["phenomenon"],
-                    "paradigm": pairs["paradigm"],
-                }
-            )
+    sides = [
+        pd.DataFrame(
+            {
+                "item_id": pairs.get(f"{side}_id", pairs["pair_id"] + f".{side}"),
+                "pair_id": pairs["pair_id"],
+                "condition": side,
+                "text": pairs[side],
+                "grammatical": side == "good",
+                "rating": pairs.get(f"{side}_rating", np.nan),
+                "rating_source": rating_source,
+                "phenomenon": pairs["phenomenon"],
+                "paradigm": pairs["paradigm"],
+                "language": language,
+            }
         )
-    both = pd.concat(sides)
-    return both.sort_index(kind="stable").reset_index(drop=True)
+        for side in SIDES
+    ]
+    return pd.concat(sides).sort_index(kind="stable").reset_index(drop=True)
 
 
 def read_csv_utf8(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a CSV file in UTF-8, with or without a byte-order mark; `options` go to pandas.
+    """Read a CSV file in UTF-8, with or without a byte-order mark. Options go to pandas.
 
     Raises LingprobError that names a file in another encoding or that is no table.
     """
@@ -73,7 +84,7 @@ def read_csv_utf8(path: Path, **options: Any) -> pd.DataFrame:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a UTF-8 text file; raise LingprobError that names a line that is not."""
+    """Return the lines of a UTF-8 text file. Raises LingprobError that names a line that is not."""
     try:
         return path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:

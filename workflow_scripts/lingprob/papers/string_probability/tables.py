@@ -15,7 +15,6 @@ from lingprob.stimuli.distances import (
     POPULATIONS,
     EditFilter,
     edit_threshold,
-    near_pairs,
     pair_texts,
     pairs_in_use,
 )
@@ -115,7 +114,7 @@ def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: R
             **asdict(reading),
             "edits": edit_threshold(stimuli[name], table, reading),
             "pairs": len(table),
-            "kept": len(near_pairs(stimuli[name], table, name, reading)),
+            "kept": len(pairs_in_use(stimuli[name], name, table, reading)),
             "kept_published": published_value(run.published, FILTER, f"{name}/kept"),
             "used": reading == chosen,
             "scale": run.scale,
