@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
@@ -17,12 +16,10 @@ from lingprob.models.loading import load_language_model
 from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
 from lingprob.overlap.token_blocks import count_rows
-from lingprob.reading import eye_tracking, self_paced
-from lingprob.reading.tables import Source
 from lingprob.reading.texts import build_words
+from lingprob.reading.times import build_reading_times
 from lingprob.rehearsal import folder as room
-from lingprob.rehearsal import reading_times
-from lingprob.rehearsal.datasets import PASSAGES, ROWS, make_datasets
+from lingprob.rehearsal.datasets import PASSAGES, READERS, ROWS, make_datasets
 from lingprob.rehearsal.entries import dataset_entry, lowered, model_entry, model_shape
 from lingprob.rehearsal.models import LAYERS, make_model
 from lingprob.rehearsal.tokenizers import tokenizer_of
@@ -32,35 +29,32 @@ from lingprob.workflow.configuration import read_settings
 
 LESS = parse_yaml(room.HERE / "less.yaml")
 _, CATALOG = read_settings({"scale": "paper"})
+MADE_UP = {n: dataset_entry(n, CATALOG.datasets[n], w) for n, w in LESS["made_up"].items()}
 
 
-def test_a_number_is_lowered_to_its_limit_and_never_raised():
+def test_numbers_are_lowered_to_limits_and_never_raised():
     settings = {"a": {"few": 3, "many": 1000, "kept": 7}, "steps": [5, 10, 20], "other": "x"}
     limits = {"a": {"few": 10, "many": 10}, "steps": [5]}
     assert lowered(settings, limits) == {"a": {"few": 3, "many": 10}, "steps": [5]}
 
 
-def test_entries_of_files_take_the_place_of_those_that_are_fetched():
+def test_entries_of_files_replace_fetched_ones():
     shipped = read_yaml("models.yaml")["models"]
-    entries = {name: model_entry(name, shipped[name]) for name in ("gpt2", "smollm2-135m")}
-    entries |= {"llama-3-70b": model_entry("llama-3-70b", shipped["llama-3-70b"])}
-    datasets = {
-        name: dataset_entry(CATALOG.datasets[name], w) for name, w in LESS["made_up"].items()
-    }
+    entries = {n: model_entry(n, shipped[n]) for n in ("gpt2", "smollm2-135m", "llama-3-70b")}
     for name in entries:
         entries[name]["path"] = f"/models/{name}"
-    _, changed = read_settings({"scale": "paper", "models": entries, "datasets": datasets})
+    _, changed = read_settings({"scale": "paper", "models": entries, "datasets": MADE_UP})
+    same = ("family", "parameters", "tokenizer", "context_window", "bos_policies", "dtype")
     for name in entries:
         ours, theirs = changed.models[name], CATALOG.models[name]
         assert ours["source"] == "local"
-        same = ("family", "parameters", "tokenizer", "context_window", "bos_policies", "dtype")
         assert [ours[key] for key in same] == [theirs[key] for key in same]
     assert list(changed.models) == list(CATALOG.models)
-    for name in datasets:
-        names = [[f["name"] for f in c.datasets[name]["files"]] for c in (changed, CATALOG)]
-        assert names[0] == names[1]
-    geco = changed.datasets["geco_first_pass"]["files"]
-    assert ["sha256" in file for file in geco] == [False, True, True]
+    kept = ("kind", "language", "texts", "method", "unit")
+    for name in MADE_UP:
+        ours, theirs = changed.datasets[name], CATALOG.datasets[name]
+        assert [ours.get(key) for key in kept] == [theirs.get(key) for key in kept]
+        assert not any("sha256" in file for file in ours["files"])
 
 
 def test_a_folder_with_a_configuration_is_left_alone(tmp_path):
@@ -70,19 +64,16 @@ def test_a_folder_with_a_configuration_is_left_alone(tmp_path):
     assert (tmp_path / "config.yaml").read_text() == "mine: 1"
 
 
-def test_a_folder_of_the_demo_has_its_models_and_a_configuration_that_is_sound(
-    tmp_path, monkeypatch
-):
+def test_a_folder_has_models_data_and_a_sound_configuration(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "make_model", lambda name, shape, tokenizer, place: None)
     monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
     monkeypatch.setattr(room, "tokenizer_of", lambda described, place: None)
     room.write_rehearsal(tmp_path, "demo")
-    config = yaml.safe_load((tmp_path / "config.yaml").read_text())
-    settings, catalog = read_settings(config)
+    settings, catalog = read_settings(yaml.safe_load((tmp_path / "config.yaml").read_text()))
     assert settings["training"]["sizes"].keys() == {"tiny-small", "tiny-medium"}
     assert catalog.models["smollm2-135m"]["title"] == "SmolLM2 135M (random)"
     assert not {"hub", "package"} & {entry["source"] for entry in catalog.models.values()}
-    assert (tmp_path / "resources/datasets/hll/hll_judgments.csv").exists()
+    assert (tmp_path / "resources/datasets/hll/hll.csv").exists()
 
 
 def make(name: str, directory: Path, **shape: Any) -> None:
@@ -92,14 +83,13 @@ def make(name: str, directory: Path, **shape: Any) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["gpt_neox", "opt", "gpt2", "llama"])
-def test_a_tiny_model_loads_predicts_and_sees_as_far_as_its_model(architecture, tmp_path):
+def test_a_tiny_model_has_its_model_s_window(architecture, tmp_path):
     logits = []
     for place, name in enumerate(("one", "another", "one")):
         directory = tmp_path / str(place)
         make(name, directory, architecture=architecture, context_window=300)
         lm = load_language_model(directory)
-        assert lm.context_window == 300
-        assert lm.model.config.model_type == architecture
+        assert (lm.context_window, lm.model.config.model_type) == (300, architecture)
         (tokens,) = lm.tokenize(["The cat sat on the mat. 猫"])
         assert tokens.char_end[-1] == len("The cat sat on the mat. 猫")
         assert lm.start_id("<|endoftext|>") == lm.start_id("bos")
@@ -114,7 +104,7 @@ def test_a_tiny_model_loads_predicts_and_sees_as_far_as_its_model(architecture, 
     assert logits[0].std() > 0.05  # far from uniform
 
 
-def test_a_masked_model_has_a_masked_one_in_its_place(tmp_path):
+def test_a_masked_model_replaces_a_masked_one(tmp_path):
     shipped = {"title": "B", "family": "b", "source": "hub", "kind": "masked"}
     shipped |= {"repository": "o/b", "revision": "main"}
     make("b", tmp_path / "b", **model_shape("b", complete_model("b", shipped, {}), LESS))
@@ -127,7 +117,7 @@ def test_a_masked_model_has_a_masked_one_in_its_place(tmp_path):
 
 
 @pytest.mark.parametrize("architecture", ["mpnet", "bert"])
-def test_a_tiny_embedding_model_tells_sentences_apart_chinese_ones_too(architecture, tmp_path):
+def test_a_tiny_embedding_model_tells_sentences_apart(architecture, tmp_path):
     from lingprob.pairs.embeddings import SentenceEmbedder
 
     words = {"kind": "word_pieces"}
@@ -146,9 +136,7 @@ def test_a_tiny_embedding_model_tells_sentences_apart_chinese_ones_too(architect
         ("gpt-neox-20b", [12092, 1533]),
     ],
 )
-def test_a_family_s_own_tokenizer_is_taken_where_the_mirror_has_it(
-    tokenizer, ids, mirror, tmp_path, monkeypatch
-):
+def test_a_family_s_own_tokenizer_is_taken(tokenizer, ids, mirror, tmp_path, monkeypatch):
     monkeypatch.setenv("LINGPROB_MIRROR", str(mirror))
     described = LESS["tokenizers"][tokenizer]
     made = tokenizer_of(described, tmp_path)
@@ -156,7 +144,7 @@ def test_a_family_s_own_tokenizer_is_taken_where_the_mirror_has_it(
     assert len(made) <= described["logits"]
 
 
-def test_a_tokenizer_of_the_same_kind_is_made_where_none_can_be_had(tmp_path, monkeypatch):
+def test_a_tokenizer_that_cannot_be_had_is_made(tmp_path, monkeypatch):
     monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
     described = {**LESS["tokenizers"]["gpt2"]}
     described["files"] = [{"name": "encoder.json"}, {"name": "vocab.bpe"}]
@@ -165,11 +153,10 @@ def test_a_tokenizer_of_the_same_kind_is_made_where_none_can_be_had(tmp_path, mo
     assert made.bos_token == "<|endoftext|>"
 
 
-def written(dataset: str, place: Path, entry: dict[str, Any] | None = None) -> list[Path]:
-    """Write a made-up data set; return its files."""
-    entry = entry or dataset_entry(CATALOG.datasets[dataset], LESS["made_up"][dataset])
-    make_datasets(place, CATALOG, {dataset: entry}, LESS["made_up"])
-    return [place / dataset / file["name"] for file in entry["files"]]
+def written(place: Path, *datasets: str) -> list[Path]:
+    """Write made-up data sets; return the files of the last."""
+    make_datasets(place, CATALOG, {name: MADE_UP[name] for name in datasets}, LESS["made_up"])
+    return [place / datasets[-1] / file["name"] for file in MADE_UP[datasets[-1]]["files"]]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +164,7 @@ def written(dataset: str, place: Path, entry: dict[str, Any] | None = None) -> l
     [("pile_test", "lines"), ("gigaword", "lines"), ("openwebtext", "parquet")],
 )
 def test_a_made_up_corpus_is_read_as_the_real_one(dataset, parser, tmp_path):
-    paths = written(dataset, tmp_path)[:2]
+    paths = written(tmp_path, dataset)[:2]
     texts = [list(iter_documents(parser, [path])) for path in paths]
     assert all(len(found) > 50 and len(set(found)) > 50 for found in texts)
     assert sum(path.stat().st_size for path in paths) < 1e6
@@ -186,7 +173,7 @@ def test_a_made_up_corpus_is_read_as_the_real_one(dataset, parser, tmp_path):
 
 
 def test_a_made_up_chunk_has_pythia_s_layout(tmp_path):
-    paths = written("pile_pythia", tmp_path)[:2]
+    paths = written(tmp_path, "pile_pythia")[:2]
     assert count_rows(paths[0]) == ROWS
     first, second = map(np.load, paths)
     assert first.dtype == np.uint16
@@ -194,79 +181,26 @@ def test_a_made_up_chunk_has_pythia_s_layout(tmp_path):
     assert first.max() < 50_277
 
 
-def test_made_up_judgments_have_pairs_of_the_expected_sign(tmp_path):
-    (path,) = written("hll", tmp_path)
-    entry = {"parser": "hll", "files": [{"name": path.name}]}
-    stimuli, ratings = build_stimuli("hll", entry, path.parent, 1)
+def test_made_up_ratings_have_pairs_of_the_expected_sign(tmp_path):
+    (path,) = written(tmp_path, "hll")
+    stimuli, _ = build_stimuli("hll", {**MADE_UP["hll"], "ratings": "every"}, path.parent, 1)
     means = stimuli.groupby("grammatical")["rating"].mean()
     assert means[True] > means[False] + 1
-    assert ratings["participant_id"].nunique() == 12
-
-
-@pytest.mark.parametrize("dataset", ["dundee", "brown_spr"])
-def test_a_made_up_text_has_the_passages_of_the_real_one(dataset, tmp_path):
-    entry = dataset_entry(CATALOG.datasets[dataset], LESS["made_up"][dataset])
-    words = build_words(dataset, entry, written(dataset, tmp_path))
-    assert words["passage_id"].nunique() == PASSAGES[dataset]
-    assert words.groupby("passage_id")["sentence_index"].max().mean() > 8
-
-
-@pytest.fixture(scope="module")
-def words(tmp_path_factory) -> pd.DataFrame:
-    """The words of made-up editorials."""
-    paths = written("dundee", tmp_path_factory.mktemp("words"))
-    table = build_words("dundee", {"parser": "passages"}, paths)
-    return table[table["passage_id"].isin(table["passage_id"].unique()[:20])]
+    assert (stimuli.groupby("pair_id")["text"].nunique() == 2).all()
 
 
 @pytest.mark.parametrize(
-    ("writer", "parse", "skips"),
-    [
-        ("natural_stories", self_paced.natural_stories, False),
-        ("brown", self_paced.brown_spr, False),
-        ("provo", eye_tracking.provo_first_pass, True),
-    ],
+    ("dataset", "texts", "skips"),
+    [("dundee_first_pass", "dundee", True), ("brown_spr_times", "brown_spr", False)],
 )
-def test_a_parser_gives_back_the_reading_times_that_were_made_up(
-    writer, parse, skips, words, tmp_path
-):
-    # Its passages are numbers.
-    text = words.assign(passage_id=(pd.factorize(words["passage_id"])[0] + 1).astype(str))
-    reading_times.WRITERS[writer](tmp_path, ["times"], text)
-    found = parse(Source([tmp_path / "times"], text, {}, 1))
-    made = reading_times.times(text, reading_times.READERS, "times")
-    expected = made["rt_ms"].where(~made["skipped"]) if skips else made["rt_ms"]
-    keys = ["subject_id", "passage_id", "word_index"]
-    order = np.lexsort([found[key] for key in reversed(keys)])
-    assert len(found) == len(made)
-    assert found["subject_id"].nunique() == reading_times.READERS
-    both = found.merge(
-        made.assign(rt=expected)[["passage_id", "word_index", "rt", "subject"]],
-        on=["passage_id", "word_index"],
-    )
-    same = both[both["subject_id"].str.extract(r"(\d+)")[0].astype(int) == both["subject"]]
-    assert len(same) == len(order)
-    np.testing.assert_array_equal(same["rt_ms"], same["rt"])
-
-
-def test_made_up_fixations_are_read_as_dundee_s(words, tmp_path):
-    names = [file["name"] for file in CATALOG.datasets["dundee_first_pass"]["files"]]
-    reading_times.dundee(tmp_path, names, words)
-    found = eye_tracking.dundee_first_pass(
-        Source([tmp_path / name for name in names], words, {}, 1)
-    )
-    assert found["subject_id"].nunique() == 10
-    assert 0.65 < len(found) / (10 * len(words)) < 0.75
-    assert not found.duplicated(["subject_id", "passage_id", "word_index"]).any()
-    assert set(found["passage_id"]) == set(words["passage_id"])
-
-
-def test_made_up_times_of_geco_stand_where_its_words_do(mirror, tmp_path, monkeypatch):
-    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror))
-    monkeypatch.setattr(reading_times, "GECO_READERS", 1)
-    paths = written("geco_first_pass", tmp_path)
-    text = build_words("geco", {"parser": "geco"}, paths[1:])
-    found = eye_tracking.geco_first_pass(Source(paths, text, {}, 1))
-    assert found["subject_id"].nunique() == 1
-    assert found.groupby("passage_id")["word_index"].nunique().sum() > 0.95 * len(text)
-    assert 0.25 < found["rt_ms"].isna().mean() < 0.35
+def test_made_up_times_are_of_made_up_texts(dataset, texts, skips, tmp_path):
+    paths = written(tmp_path, texts, dataset)
+    words = build_words(texts, MADE_UP[texts], [tmp_path / texts / f"{texts}.txt"])
+    assert words["passage_id"].nunique() == PASSAGES[texts]
+    assert words.groupby("passage_id")["sentence_index"].max().mean() > 8
+    times = build_reading_times(dataset, MADE_UP[dataset], words, paths)
+    assert len(times) == READERS * len(words)
+    assert times["subject_id"].nunique() == READERS
+    assert (0.25 < times["rt_ms"].isna().mean() < 0.35) == skips
+    seen = times.merge(words, on=["passage_id", "word_index"]).dropna(subset="rt_ms")
+    assert np.corrcoef(seen["word"].str.len(), seen["rt_ms"])[0, 1] > 0.2

@@ -1,4 +1,4 @@
-"""What a rehearsal says of settings, models and data sets in the place of the catalog."""
+"""Settings and entries of a rehearsal, which take the place of the catalog's."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 
 from lingprob.catalog import Entry
 
-# What an entry says of files that are fetched, or of their content.
+# Keys of an entry about files that are fetched, or about their content.
 FETCHED = {
     "repository", "revision", "gated", "package", "version", "sha256", "member", "member_sha256",
     "folder", "wheels", "note",
 }  # fmt: skip
 STREAMED = {"source", "repository", "revision", "configuration", "split", "column", "rows"}
 COUNTS = {"items", "pairs", "subjects"}
+# Parsers of made-up files that have a user's format in the place of their authors'.
+PARSERS = {"times": "reading_times_table", "ratings": "table", "passages": "passages"}
+SUFFIXES = {"passages": ".txt"}
 
 
 def lowered(settings: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,16 +69,16 @@ def model_shape(name: str, entry: Entry, less: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def dataset_entry(entry: Entry, writer: str) -> Entry:
-    """Return a data set's own entry whose files are made up but for small public ones.
+def dataset_entry(name: str, entry: Entry, writer: str) -> Entry:
+    """Return a data set's own entry, whose files are made up.
 
-    Expected counts are those of the real files and go. A corpus keeps its number of words, from
-    which Figure 1's limit follows (leakage, §2.1).
+    Expected counts are those of the real files and are left out. A corpus keeps its number of
+    words, from which Figure 1's limit follows (leakage, §2.1).
     """
     gone = COUNTS | ({"words"} if entry["kind"] != "corpus" else set()) | STREAMED
-    files = [
-        file if writer == "geco" and "sha256" in file else {"name": file["name"]}
-        for file in entry["files"]
-    ]
     kept = {key: value for key, value in entry.items() if key not in gone}
+    files = [{"name": file["name"]} for file in entry["files"]]
+    if writer in PARSERS:
+        kept["parser"] = PARSERS[writer]
+        files = [{"name": f"{name}{SUFFIXES.get(writer, '.csv')}"}]
     return kept | {"title": f"{entry['title']} (made up)", "files": files}

@@ -64,7 +64,7 @@ def write_rehearsal(folder: Path, scale: str, short: bool = False) -> None:
     config["embeddings"] = write_models(folder, shipped, shipped, less)
     read = settings["reading"]["datasets"]
     entries = {
-        name: dataset_entry(catalog.dataset(name), less["made_up"][name])
+        name: dataset_entry(name, catalog.dataset(name), less["made_up"][name])
         for name in less["made_up"]
         if catalog.dataset(name)["kind"] != "reading_times" or name in read
     }
