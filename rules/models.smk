@@ -12,7 +12,7 @@ if NGRAM_MODEL in catalog.datasets:
 rule prepare_model:
     """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
     input:
-        lambda wildcards: sources.model_files(run, wildcards.model),
+        lambda wildcards: sources.local_files(catalog.model(wildcards.model)),
     output:
         "resources/models/{model}/manifest.json",
     log:

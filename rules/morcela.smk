@@ -158,8 +158,8 @@ rule report_morcela:
         linking_functions=collect("results/morcela/{model}.parquet", model=FITTED_MODELS),
         linking_draws=collect("results/morcela/draws/{model}.parquet", model=FITTED_MODELS),
         intergroup_correlation="results/morcela/intergroup_correlation.parquet",
-        frequency_slopes=scope.frequency_tables(run, "slopes"),
-        frequency_bins=scope.frequency_tables(run, "bins"),
+        frequency_slopes=collect(rules.regress_on_frequency.output.slopes, model=FREQUENCY_MODELS),
+        frequency_bins=collect(rules.regress_on_frequency.output.bins, model=FREQUENCY_MODELS),
         stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
         # Of one data set, whose bits a byte say how good models are.
         sentence_scores=[

@@ -11,7 +11,7 @@ AUDIT = settings["audit"]
 rule prepare_embedding:
     """Bring a sentence-embedding model's files to a local directory, once for all jobs."""
     input:
-        lambda wildcards: sources.embedding_files(run, wildcards.embedding),
+        lambda wildcards: sources.local_files(catalog.embedding(wildcards.embedding)),
     output:
         "resources/embeddings/{embedding}/manifest.json",
     log:
@@ -66,7 +66,7 @@ rule audit_pairs:
         scores=lambda wildcards: (
             f"results/sentence_scores/{AUDIT['model']}/{scope.scored_as(run, wildcards.audited)}.parquet"
         ),
-        distances=lambda wildcards: scope.distances_if_any(run, wildcards.audited),
+        distances=lambda wildcards: scope.minimalness(run, wildcards.audited),
         corpora=[sources.corpus_files(run, corpus) for corpus in AUDIT["corpora"]],
         tokenizer=sources.tokenizer_files(run, AUDIT["model"]),
     output:

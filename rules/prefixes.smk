@@ -95,7 +95,11 @@ rule judge_contexts:
     input:
         model="resources/models/{model}/manifest.json",
         stimuli=collect("results/stimuli/{name}.parquet", name=CONTEXT["datasets"]),
-        suites=scope.suite_files(run, CONTEXT["datasets"]),
+        suites=[
+            sources.dataset_manifest(name)  # regions and formulas of suites
+            for name in CONTEXT["datasets"]
+            if catalog.dataset(name)["parser"] == "syntaxgym"
+        ],
         prefixes=collect(
             "results/context/prefixes/sampled/{name}.parquet", name=CONTEXT["datasets"]
         ),

@@ -38,11 +38,11 @@ FIT_INPUT = dict(
 FIT_PARAMS = dict(
     entry=entry_of("dataset", "texts method unit measure rt_source"),
     models=lambda wildcards: scope.dataset_models(run, wildcards.dataset),
-    contexts=lambda wildcards: scope.reading_contexts(
-        run, scope.dataset_models(run, wildcards.dataset)
+    contexts=lambda wildcards: scope.made_with(
+        run, "context", scope.dataset_models(run, wildcards.dataset), "imported"
     ),
-    corrections=lambda wildcards: scope.reading_corrections(
-        run, scope.dataset_models(run, wildcards.dataset)
+    corrections=lambda wildcards: scope.made_with(
+        run, "corrected", scope.dataset_models(run, wildcards.dataset)
     ),
     options={
         **pick(READING, "corrected", "partition", "random_effects"),

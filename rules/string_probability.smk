@@ -35,7 +35,8 @@ rule analyse_strings:
             for name in scope.string_datasets(run, wildcards.model)
         ],
         distances=lambda wildcards: [
-            scope.minimalness(run, name) for name in scope.paired_datasets(run, wildcards.model)
+            scope.minimalness(run, name)[0]
+            for name in scope.paired_datasets(run, wildcards.model)
         ],
         unigrams=lambda wildcards: scope.unigram_tables(run, wildcards.model)[:1],
     output:
@@ -90,7 +91,7 @@ rule report_string_probability:
         },
         stimuli=[f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in PREDICTIONS],
         whole=[f"results/stimuli/{name}.parquet" for name in PREDICTIONS],
-        distances=[scope.minimalness(run, name) for name in STRINGS["prediction_2"]],
+        distances=[scope.minimalness(run, name)[0] for name in STRINGS["prediction_2"]],
         toy="results/stimuli/toy_strings.parquet",
         sentence_scores=collect(
             "results/sentence_scores/{model}/toy_strings.parquet", model=TOY_MODELS

@@ -324,7 +324,7 @@ def test_configurations_are_settled_or_refused(times):
     [
         (["morcela"], "it is a list where"),
         (None, "it is a NoneType where"),
-        ({"models": {1: {}}}, "the key 1 at models is no text"),
+        ({"models": {1: {}}}, "the key 1 at models is not text"),
         ({"datasets": {"mine": {"title": "\ud800"}}}, "title has half of a character"),
         ({"seed": "["}, r"seed: '\[' is not a valid integer"),
     ],

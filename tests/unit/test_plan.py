@@ -391,10 +391,11 @@ def test_a_tenth_of_the_samples_is_of_the_first_shards(shards, used):
 
 def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():
     there = plan("laptop", morcela={"models": ["smollm2-135m"]})
-    assert scope.frequency_start_tokens(there, "smollm2-135m") == ["none", "endoftext"]
-    (slopes,) = scope.frequency_tables(there, "slopes")
-    assert slopes == "results/morcela/frequency_slopes/smollm2-135m.parquet"
-    assert scope.frequency_start_tokens(plan("paper"), "pythia-14m") == ["none"]
+    regressed = scope.frequency_regression(there, "smollm2-135m")
+    assert list(regressed["start_tokens"]) == ["none", "endoftext"]
+    assert (regressed["corpus"], regressed["parser"]) == ("state_of_the_union", "nltk_zip")
+    alone = scope.frequency_regression(plan("paper"), "pythia-14m")["start_tokens"]
+    assert list(alone) == ["none"]
 
 
 def test_strings_are_scored_in_a_model_s_language_and_where_published_scores_cover_them():
@@ -420,9 +421,10 @@ def test_the_size_of_a_sample_is_in_its_name():
         scope.scored_as(plan("laptop"), "cola") == scope.scored_as(plan("paper"), "cola") == "cola"
     )
     assert scope.scored_as(plan("paper"), "blimp") == "blimp"
-    assert scope.minimalness(plan("laptop"), "sling").endswith(
-        "chinese-nli/sling_sample2010.parquet"
-    )
+    (distances,) = scope.minimalness(plan("laptop"), "sling")
+    assert distances.endswith("chinese-nli/sling_sample2010.parquet")
+    own = plan(datasets={"own": {**OWN_DATA, "language": "ja"}})
+    assert scope.minimalness(own, "own") == []
 
 
 def test_an_own_data_set_must_have_the_ratings_that_its_analyses_need():
@@ -485,11 +487,6 @@ def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
     assert len(jobs["kuribayashi_ppp_ns"]) == 12
 
 
-def test_suites_alone_are_read_once_more_for_their_regions():
-    suites = scope.suite_files(plan(), ["blimp", "syntaxgym"])
-    assert suites == ["resources/datasets/syntaxgym/manifest.tsv"]
-
-
 def test_what_a_data_set_is_read_from(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.txt").write_text("b")
@@ -505,7 +502,8 @@ def test_what_a_data_set_is_read_from(tmp_path):
     assert sources.corpus_files(there, "abc_news") == [
         "resources/datasets/abc_news/manifests/abc.zip.tsv"
     ]
-    assert sources.corpus_file_entry(there, "abc_news", "abc.zip")["bytes"] == 1_487_851
+    source = sources.corpus_file_source(there, "abc_news", "abc.zip")
+    assert source["file"]["bytes"] == 1_487_851
     assert (
         sources.corpus_file_path(there, "abc_news", "abc.zip")
         == "resources/datasets/abc_news/abc.zip"

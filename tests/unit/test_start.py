@@ -83,7 +83,7 @@ def test_configuration_files_are_found_from_where_the_command_was_given(folder, 
 def test_a_mistake_ends_the_process_with_one_message(folder, monkeypatch):
     (folder / "twice.yaml").write_text("models: {}\nmodels: {}\n")
     monkeypatch.setattr("sys.argv", ["snakemake", "--configfile", "twice.yaml"])
-    with pytest.raises(SystemExit, match=r"^Error: .*twice\.yaml, line 2: 'models' is there twice"):
+    with pytest.raises(SystemExit, match=r"^Error: .*twice\.yaml, line 2: 'models' occurs twice"):
         read_run({})
 
 

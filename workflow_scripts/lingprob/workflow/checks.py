@@ -1,8 +1,7 @@
-"""What settings must fit beside their own types: each other, and the catalog."""
+"""Checks of settings against each other and against the catalog, after those of their types."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,54 +15,34 @@ Settings = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def check_settings(settings: Settings, config: Settings, catalog: Catalog) -> None:
+def check_settings(settings: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for the first setting that does not fit others or the catalog.
 
     Args:
         settings: complete ones.
-        config: what the user named; what only the scale names is left alone in places.
         catalog: with the user's entries.
     """
     catalog.check_references()
-    check_languages(settings["string_probability"], catalog)
-    check_conventions(settings["string_probability"], catalog)
-    check_trained_models(settings, catalog)
-    check_studies(settings["studies"])
-    check_masked(settings, catalog)
-    check_surprisals(settings["reading"], catalog)
-    if primary_dataset(settings["context"]["datasets"]) is None:
-        raise LingprobError(
-            "context.datasets: one of plain pairs is needed, such as blimp; it has "
-            f"{settings['context']['datasets']}."
-        )
-    check_english(settings["context"], catalog)
-
-
-def check_studies(studies: Iterable[str]) -> None:
-    """Raise LingprobError for a study that has no folder in studies/."""
+    _check_strings(settings["string_probability"], catalog)
+    _check_trained_models(settings["training"], catalog)
     known = [path.parent.name for path in ROOT.glob("studies/*/study.smk")]
-    for name in studies:
+    for name in settings["studies"]:
         if name not in known:
             raise unknown_name("study", name, known, "See studies/README.md.")
+    overlap = settings["overlap"]
+    for name in overlap["chunk_corpora"]:
+        if name not in overlap["corpora"]:
+            raise LingprobError(
+                f"overlap.chunk_corpora: {name!r} is none of overlap.corpora "
+                f"{overlap['corpora']}. Name some of these, or null for all of them."
+            )
+    _check_masked(settings, catalog)
+    _check_surprisals(settings["reading"], catalog)
+    _check_contexts(settings["context"], catalog)
 
 
-def check_english(context: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for pairs or models of `context` in another language than English: how
-    sentences are joined and perturbed is English (context, §3 and §5)."""
-    spoken = {name: catalog.model(name)["language"] for name in context["models"]}
-    written = {name: catalog.dataset(name).get("language", "en") for name in context["datasets"]}
-    for key, languages in {"models": spoken, "datasets": written}.items():
-        for name, language in languages.items():
-            if language != "en":
-                raise LingprobError(
-                    f"context.{key}: {name!r} is in {language!r}, and sentences of contexts are "
-                    "joined and perturbed as in English. Leave it out; or say that it is in 'en' "
-                    "if its sentences end with periods and have blanks between them."
-                )
-
-
-def check_languages(strings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for pairs in a language that no embedding model is named for."""
+def _check_strings(strings: Settings, catalog: Catalog) -> None:
+    """Check that pairs have an embedding model, and that models have the wanted BOS policy."""
     for key in ("prediction_1", "prediction_2", "prediction_3", "pooled"):
         for name in strings[key]:
             language = catalog.dataset(name).get("language", "en")
@@ -72,37 +51,31 @@ def check_languages(strings: Settings, catalog: Catalog) -> None:
                     f"string_probability.embeddings: none for {language!r}, the language of the "
                     f"data set {name!r} of string_probability.{key}. Add one."
                 )
-
-
-def check_conventions(strings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a model that has no BOS policy as string_probability wants it."""
     for name in strings["models"]:
         catalog.bos_policy(name, strings["bos"])
 
 
-def check_trained_models(settings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a model of source `trained` that no settings make."""
-    training = settings["training"]
+def _check_trained_models(training: Settings, catalog: Catalog) -> None:
+    """Check that the settings train every model of source `trained`."""
     for step in training["keep_checkpoints"]:
         if step > training["steps"]:
             raise LingprobError(
                 f"training.keep_checkpoints: there is no step {step} in a training of "
                 f"{training['steps']} steps. Leave it out, or raise training.steps."
             )
-    made = trained_models(settings["training"], [""])
+    made = trained_models(training, [""])
     for name, entry in catalog.models.items():
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
 
 
-def check_masked(settings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a masked model that is named where one that reads from left to right
-    is needed, or one that start tokens may precede, and for what its own entry cannot change."""
+def _check_masked(settings: Settings, catalog: Catalog) -> None:
+    """Check that masked models have no keys without effect and are only named where they work."""
     for name, entry in settings["models"].items():
         if catalog.is_masked(name) and (ignored := entry.keys() & {"context_window", "dtype"}):
             raise LingprobError(
-                f"models.{name}.{min(ignored)}: {name!r} is a masked model, which is run in "
-                "scoring.dtype, and sees what its config.json says. Delete the key."
+                f"models.{name}.{min(ignored)}: {name!r} is a masked model, which runs in "
+                "scoring.dtype and has the window of its config.json. Delete the key."
             )
     left_to_right = {
         "reading.models": settings["reading"]["models"],
@@ -117,8 +90,8 @@ def check_masked(settings: Settings, catalog: Catalog) -> None:
                 )
 
 
-def check_surprisals(reading: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for read texts that no model of `reading` has surprisals of."""
+def _check_surprisals(reading: Settings, catalog: Catalog) -> None:
+    """Check that some model has surprisals of each text."""
     for name in reading["datasets"]:
         texts = catalog.dataset(name)["texts"]
         if not surprisal_models(catalog, reading["models"], texts):
@@ -126,3 +99,22 @@ def check_surprisals(reading: Settings, catalog: Catalog) -> None:
                 f"reading.models: none of {reading['models']} has surprisals of {texts!r}, which "
                 f"reading.datasets asks for ({name})."
             )
+
+
+def _check_contexts(context: Settings, catalog: Catalog) -> None:
+    """Check that there are plain pairs, and that all is English (context, §3 and §5)."""
+    if primary_dataset(context["datasets"]) is None:
+        raise LingprobError(
+            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            f"{context['datasets']}."
+        )
+    spoken = {name: catalog.model(name)["language"] for name in context["models"]}
+    written = {name: catalog.dataset(name).get("language", "en") for name in context["datasets"]}
+    for key, languages in {"models": spoken, "datasets": written}.items():
+        for name, language in languages.items():
+            if language != "en":
+                raise LingprobError(
+                    f"context.{key}: {name!r} is in {language!r}, and contexts are joined and "
+                    "perturbed as in English. Leave it out; or say that it is in 'en' if its "
+                    "sentences end with periods and have spaces between them."
+                )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ DEEPEST = 20
 TAG = re.compile("<[a-zA-Z/!?]")
 # Keys whose values are text, whatever they look like.
 TEXTS = ("revision", "title", "family", "family_title", "repository", "version")
-# Keys whose values Snakemake's report shows as they are; a special token is none of them.
+# Keys whose values Snakemake's report shows as they are.
 SHOWN = ("title", "family_title", "path", "paths", "citation")
 
 
@@ -36,10 +36,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     all rated data sets are the user's own, `catalog/own_data.yaml` wins over the scale.
 
     Returns the settings and the catalog with the user's entries. Raises LingprobError that
-    names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
-    data set, the nearest names.
+    names the key at fault, the allowed values and, for a mistyped name, the nearest names.
     """
-    config = without_empty_sections(config)
     settings, catalog = read_catalog(config)
     overlap = settings["overlap"]
     # Names first, because the chance level looks corpora up; `auto` is none.
@@ -48,17 +46,16 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     for paper in ("morcela", "string_probability"):
         patterns = settings[paper]["models"]
         settings[paper]["models"] = matching_models(f"{paper}.models", patterns, catalog)
-    settings["overlap"] |= chance_level(overlap, catalog)
-    settings["overlap"] = with_chunk_corpora(settings["overlap"])
-    check_settings(settings, config, catalog)
+    overlap["chunk_corpora"] = overlap["chunk_corpora"] or overlap["corpora"]
+    overlap |= chance_level(overlap, catalog)
+    check_settings(settings, catalog)
     return settings, catalog
 
 
 def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
-    """Return the catalog with the user's entries and the models that are trained here.
+    """Return the settings, and the catalog with the user's entries and the trained models.
 
-    Before it come the settings, each of which has its type. Nobody has checked yet whether they
-    fit each other and the catalog. Raises LingprobError likewise.
+    Each setting has its type. Whether they fit each other and the catalog is not checked yet.
     """
     config = without_empty_sections(config)
     settings = typed(with_presets(config))
@@ -66,12 +63,15 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
     rated = config.get("morcela", {}).get("datasets", [])
     if rated and set(rated) <= settings["datasets"].keys():
         for section, preset in read_yaml("own_data.yaml").items():
-            unasked = preset.keys() - config.get(section, {}).keys()
-            settings[section] |= {key: preset[key] for key in unasked}
+            asked = config.get(section, {})
+            settings[section] |= {key: preset[key] for key in preset if key not in asked}
+    training = settings["training"]
+    if "keep_checkpoints" not in config.get("training", {}):  # of the scale's, those reached
+        kept = [step for step in training["keep_checkpoints"] if step < training["steps"]]
+        training["keep_checkpoints"] = kept
     corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
-    settings["training"] = with_reached_steps(settings["training"], config.get("training", {}))
     catalog = Catalog(
-        {**trained_models(settings["training"], corpora), **settings["models"]},
+        {**trained_models(training, corpora), **settings["models"]},
         settings["datasets"],
         settings["bos_policies"],
         settings["start_tokens"],
@@ -82,6 +82,10 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
 
 def without_empty_sections(config: Settings) -> Settings:
     """Return a configuration without sections whose keys are all commented out."""
+    if not isinstance(config, dict):
+        raise LingprobError(
+            f"config: it is a {type(config).__name__} where `key: value` lines are needed."
+        )
     refuse_odd_parts(config)
     fields = declared.Settings.model_fields
     return {
@@ -94,7 +98,7 @@ def without_empty_sections(config: Settings) -> Settings:
 def with_presets(config: Settings) -> Settings:
     """Lay a configuration over the presets of its scale, and these over the defaults.
 
-    A scale that does not exist has the presets of the first.
+    An unknown scale has the presets of the first.
     """
     presets = read_yaml("scales.yaml")
     scale = config.get("scale", declared.Settings.model_fields["scale"].default)
@@ -124,43 +128,15 @@ def typed(given: Settings) -> Settings:
         raise LingprobError("config: " + "; ".join([*refusals(error, given)][:5])) from None
 
 
-def with_chunk_corpora(overlap: Settings) -> Settings:
-    """Return `overlap` with the corpora whose files are chunks to train on; by default all.
+def export_to_jobs(settings: Settings) -> None:
+    """Hand a configured mirror and this checkout's package to jobs, by the environment.
 
-    Raises LingprobError for one that is not searched: nobody would know what it overlaps with.
-    """
-    chunk_corpora = overlap["chunk_corpora"] or overlap["corpora"]
-    for name in chunk_corpora:
-        if name not in overlap["corpora"]:
-            raise LingprobError(
-                f"overlap.chunk_corpora: {name!r} is none of overlap.corpora "
-                f"{overlap['corpora']}. Name some of these, or null for all of them."
-            )
-    return {**overlap, "chunk_corpora": chunk_corpora}
-
-
-def with_reached_steps(training: Settings, asked: Settings) -> Settings:
-    """Return the section `training` with those of the scale's `keep_checkpoints` that it reaches;
-    what the user names (`asked`) stays, for `check_trained_models`."""
-    kept = [step for step in training["keep_checkpoints"] if step < training["steps"]]
-    return training if "keep_checkpoints" in asked else {**training, "keep_checkpoints": kept}
-
-
-def export_mirror(settings: Settings) -> None:
-    """Hand a configured mirror to jobs as LINGPROB_MIRROR.
-
-    The environment, not a parameter: the files are the same wherever they come from.
+    The mirror is no parameter, because files are the same wherever they come from. Snakemake puts
+    the folder of a script's package behind installed packages, so that a second checkout would
+    otherwise run its jobs with the code of the first.
     """
     if settings["mirror"]:
         os.environ["LINGPROB_MIRROR"] = str(settings["mirror"])
-
-
-def export_package() -> None:
-    """Have jobs import this checkout's package and studies, not others that are installed.
-
-    Snakemake puts the folder of a script's package behind what is installed, so that a second
-    checkout would run its jobs by the code of the first.
-    """
     places = [str(ROOT / "workflow_scripts"), str(ROOT), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
 
@@ -168,12 +144,12 @@ def export_package() -> None:
 def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
     """Raise LingprobError for keys and values of YAML files that would silently become others.
 
-    These are a key that is there twice, of which the first would be lost, and names, revisions and
-    titles without quotation marks that YAML reads as numbers or as true and false.
+    These are keys that occur twice, of which the first would be lost, and names, revisions and
+    titles without quotation marks that YAML reads as numbers, dates or booleans.
     """
     for path in paths:
         pending = [yaml.compose(Path(path).read_text(encoding="utf-8"))]
-        met: set[int] = set()  # a node may hold itself
+        met: set[int] = set()  # a node may contain itself
         while pending:
             node = pending.pop()
             if not isinstance(node, yaml.MappingNode) or id(node) in met:
@@ -183,7 +159,7 @@ def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
             for key, value in node.value:
                 if key.value in seen:
                     raise LingprobError(
-                        f"{path}, line {key.start_mark.line + 1}: {key.value!r} is there twice, "
+                        f"{path}, line {key.start_mark.line + 1}: {key.value!r} occurs twice, "
                         "and the first would be lost. Merge the two."
                     )
                 seen.add(key.value)
@@ -201,43 +177,43 @@ def _refuse_other_scalar(path: str | Path, node: yaml.Node) -> None:
         )
 
 
-def refuse_odd_parts(value: Any, where: str = "", depth: int = 0) -> None:
-    """Raise LingprobError for what YAML and JSON may hold and no configuration does.
+def refuse_odd_parts(config: Settings) -> None:
+    """Raise LingprobError for parts that YAML and JSON allow and no configuration has.
 
-    That is a list in the place of sections, a key that is no text, half a character, endlessness.
-    Tags of HTML are refused too: Snakemake's report has titles and paths in it as they are.
+    These are keys that are not text, half a character, nesting without end, and tags of HTML,
+    because Snakemake's report shows titles and paths as they are.
     """
-    place = where or "top level"
-    if depth == 0 and not isinstance(value, dict):
-        raise LingprobError(
-            f"config: it is a {type(value).__name__} where `key: value` lines are needed."
-        )
-    if depth > DEEPEST:
-        raise LingprobError(f"config: {place} is nested more than {DEEPEST} deep, or in itself.")
-    parts: dict[Any, Any] = value if isinstance(value, dict) else {}
-    for key, part in parts.items():
+    for place, key, value in _parts(config, ""):
         if not isinstance(key, str):
             raise LingprobError(
-                f"config: the key {key!r} at {place} is no text. Put it in quotation marks."
+                f"config: the key {key!r} at {place or 'top level'} is not text. Put it in "
+                "quotation marks."
             )
-        place = f"{where}.{key}".removeprefix(".")
-        shown = [key, part] if key in SHOWN else [key]
+        where = f"{place}.{key}".strip(".")
+        shown = [key, value] if key in SHOWN else [key]
         if text := next((one for one in shown if isinstance(one, str) and TAG.search(one)), None):
             raise LingprobError(
-                f"config: {place} contains {text!r}, and pages would take the text after `<` for "
+                f"config: {where} contains {text!r}, and pages would take the text after `<` for "
                 "HTML. Put a space after it, or leave it out."
             )
-        refuse_odd_parts(part, place, depth + 1)
-    for part in value if isinstance(value, list) else []:
-        refuse_odd_parts(part, where, depth + 1)
-    for text in [value, *parts.keys()] if isinstance(value, dict) else [value]:
-        if isinstance(text, str) and not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise LingprobError(
-                    f"config: {where or 'top level'} has half of a character ({error})."
-                ) from error
+        try:
+            f"{key}{value if isinstance(value, str) else ''}".encode()
+        except UnicodeEncodeError as error:
+            raise LingprobError(f"config: {where} has half of a character ({error}).") from error
+
+
+def _parts(value: Any, place: str, depth: int = 0) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the place, key and value of each part of a mapping, and of each item of a list."""
+    if depth > DEEPEST:
+        raise LingprobError(f"config: {place} is nested more than {DEEPEST} deep, or in itself.")
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield place, key, part
+            yield from _parts(part, f"{place}.{key}".strip("."), depth + 1)
+    elif isinstance(value, list):
+        for part in value:
+            yield place, "", part
+            yield from _parts(part, place, depth + 1)
 
 
 def merged(below: Settings, above: Settings) -> Settings:

@@ -66,7 +66,7 @@ def _each_once(values: list[Item]) -> list[Item]:
     """Refuse a list that has an item twice."""
     for place, value in enumerate(values):
         if value in values[:place]:
-            raise ValueError(f"{value!r} stands there twice")
+            raise ValueError(f"{value!r} is there twice")
     return values
 
 

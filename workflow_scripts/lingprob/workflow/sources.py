@@ -1,6 +1,6 @@
-"""What a run's models and data sets are, and the files that each is read from.
+"""The files from which a run's models and data sets are read.
 
-Paths are relative to the working directory; unknown names raise LingprobError with the nearest
+Paths are relative to the working directory. Unknown names raise LingprobError with the nearest
 ones. Rules read this module, so it imports nothing that only a job needs.
 """
 
@@ -16,7 +16,7 @@ from lingprob.io.files import dataset_paths
 from lingprob.models import folders
 from lingprob.overlap.kenlm_programs import PROGRAMS, lmplz_missing
 
-# Sources of models that can score what they have not seen.
+# Sources of models that can score new sentences.
 WITH_WEIGHTS = ("hub", "package", "local", "trained", "ngram")
 
 
@@ -34,12 +34,12 @@ def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
 
 
 def local_files(entry: Mapping[str, Any]) -> list[Path]:
-    """Return the files of a model that the user has on disk: other files are another model."""
+    """Return the files of a model that the user has on disk. Other files are another model."""
     return folders.model_files(Path(entry["path"])) if entry["source"] == "local" else []
 
 
 def models_with(run: Run, *sources: str, level: str | None = None) -> list[str]:
-    """Return the models of one of these sources (and, of imported scores, of this level)."""
+    """Return the models of one of these sources and, of imported scores, of this level."""
     return [
         name
         for name, entry in run.catalog.models.items()
@@ -53,7 +53,7 @@ def causal_models(run: Run) -> list[str]:
 
 
 def masked_models(run: Run) -> list[str]:
-    """Return the models with weights that see both sides of what they predict."""
+    """Return the models with weights that see both sides of the words that they predict."""
     return [name for name in models_with(run, *WITH_WEIGHTS) if run.catalog.is_masked(name)]
 
 
@@ -63,7 +63,7 @@ def datasets_of(run: Run, kind: str) -> list[str]:
 
 
 def language(run: Run, dataset: str) -> str:
-    """Return the language of a data set: en or zh."""
+    """Return the language of a data set, such as `en`."""
     return str(run.catalog.dataset(dataset).get("language", "en"))
 
 
@@ -73,46 +73,33 @@ def speaks(run: Run, model: str, dataset: str) -> bool:
 
 
 def model_manifest(model: str) -> str:
-    """Return what says where a model's files lie."""
+    """Return the file that says where a model's files are."""
     return f"resources/models/{model}/manifest.json"
 
 
-def model_files(run: Run, model: str) -> list[Path]:
-    """Return the files of a model that the user has on disk."""
-    return local_files(run.catalog.model(model))
-
-
-def embedding_files(run: Run, embedding: str) -> list[Path]:
-    """Return the files of an embedding model likewise."""
-    return local_files(run.catalog.embedding(embedding))
-
-
-def embedding_manifest(embedding: str) -> str:
-    """Return what says where an embedding model's files lie."""
-    return f"resources/embeddings/{embedding}/manifest.json"
+def dataset_manifest(dataset: str) -> str:
+    """Return the file that says which files of a data set were fetched and checked."""
+    return f"resources/datasets/{dataset}/manifest.tsv"
 
 
 def model_entry(run: Run, model: str, keys: str, bulk: bool) -> Entry:
-    """Return these parts of a model's entry, and its number formats for usual or much work."""
+    """Return these parts of a model's entry, and its number formats for usual or bulk work.
+
+    The order never changes, because Snakemake takes params in another order for other params.
+    """
     entry = run.catalog.model(model)
-    # In one order for good: Snakemake takes params in another order for other params.
     return {"dtype": formats(entry, bulk), **pick(entry, *keys.split())}
 
 
 def formats(model: Entry, bulk: bool) -> dict[str, str]:
     """Return the number formats of a model's weights by device (`cpu`, `cuda`), from its entry."""
     by_device = dict(model.get("dtype", {}))
-    much = by_device.pop("bulk", by_device.get("cuda"))
-    return {**by_device, "cuda": much} if bulk and much else by_device
-
-
-def dataset_manifest(dataset: str) -> str:
-    """Return what says which files of a data set were fetched and checked."""
-    return f"resources/datasets/{dataset}/manifest.tsv"
+    in_bulk = by_device.pop("bulk", by_device.get("cuda"))
+    return {**by_device, "cuda": in_bulk} if bulk and in_bulk else by_device
 
 
 def imported_scores(run: Run, model: str) -> tuple[str, str]:
-    """Return what brings a model's imported scores, and their file: of a data set or the user's."""
+    """Return the input that brings a model's imported scores, and the file with them."""
     entry = run.catalog.model(model)
     if "dataset" not in entry:
         return entry["path"], entry["path"]
@@ -121,7 +108,7 @@ def imported_scores(run: Run, model: str) -> tuple[str, str]:
 
 
 def raw_dataset(run: Run, dataset: str) -> dict[str, str]:
-    """Return what a parser reads: fetched files, the user's own, or (package data) nothing."""
+    """Return a parser's input: fetched files, the user's own, or nothing (package data)."""
     entry = run.catalog.dataset(dataset)
     if entry.get("files"):
         return {"manifest": dataset_manifest(entry.get("files_of", dataset))}
@@ -129,17 +116,17 @@ def raw_dataset(run: Run, dataset: str) -> dict[str, str]:
 
 
 def corpus_file_names(run: Run, corpus: str) -> list[str]:
-    """Return the files of a corpus, each of which a job reads; `package` where it has none."""
+    """Return the files of a corpus, with one job each; `package` for a corpus in the package."""
     return list(_paths(run, corpus)) or ["package"]
 
 
 def corpus_file_path(run: Run, corpus: str, file: str) -> str | None:
-    """Return where one file of a corpus lies, or None where the package has the corpus."""
+    """Return the path of one file of a corpus, or None for a corpus in the package."""
     return _paths(run, corpus).get(file)
 
 
 def corpus_file(run: Run, corpus: str, file: str) -> str | list[str]:
-    """Return what a file of a corpus is read from: its manifest, the user's own, or nothing."""
+    """Return the input for a file of a corpus: its manifest, the user's own, or nothing."""
     entry = run.catalog.dataset(corpus)
     if "source" in entry:
         return dataset_manifest(corpus)
@@ -148,22 +135,16 @@ def corpus_file(run: Run, corpus: str, file: str) -> str | list[str]:
     return corpus_file_path(run, corpus, file) or []
 
 
-def corpus_file_source(run: Run, corpus: str, file: str) -> Entry:
-    """Return what `obtain_file` needs to know of a file of a corpus."""
-    entry = run.catalog.dataset(corpus)
-    found = {"file": corpus_file_entry(run, corpus, file)}
-    return found | pick(entry, "shards", "instructions")
-
-
 def corpus_files(run: Run, corpus: str) -> list[str | list[str]]:
-    """Return what a whole corpus is read from."""
+    """Return the input for a whole corpus."""
     return [corpus_file(run, corpus, file) for file in _paths(run, corpus)]
 
 
-def corpus_file_entry(run: Run, corpus: str, file: str) -> Entry:
-    """Return what the catalog says of one file of a corpus."""
-    files: list[Entry] = run.catalog.dataset(corpus)["files"]
-    return next(entry for entry in files if entry["name"] == file)
+def corpus_file_source(run: Run, corpus: str, file: str) -> Entry:
+    """Return the part of a corpus's entry by which `obtain_file` fetches a file."""
+    entry = run.catalog.dataset(corpus)
+    found = next(part for part in entry["files"] if part["name"] == file)
+    return {"file": found} | pick(entry, "shards", "instructions")
 
 
 def tokenizer_files(run: Run, name: str) -> str:
@@ -173,35 +154,30 @@ def tokenizer_files(run: Run, name: str) -> str:
 
 
 def tokenizer_manifest(run: Run, tokenizer: str) -> str:
-    """Return the manifest of the model whose tokenizer is meant."""
+    """Return the manifest of the model that brings a tokenizer."""
     return model_manifest(run.catalog.tokenizer_provider(tokenizer))
 
 
 def bos_policy(run: Run, bos: str) -> dict[str, str]:
-    """Return what a BOS policy puts before a sentence, and whether its first token counts."""
+    """Return the token that a BOS policy puts first, and whether the first token counts."""
     policy = run.catalog.bos_policies[bos]
     start_token = run.catalog.start_tokens[policy["start_token"]]
     return {"start_token": start_token, "first_token": policy["first_token"]}
 
 
-def default_bos(run: Run, model: str) -> str:
-    """Return the BOS policy that MORCELA's figures show of a model."""
-    return str(run.catalog.model(model)["bos_policies"][0])
-
-
 def generation_start_token(run: Run, model: str) -> str:
-    """Return the token that a model generates from."""
+    """Return the token from which a model generates."""
     return str(run.catalog.start_tokens[own_start_token(run, model)])
 
 
 def own_start_token(run: Run, model: str) -> str:
-    """Return the name of the first start token that a model's BOS policies have; else `bos`."""
+    """Return the name of the first start token among a model's BOS policies, otherwise `bos`."""
     names = map(run.catalog.start_token_of, run.catalog.model(model)["bos_policies"])
     return next((name for name in names if run.catalog.start_tokens[name] != "none"), "bos")
 
 
 def unigram_shards(run: Run, tokenizer: str, source: str) -> list[str]:
-    """Return the tables of independent jobs that a unigram source is merged of."""
+    """Return the tables of independent jobs from which a unigram source is merged."""
     kind, of = run.catalog.unigram_source(source)
     sampled = kind in run.catalog.samplings
     shards = run.settings["unigrahams" if sampled else "unigrams"]["shards"]
@@ -211,21 +187,23 @@ def unigram_shards(run: Run, tokenizer: str, source: str) -> list[str]:
     return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(used)]
 
 
-def _paths(run: Run, corpus: str) -> dict[str, str]:
-    """Paths of a corpus's files by file name."""
-    paths = dataset_paths(corpus, run.catalog.dataset(corpus))
-    return {path.name: str(path) for path in paths}
-
-
 def ngram_inputs(run: Run, model: str) -> dict[str, Any]:
-    """Return what a model of source `ngram` is estimated from: `corpus`, `tokenizer` (none where
-    its tokens are words) and `programs`, KenLM's (none where they cannot be had, or not asked for).
+    """Return the inputs of a model of source `ngram`: `corpus`, `tokenizer` and `programs`.
+
+    A model of words has no tokenizer. KenLM's programs are left out if the entry asks for counts,
+    or if they cannot be had.
     """
     entry = run.catalog.model(model)
-    words, asked = entry["tokenizer"] == model, entry["estimator"]
-    counted = asked == "counts" or (asked == "auto" and lmplz_missing() is not None)
+    words, estimator = entry["tokenizer"] == model, entry["estimator"]
+    counted = estimator == "counts" or (estimator == "auto" and lmplz_missing() is not None)
     return {
         "corpus": corpus_files(run, entry["corpus"]),
         "tokenizer": [] if words else tokenizer_manifest(run, entry["tokenizer"]),
         "programs": [] if counted else [f"resources/tools/kenlm/{name}" for name in PROGRAMS],
     }
+
+
+def _paths(run: Run, corpus: str) -> dict[str, str]:
+    """Return the paths of a corpus's files by file name."""
+    paths = dataset_paths(corpus, run.catalog.dataset(corpus))
+    return {path.name: str(path) for path in paths}

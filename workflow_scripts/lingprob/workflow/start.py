@@ -1,4 +1,4 @@
-"""What a run starts with: its settings, its catalog and what is left out of it.
+"""The start of a run: its settings, its catalog and the data that are left out of it.
 
 The Snakefile reads this module, so it imports nothing that only a job needs.
 """
@@ -16,58 +16,46 @@ from typing import Any
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.io.files import dataset_paths
-from lingprob.workflow.configuration import (
-    export_mirror,
-    export_package,
-    read_settings,
-    refuse_duplicate_keys,
-)
+from lingprob.workflow.configuration import export_to_jobs, read_settings, refuse_duplicate_keys
 from lingprob.workflow.missing import VARIABLE, LeftOut, hand_on, leave_out, left_out_of
 from lingprob.workflow.sources import Run
-
-PREPARED = "resources/{section}/{name}/manifest.json"
 
 
 @dataclass(frozen=True)
 class StartedRun(Run):
-    """A run, what is left out of it, and the names of what the user was already told of."""
+    """A run, the parts left out of it, and the names of those that were already printed."""
 
     left_out: list[LeftOut]
     said: set[str]
 
     def left_out_of(self, paper: str) -> str:
-        """Return what is left out of a paper, and print it if the user does not know."""
+        """Return what is left out of a paper, and print it once."""
         return left_out_of(paper, self.left_out, self.said)
 
 
 def read_run(config: dict[str, Any]) -> StartedRun:
-    """Read and check the configuration of a run, and hand the jobs what they need of it.
+    """Read and check the configuration of a run, and pass on to jobs what they inherit.
 
-    A mistake in the configuration, or a file of the user's that is not there, ends the process with
-    one message.
+    A mistake in the configuration, or a missing file of the user's, ends the process with one
+    message.
     """
     try:
-        return _read_run(config)
+        refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
+        settings, catalog = read_settings(config)
+        check_own_paths(settings, catalog)
+        export_to_jobs(settings)
+        settings, left_out = leave_out(settings, catalog)
     except LingprobError as error:
         raise SystemExit(f"Error: {error}") from None
-
-
-def _read_run(config: dict[str, Any]) -> StartedRun:
-    refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
-    settings, catalog = read_settings(config)
-    check_own_paths(settings, catalog)
-    export_mirror(settings)
-    export_package()
-    settings, left_out = leave_out(settings, catalog)
-    told = {item.name for item in left_out} if VARIABLE in os.environ else set()
+    in_job = VARIABLE in os.environ
     hand_on(left_out)
-    return StartedRun(settings, catalog, left_out, told)
+    return StartedRun(settings, catalog, left_out, {item.name for item in left_out if in_job})
 
 
 def named_configfiles(arguments: list[str]) -> list[Path]:
     """Return the configuration files that a command line names.
 
-    Their paths begin where the command was given, which `--directory` leaves.
+    Their paths begin in the folder of the command, which `--directory` leaves.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
@@ -78,7 +66,7 @@ def named_configfiles(arguments: list[str]) -> list[Path]:
 
 
 def check_own_paths(settings: Mapping[str, Any], catalog: Catalog) -> None:
-    """Raise LingprobError for a file or folder of the user's that is not there.
+    """Raise LingprobError for a missing file or folder of the user's.
 
     The folder of a model may be gone once the model is prepared.
     """
@@ -90,7 +78,7 @@ def check_own_paths(settings: Mapping[str, Any], catalog: Catalog) -> None:
 
 
 def _own_paths(settings: Mapping[str, Any], catalog: Catalog) -> Iterator[tuple[str, str, bool]]:
-    """Yield the option, the path and whether something is there, of each path of the user's."""
+    """Yield the option, the path, and whether something is there, of each path of the user's."""
     for name in settings["datasets"]:
         entry = catalog.dataset(name)
         if "path" in entry:
@@ -99,7 +87,7 @@ def _own_paths(settings: Mapping[str, Any], catalog: Catalog) -> Iterator[tuple[
     for section in ("models", "embeddings"):
         for name in settings[section]:
             entry = getattr(catalog, section)[name]
-            prepared = Path(PREPARED.format(section=section, name=name)).exists()
+            prepared = Path("resources", section, name, "manifest.json").exists()
             if "path" in entry and "dataset" not in entry:
                 path = Path(entry["path"])
                 there = path.is_dir() if entry["source"] == "local" else path.is_file()
