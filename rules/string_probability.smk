@@ -35,8 +35,7 @@ rule analyse_strings:
             for name in scope.string_datasets(run, wildcards.model)
         ],
         distances=lambda wildcards: [
-            scope.minimalness(run, name)[0]
-            for name in scope.paired_datasets(run, wildcards.model)
+            scope.minimalness(run, name)[0] for name in scope.paired_datasets(run, wildcards.model)
         ],
         unigrams=lambda wildcards: scope.unigram_tables(run, wildcards.model)[:1],
     output:

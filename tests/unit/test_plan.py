@@ -150,18 +150,16 @@ def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
     found = [asked.context_tokens("sampled", name) for name in pairs]
     grown = [count * 5 * 1160 for count in pairs.values()]
     assert found == [one + matrix for one, matrix in zip(grown, matrices, strict=True)]
-    few = costs(context={"pairs_per_suite": 2})
-    assert few.context_tokens("shared", "blimp") < few.context_tokens("sampled", "blimp")
+    shared = costs(context={"pairs_per_prefix": 10})
+    assert shared.context_tokens("sampled", "syntaxgym") == 842 * 5 * 260 + matrices[1]
 
 
 def test_contexts_take_the_time_that_their_stage_has():
     """Of the laptop's 20 pairs in 70 suites: 750 tokens before fifteen, targets at three lengths;
-    ten pairs a suite in the matrix; 20 suites under 16 perturbations to 125 tokens; one prefix a
-    suite."""
+    ten pairs a suite in the matrix; 20 suites under 16 perturbations to 125 tokens."""
     asked = costs("laptop")
     matrix = 700 * 69 * 16 + 70_000
     assert asked.context_tokens("sampled", "blimp") == 5 * (70_000 + 1400 * 16 * 3) + matrix
-    assert asked.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16)
     perturbed = asked.context_tokens("perturbed", "blimp")
     assert perturbed == pytest.approx(16 * (400 / 15 * 125 + 400 * 16))
     seconds = asked.judging_perturbed("smollm2-135m")
@@ -452,17 +450,10 @@ def test_frequency_is_regressed_on_for_the_patterns_models_that_have_weights():
     ]
 
 
-def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
+def test_perturbed_prefixes_are_as_long_as_the_settings_say():
     there = plan("laptop")
     assert scope.context_lengths(there, "sampled") == [125, 350, 750]
-    assert (
-        scope.context_lengths(there, "shared") == scope.context_lengths(there, "perturbed") == [125]
-    )
-    sampled, shared = (scope.sampling_settings(there, one) for one in ("sampled", "shared"))
-    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (15, 10)
-    assert scope.sampling_settings(plan("paper"), "sampled")["pairs_per_prefix"] == 1
-    assert shared["pairs_per_prefix"] > 67_000
-    assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [125])
+    assert scope.context_lengths(there, "perturbed") == [125]
 
 
 def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
