@@ -88,7 +88,7 @@ def measure_distances(
     if name is None:
         return None
     entry = run.catalog.embedding(name)
-    manifest = cache / sources.embedding_manifest(name)
+    manifest = cache / "resources/embeddings" / name / "manifest.json"
     if not manifest.is_file():
         prepare_embedding(name, entry, manifest)
     directory = read_manifest(manifest)["directory"]
