@@ -82,7 +82,7 @@ def test_scores_say_which_files_they_are_of_and_an_old_manifest_is_refused(study
     content = json.loads(manifest.read_text())
     del content["files_digest"]
     manifest.write_text(json.dumps(content))
-    with pytest.raises(LingprobError, match=r"says nothing of files_digest.*Delete it"):
+    with pytest.raises(LingprobError, match=r"lacks files_digest.*Delete it"):
         load_prepared(manifest, {}, "cpu")
 
 

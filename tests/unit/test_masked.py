@@ -346,7 +346,7 @@ def test_a_folder_that_is_no_whole_masked_model_says_what_is_missing(folder, tmp
     tokenizer = json.loads((tmp_path / "tokenizer_config.json").read_text())
     del tokenizer["mask_token"]
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(LingprobError, match="with a mask"):
+    with pytest.raises(LingprobError, match="no mask token"):
         lingprob.load(tmp_path, cache=folder / "cache")
     with pytest.raises(LingprobError, match=r"scoring.device: 'gpu' is not"):
         lingprob.load(folder / "bert", cache=folder / "cache", device="gpu")

@@ -199,10 +199,12 @@ def as_gguf_stores_it(name, weight, config):
     return weight
 
 
-def write_gguf(path, directory):
-    """Write the tiny Llama and its tokenizer, saved in `directory`, as a float32 GGUF."""
+def write_gguf(
+    path, directory, kind="llama", change=None, quantise=lambda _, weight: (weight, None)
+):
+    """Write the tiny Llama and its tokenizer, saved in `directory`, as a GGUF."""
     model, tokenizer = tiny_model("llama"), AutoTokenizer.from_pretrained(directory)
-    config, writer = model.config, gguf.GGUFWriter(path, "llama")
+    config, writer = model.config, gguf.GGUFWriter(path, kind)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
@@ -223,14 +225,17 @@ def write_gguf(path, directory):
     writer.add_eos_token_id(tokenizer.eos_token_id)
     for name, weight in model.state_dict().items():
         stored = np.ascontiguousarray(as_gguf_stores_it(name, weight.numpy(), config))
+        stored, dtype = quantise(name, stored)
         if name == "model.embed_tokens.weight":
-            writer.add_tensor("token_embd.weight", stored)
+            writer.add_tensor("token_embd.weight", stored, raw_dtype=dtype)
         elif name == "model.norm.weight":
-            writer.add_tensor("output_norm.weight", stored)
+            writer.add_tensor("output_norm.weight", stored, raw_dtype=dtype)
         elif name.startswith("model.layers."):
             _, _, layer, rest = name.split(".", 3)
             part = NAMES[rest.removesuffix(".weight")]
-            writer.add_tensor(f"blk.{layer}.{part}.weight", stored)
+            writer.add_tensor(f"blk.{layer}.{part}.weight", stored, raw_dtype=dtype)
+    if change is not None:
+        change(writer)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -267,15 +272,36 @@ def test_the_converted_model_is_the_original(original, gguf_path, tmp_path):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-def test_the_file_is_read_once_and_names_are_listed_once(gguf_path, tmp_path, monkeypatch):
-    called = []
-    for name in ("GGUFReader", "get_tensor_name_map"):
-        made = getattr(gguf, name)
-        monkeypatch.setattr(
-            gguf, name, lambda *args, name=name, made=made: (called.append(name), made(*args))[1]
-        )
-    convert_gguf(gguf_path, tmp_path / "tiny")
-    assert sorted(called) == ["GGUFReader", "get_tensor_name_map"]
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda writer: writer.add_rope_scaling_type(gguf.RopeScalingType.YARN), "parts that"),
+        (lambda writer: writer.add_tensor("rope_freqs.weight", np.ones(4, "f4")), "rope_freqs"),
+        (None, "'qwen2' with a tokenizer of the kind 'gpt2'"),
+    ],
+)
+def test_other_kinds_of_gguf_are_refused(original, tmp_path, change, message):
+    write_gguf(tmp_path / "other.gguf", original, "llama" if change else "qwen2", change)
+    with pytest.raises(LingprobError, match=message):
+        convert_gguf(tmp_path / "other.gguf", tmp_path / "models" / "tiny")
+    assert not (tmp_path / "models").exists()
+
+
+def test_quantised_weights_are_those_of_the_gguf_library(original, tmp_path):
+    def quantise(name, weight):
+        if weight.ndim == 1:
+            return weight, None
+        return gguf.quantize(weight, gguf.GGMLQuantizationType.Q8_0), gguf.GGMLQuantizationType.Q8_0
+
+    write_gguf(tmp_path / "small.gguf", original, quantise=quantise)
+    convert_gguf(tmp_path / "small.gguf", tmp_path / "tiny")
+    weights = load_language_model(tmp_path / "tiny").model.state_dict()
+    for name, weight in load_language_model(original).model.state_dict().items():
+        if weight.ndim == 1:
+            assert torch.equal(weights[name], weight)
+        else:
+            distance = (weights[name] - weight).abs().max()
+            assert 0 < distance < weight.abs().max() / 250
 
 
 KILLED = """

@@ -14,10 +14,10 @@ WITHOUT_FLOAT64 = ("mps",)  # types of devices
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of a name; raise LingprobError where it is unknown or absent.
+    """Return the device of a name. Raise LingprobError if it is unknown or absent.
 
-    'auto' is a GPU where there is one and else the CPU; the others are 'cpu', 'cuda', 'cuda:N' and
-    'mps', an Apple GPU, which nobody has tried yet and which is never taken unasked.
+    'auto' is a GPU if there is one, else the CPU. The others are 'cpu', 'cuda', 'cuda:N' and 'mps',
+    an Apple GPU. 'auto' never takes the last one, which is untested.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -45,12 +45,12 @@ def choose_device(name: str) -> torch.device:
 
 
 def has_float64(device: torch.device) -> bool:
-    """Return whether a device computes in float64; an Apple GPU does not."""
+    """Tell whether a device computes in float64, as all but an Apple GPU do."""
     return device.type not in WITHOUT_FLOAT64
 
 
 def widened(values: torch.Tensor) -> torch.Tensor:
-    """Return values in float64: where they are, or on the CPU if there is none there."""
+    """Return values in float64, on the CPU if their device has none."""
     return values.double() if has_float64(values.device) else values.cpu().double()
 
 

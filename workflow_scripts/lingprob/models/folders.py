@@ -1,9 +1,9 @@
-"""A model's folder: the manifest that names it, the kind of its model, and what may be read of it.
+"""A model's folder: the manifest that names it, the kind of its model, and its weights.
 
-A manifest says where a prepared model's files are, where they came from, and what is in them. Of a
-folder numbers and text are read, never code, because reading a pickle can run what its maker wrote.
-PyTorch's restricted reader takes tensors alone, and it is used in one place, because a hub's pinned
-and checksummed files may come in no other form.
+A manifest has the place, the origin and a digest of a prepared model's files. Numbers and text are
+read from a folder, but never code, because reading a pickle can run code of its maker. PyTorch's
+restricted reader, which takes tensors alone, is used for the pinned and checksummed files of a hub,
+because some of them come in no other form.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lingprob.io.files import atomic_path, identity_of, sha256_of, write_text
 # Endings of `architectures` in config.json for models trained to fill in masks. BERT's first
 # checkpoints have the second.
 MASKED = ("ForMaskedLM", "ForPreTraining")
-# Endings for models whose output is no distribution over tokens, and what each model is.
+# Endings for models whose output is no distribution over tokens, and a name of each kind.
 OTHER_KINDS = {
     "ElectraForPreTraining": "a discriminator of replaced tokens",
     "ForSequenceClassification": "a classifier or reward model",
@@ -162,10 +162,10 @@ def unloadable(directory: Path, error: Exception, what: str = "causal language")
 
 
 def convert_pickles(directory: Path, names: Sequence[str]) -> list[str]:
-    """Write the weights in pickles (one, or an index and its parts) as safetensors; delete those.
+    """Write the weights in pickles (one, or an index and its parts) as safetensors, and delete it.
 
-    A file at a time is in memory, and an interruption leaves the pickles. Returns the new names.
-    Raises LingprobError for a pickle that holds anything but tensors.
+    One file at a time is in memory, and an interruption leaves the pickles. Returns the new names.
+    Raises LingprobError for a pickle that has anything but tensors.
     """
     from safetensors.torch import save_file
 
@@ -198,11 +198,11 @@ def _read_tensors(path: Path) -> dict[str, Any]:
         )
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise LingprobError(
-            f"{path}: a pickle that is damaged or holds more than weights, and reading it could "
-            "run code. Take a revision of the model that has safetensors."
+            f"{path}: a pickle that is damaged or has more than weights, and reading it could run "
+            "code. Take a revision of the model that has safetensors."
         ) from error
     if not isinstance(content, dict) or not all(map(torch.is_tensor, content.values())):
-        raise LingprobError(f"{path}: holds more than weights by name. Take a revision with those.")
+        raise LingprobError(f"{path}: has more than weights by name. Take another revision.")
     return content
 
 
@@ -223,15 +223,15 @@ def write_manifest(name: str, source: str, origin: str, directory: Path, manifes
 
 
 def read_manifest(path: str | Path) -> dict[str, str]:
-    """Return what a manifest says, its directory as seen from the working folder.
+    """Return the content of a manifest, with the directory as seen from the working folder.
 
     Raises LingprobError if there is no such directory.
     """
     content: dict[str, str] = read_json(Path(path))
     if "directory" not in content:
         raise LingprobError(
-            f"{path}: no manifest of a model, or a damaged one. Delete this file and run again; "
-            "the model's own files are kept."
+            f"{path}: no manifest of a model, or a damaged one. Delete this file and run again. "
+            "The model's files are kept."
         )
     directory = os.path.normpath(Path(path).parent / content["directory"])
     if not Path(directory).is_dir():
@@ -245,7 +245,7 @@ def read_manifest(path: str | Path) -> dict[str, str]:
 def refuse_changed_files(manifest: str | Path, content: dict[str, str]) -> None:
     """Raise LingprobError if a model's files are no longer those that its manifest was made for.
 
-    A damaged disk or a replaced file would give other numbers without a word.
+    A damaged disk or a replaced file would give other numbers silently.
     """
     directory = Path(content["directory"])
     if files_digest(directory) != content.get("files_digest"):
@@ -256,9 +256,9 @@ def refuse_changed_files(manifest: str | Path, content: dict[str, str]) -> None:
 
 
 def seen_from(manifest: Path, directory: Path) -> str:
-    """Return how a manifest names a directory: from its own folder, so that both may be moved.
+    """Return a directory relative to the manifest's folder, so that both may be moved together.
 
-    A directory elsewhere that the user names from the root keeps that name.
+    A directory elsewhere keeps its absolute path.
     """
     if directory.is_absolute() and not directory.is_relative_to(manifest.parent):
         return str(directory)
@@ -266,9 +266,9 @@ def seen_from(manifest: Path, directory: Path) -> str:
 
 
 def model_files(directory: Path) -> list[Path]:
-    """Return a model's files in the order of their names: all in its directory but hidden ones.
+    """Return a model's files by name: all in its directory but hidden ones and the manifest.
 
-    Its manifest does not count: it is made of them. None if there is no such directory.
+    The list is empty if there is no such directory.
     """
     if not directory.is_dir():
         return []

@@ -1,26 +1,25 @@
-"""Conversion of a GGUF file, once, to float32 safetensors that load in about a second."""
+"""Conversion of a GGUF file, once, to float32 safetensors that load in about a second.
+
+GGUF names, scales and orders weights in its own way, and each kind of model in another one. Llama's
+kind with a byte-level tokenizer, which the packaged model has, is converted here.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import gguf
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from tokenizers import pre_tokenizers
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.io.files import disk_problem
-from lingprob.models.folders import ONLY_DATA
 
 # Pre-tokenizers of byte-level tokenizers, by the name that llama.cpp gives to each rule
 # (`tokenizer.ggml.pre`). That of smollm splits off each numeral (Unicode category N) first.
@@ -29,42 +28,47 @@ PRE_TOKENIZERS = {
     "gpt-2": _BYTES,
     "smollm": pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), _BYTES]),
 }
+CONTROL = 3  # the type of a special token
+SPECIAL = {
+    "bos_token": "tokenizer.ggml.bos_token_id",
+    "eos_token": "tokenizer.ggml.eos_token_id",
+    "unk_token": "tokenizer.ggml.unknown_token_id",
+    "pad_token": "tokenizer.ggml.padding_token_id",
+}
+CONFIG = {
+    "num_hidden_layers": "llama.block_count",
+    "hidden_size": "llama.embedding_length",
+    "intermediate_size": "llama.feed_forward_length",
+    "num_attention_heads": "llama.attention.head_count",
+    "num_key_value_heads": "llama.attention.head_count_kv",
+    "rms_norm_eps": "llama.attention.layer_norm_rms_epsilon",
+    "max_position_embeddings": "llama.context_length",
+}
 
 
 def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
     """Write the model and tokenizer of a GGUF file to `directory`, in float32.
 
-    The weights are dequantised once; half precision would not hold them exactly. `directory`
-    appears whole or not at all, and an earlier one of that name is replaced.
-    Raises LingprobError if the file is missing, is not a GGUF that transformers reads, or splits
+    The weights are dequantised once, because half precision would round them. `directory` appears
+    whole or not at all, and replaces an earlier one.
+
+    Raises LingprobError if the file is missing or damaged, has a model of another kind, or splits
     text by an unknown rule.
     """
     gguf_path, directory = Path(gguf_path), Path(directory)
     if not gguf_path.is_file():
         raise LingprobError(f"{gguf_path}: no such file. Fetch the model again.")
     transformers_logging.disable_progress_bar()
-    source = {"pretrained_model_name_or_path": str(gguf_path.parent), "gguf_file": gguf_path.name}
     try:
-        with _read_once():
-            tokenizer = AutoTokenizer.from_pretrained(**source, **ONLY_DATA)
-            _set_pre_tokenizer(tokenizer, gguf_path)
-            quantised = AutoModelForCausalLM.from_pretrained(
-                **source, dtype=torch.float32, **ONLY_DATA
-            )
-    except (OSError, ValueError, KeyError, IndexError, ImportError) as error:
+        reader = gguf.GGUFReader(str(gguf_path))
+        _refuse_other_kinds(reader, gguf_path)
+        tokenizer, model = _tokenizer(reader), _model(reader)
+    except (OSError, ValueError, KeyError, IndexError, RuntimeError) as error:
         raise LingprobError(
-            f"{gguf_path}: not a GGUF model that transformers can read ({error}). Fetch it again."
+            f"{gguf_path}: not a GGUF model that can be converted ({error}). Fetch it again."
         ) from error
-    # save_pretrained refuses a model that knows it came from a GGUF file: one that does not takes
-    # its weights.
-    config = quantised.config
-    del config.quantization_config
-    with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    model.load_state_dict(quantised.state_dict(), assign=True)
-    model.tie_weights()
     temporary = directory.with_name(f".{directory.name}.partial")
-    shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion left
+    shutil.rmtree(temporary, ignore_errors=True)  # a killed conversion may have left it
     temporary.mkdir(parents=True)
     try:
         model.save_pretrained(temporary)
@@ -81,41 +85,84 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _set_pre_tokenizer(tokenizer: Any, gguf_path: Path) -> None:
-    """Give a byte-level tokenizer the pre-tokenizer that the file names, which transformers drops.
-
-    Raises LingprobError if the file names none, or one that is not in PRE_TOKENIZERS.
-    """
-    reader = gguf.GGUFReader(str(gguf_path))  # as transformers names it, to be read once
-    if _field(reader, "tokenizer.ggml.model") != "gpt2":
-        return  # sentence pieces, which have no pre-tokenizer of this kind
+def _refuse_other_kinds(reader: gguf.GGUFReader, path: Path) -> None:
+    kind = _field(reader, "general.architecture"), _field(reader, "tokenizer.ggml.model")
+    if kind != ("llama", "gpt2"):
+        raise LingprobError(
+            f"{path}: a model of the kind {kind[0]!r} with a tokenizer of the kind {kind[1]!r}. "
+            "Only 'llama' with 'gpt2' is converted here. Take the model as safetensors with its "
+            "tokenizer.json."
+        )
     name = _field(reader, "tokenizer.ggml.pre")
     if name not in PRE_TOKENIZERS:
         raise LingprobError(
-            f"{gguf_path}: its tokenizer splits text by the rule {name!r} (tokenizer.ggml.pre), "
-            f"and those known here are {', '.join(PRE_TOKENIZERS)}. Take the model as safetensors "
-            "with its tokenizer.json."
+            f"{path}: its tokenizer splits text by the rule {name!r} (tokenizer.ggml.pre), and "
+            f"those known here are {', '.join(PRE_TOKENIZERS)}. Take the model as safetensors with "
+            "its tokenizer.json."
         )
-    tokenizer.backend_tokenizer.pre_tokenizer = PRE_TOKENIZERS[name]
 
 
-def _field(reader: gguf.GGUFReader, key: str) -> str | None:
+def _tokenizer(reader: gguf.GGUFReader) -> PreTrainedTokenizerFast:
+    tokens = _field(reader, "tokenizer.ggml.tokens")
+    merges = [tuple(pair.split(" ")) for pair in _field(reader, "tokenizer.ggml.merges")]
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(vocabulary, merges))
+    tokenizer.pre_tokenizer = PRE_TOKENIZERS[_field(reader, "tokenizer.ggml.pre")]
+    tokenizer.decoder = decoders.ByteLevel()
+    kinds = _field(reader, "tokenizer.ggml.token_type")
+    control = [token for token, kind in zip(tokens, kinds, strict=True) if kind == CONTROL]
+    tokenizer.add_special_tokens(control)
+    ids = {name: _field(reader, key) for name, key in SPECIAL.items()}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        chat_template=_field(reader, "tokenizer.chat_template"),
+        **{name: tokens[number] for name, number in ids.items() if number is not None},
+    )
+
+
+def _model(reader: gguf.GGUFReader) -> LlamaForCausalLM:
+    stored = {tensor.name: tensor for tensor in reader.tensors}
+    numbers = {name: _field(reader, key) for name, key in CONFIG.items()}
+    config = LlamaConfig(
+        **numbers,
+        head_dim=numbers["hidden_size"] // numbers["num_attention_heads"],
+        rope_parameters={
+            "rope_type": "default", "rope_theta": _field(reader, "llama.rope.freq_base")
+        },
+        vocab_size=len(_field(reader, "tokenizer.ggml.tokens")),
+        tie_word_embeddings="output.weight" not in stored,
+        bos_token_id=_field(reader, "tokenizer.ggml.bos_token_id"),
+        eos_token_id=_field(reader, "tokenizer.ggml.eos_token_id"),
+        pad_token_id=_field(reader, "tokenizer.ggml.padding_token_id"),
+        dtype="float32",
+    )  # fmt: skip
+    with torch.device("meta"):
+        model = LlamaForCausalLM(config)
+    layers = config.num_hidden_layers
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, layers)
+    weights = {}
+    for name in model.state_dict():
+        if name == "lm_head.weight" and config.tie_word_embeddings:
+            continue
+        tensor = stored.pop(names.get_name(name, try_suffixes=(".weight",)))
+        weight = gguf.dequantize(tensor.data, tensor.tensor_type)
+        heads = {"q": config.num_attention_heads, "k": config.num_key_value_heads}
+        if (part := name.partition("self_attn.")[2][:1]) in heads:
+            weight = _halves_apart(weight, heads[part])
+        weights[name] = torch.from_numpy(np.array(weight, dtype=np.float32))
+    if stored or reader.get_field("llama.rope.scaling.type") is not None:
+        raise ValueError(f"its model has parts that Llama's first kind lacks: {[*stored][:3]}")
+    model.load_state_dict(weights, strict=False, assign=True)
+    model.tie_weights()
+    return model
+
+
+def _halves_apart(weight: np.ndarray, heads: int) -> np.ndarray:
+    """Undo GGUF's interleaving of the two halves of each head's queries or keys."""
+    pairs = weight.reshape(heads, len(weight) // heads // 2, 2, -1)
+    return pairs.swapaxes(1, 2).reshape(weight.shape)
+
+
+def _field(reader: gguf.GGUFReader, key: str) -> Any:
     field = reader.get_field(key)
-    return None if field is None else str(field.contents())
-
-
-@contextmanager
-def _read_once() -> Iterator[None]:
-    """Keep what transformers asks of the gguf library again and again: half of the time.
-
-    It reads the file for the tokenizer, the configuration and the weights, and makes the table of
-    all names of weights once a module of the model (397 times for SmolLM2-135M). The file is read
-    in 3.7 million slices, which take a third of the time of an array that does not know its file.
-    """
-    memmap = np.memmap
-    with (
-        patch.object(np, "memmap", lambda *args, **options: np.asarray(memmap(*args, **options))),
-        patch.object(gguf, "GGUFReader", cache(gguf.GGUFReader)),
-        patch.object(gguf, "get_tensor_name_map", cache(gguf.get_tensor_name_map)),
-    ):
-        yield
+    return None if field is None else field.contents()

