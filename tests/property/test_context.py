@@ -39,7 +39,7 @@ comparisons = st.builds(
 formulas = st.builds(
     joined,
     st.lists(comparisons, min_size=1, max_size=4),
-    st.lists(st.sampled_from("&|"), min_size=3),
+    st.sampled_from("&|").map(lambda symbol: [symbol] * 3),
     st.booleans(),
 )
 values = st.lists(st.integers(0, 9).map(float), min_size=3, max_size=3)

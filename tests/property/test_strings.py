@@ -25,7 +25,7 @@ def counted_area(scores, positive):
     return np.mean(right) if right else np.nan
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(scored)
 def test_the_area_counts_every_two(rows):
     scores, positive = np.array([row[0] for row in rows], float), np.array([row[1] for row in rows])

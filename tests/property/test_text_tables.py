@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -15,21 +14,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.own_tables import read_frame
 
 # Letters, digits, spaces and marks that readers of tables have tripped over.
-ODD = [
-    *"ab1\"'`,;\t |",
-    "\u00a0",
-    "\u2028",
-    "\x0c",
-    "\x85",
-    "²",
-    "①",
-    "é",
-    "猫",
-    "\\",
-    "#",
-    '""',
-    "NA",
-]
+ODD = [*"ab1\"'`,;\t |", "\u00a0", "\u2028", "\x0c", "\x85", *"²①é猫\\#", '""', "NA"]
 CELLS = st.lists(st.sampled_from(ODD), max_size=6).map("".join)
 SENTENCES = st.lists(
     st.sampled_from(['"No,"', '"Yes"', "he", 'said "go"', "on.", '"', "5'", '6"', '"I', 'do."']),
@@ -42,6 +27,11 @@ TABLES = st.integers(2, 3).flatmap(
     )
 )
 NAMES = ["sentence", "item", "note"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables")
 
 
 def by_csv(path: Path, rows: list[list[str]], separator: str, quoting: int) -> None:
@@ -69,51 +59,53 @@ def read_or_refuse(path: Path, rows: list[list[str]]) -> None:
     assert frame.to_numpy().tolist() == rows[1:]
 
 
-@settings(max_examples=700, deadline=None)
-@given(
-    rows=TABLES,
-    suffix=st.sampled_from([".csv", ".tsv"]),
-    writer=st.sampled_from(["csv", "pandas"]),
-    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
-)
-def test_tables_of_writers_that_quote(rows, suffix, writer, quoting):
+def tables_of_writers_that_quote(path: Path, rows: list[list[str]], data: st.DataObject) -> None:
     rows = [NAMES[: len(rows[0])], *rows]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"table{suffix}")
-        write = by_csv if writer == "csv" else by_pandas
-        write(path, rows, "," if suffix == ".csv" else "\t", quoting)
+    path = path.with_suffix(data.draw(st.sampled_from([".csv", ".tsv"])))
+    write = data.draw(st.sampled_from([by_csv, by_pandas]))
+    quoting = data.draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]))
+    write(path, rows, "," if path.suffix == ".csv" else "\t", quoting)
+    read_or_refuse(path, rows)
+
+
+def tables_by_hand_with_tabs(path: Path, rows: list[list[str]], data: st.DataObject) -> None:
+    """A tab in a cell is no cell, and quotation marks are text."""
+    end = data.draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    rows = [NAMES[: len(rows[0])], *[[cell.replace("\t", " ") for cell in row] for row in rows]]
+    doubled = any('""' in cell for row in rows for cell in row)
+    path = path.with_suffix(".tsv")
+    by_hand(path, rows, "\t", end)
+    if not doubled:  # else a program may have written it
         read_or_refuse(path, rows)
 
 
-@settings(max_examples=700, deadline=None)
-@given(rows=TABLES, end=st.sampled_from(["\n", "\r\n", "\r"]))
-def test_tables_by_hand_with_tabs(rows, end):
-    """A tab in a cell is no cell; quotation marks are text."""
-    rows = [NAMES[: len(rows[0])], *[[cell.replace("\t", " ") for cell in row] for row in rows]]
-    doubled = any('""' in cell for row in rows for cell in row)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "table.tsv")
-        by_hand(path, rows, "\t", end)
-        if not doubled:  # else a program may have written it
-            read_or_refuse(path, rows)
-
-
-@settings(max_examples=700, deadline=None)
-@given(words=st.lists(SENTENCES, min_size=1, max_size=6))
-def test_sentences_by_hand_in_csv(words):
+def sentences_by_hand_in_csv(path: Path, words: list[str], data: st.DataObject) -> None:
     """Marks inside a sentence are kept; those around all of it quote it, as in any CSV."""
     texts = [text.replace(",", "") for text in words]
     rows = [["sentence", "rating"], *[[text, str(n)] for n, text in enumerate(texts)]]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "table.csv")
-        by_hand(path, rows, ",")
-        try:
-            frame = read_frame(path)
-        except LingprobError:
-            return
+    path = path.with_suffix(".csv")
+    by_hand(path, rows, ",")
+    try:
+        frame = read_frame(path)
+    except LingprobError:
+        return
     assert frame["rating"].tolist() == [row[1] for row in rows[1:]]
     kept = frame["sentence"].tolist()
     assert kept == texts or kept == [next(csv.reader([text], strict=True))[0] for text in texts]
+
+
+@pytest.mark.parametrize("examples", [100, pytest.param(700, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("attempt", "strategy"),
+    [
+        (tables_of_writers_that_quote, TABLES),
+        (tables_by_hand_with_tabs, TABLES),
+        (sentences_by_hand_in_csv, st.lists(SENTENCES, min_size=1, max_size=6)),
+    ],
+)
+def test_written_tables_are_read_or_refused(folder, attempt, strategy, examples):
+    wanted = settings(max_examples=examples, deadline=None, database=None)
+    wanted(given(strategy, st.data())(lambda given, data: attempt(folder / "table", given, data)))()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Chinese from file to figure: real ZhoBLiMP and SLING, the real tokenizer, tiny random models."""
+"""Chinese from file to tables: real ZhoBLiMP and SLING, the real tokenizer, tiny random models."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import yaml
 from tokenizers.implementations import BertWordPieceTokenizer
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-from checkout import copy_of_the_checkout, snakemake
 from lingprob.catalog import Catalog
-from lingprob.io.tables import read_table
 from lingprob.models.loading import load_language_model
 from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.papers.string_probability.analysis import analyse
@@ -107,7 +104,7 @@ def scored(models: Path, stimuli: pd.DataFrame, folder: Path) -> pd.DataFrame:
 def test_the_analyses_run_on_both_data_sets(models, samples, tmp_path):
     embed = SentenceEmbedder(models / "embedding", 512)
     reading = EditFilter(comparison="below", population="all")
-    options = Options(20, False, 1, "laptop", reading)
+    options = Options(20, "pairs", 1, "laptop", reading)
     distances = {name: measure_pairs(table, name, embed) for name, table in samples.items()}
     scores = [scored(models, table, tmp_path / name) for name, table in samples.items()]
     datasets = assemble(
@@ -125,61 +122,3 @@ def test_the_analyses_run_on_both_data_sets(models, samples, tmp_path):
     table = tables["string_scores"]
     np.testing.assert_allclose(table["uniform_bayes_factor"], table["unigram_bayes_factor"])
     assert set(tables["string_separation"]["dataset"]) == {"zhoblimp"}
-
-
-@pytest.mark.slow
-def test_the_workflow_goes_from_the_mirror_to_the_figures(mirror, models, tmp_path):
-    """With HLL's format filled by made judgments, as its file cannot be had."""
-    folder = copy_of_the_checkout(tmp_path / "lingprob")
-    rng = np.random.default_rng(0)
-    judgments = pd.DataFrame(
-        [
-            (f"p{who}", f"g{group}", f"{'她他我你'[form]}看书{'了' * (group % 3)}{group}。",
-             int(form < 2), int(rng.integers(1, 8)))
-            for who in range(4) for group in range(12) for form in range(4)
-        ],
-        columns=["participant", "group", "sentence", "grammatical", "rating"],
-    )  # fmt: skip
-    own = folder / "resources/datasets/hll/hll_judgments.csv"
-    own.parent.mkdir(parents=True)
-    judgments.to_csv(own, index=False)
-    config = {
-        "mirror": str(mirror),
-        "models": {
-            "tiny": {
-                "title": "Tiny", "family": "own", "source": "local", "path": str(models / "lm"),
-                "language": "zh", "bos_policies": ["cls"],
-            }
-        },
-        "embeddings": {
-            "own": {
-                "title": "Own", "language": "zh", "source": "local", "context_window": 128,
-                "path": str(models / "embedding"),
-            }
-        },
-        "unigrahams": {"samples": 16, "shards": 1},
-        "bootstrap": 20,
-        "string_probability": {
-            "models": ["tiny"],
-            "prediction_1": ["zhoblimp", "sling"],
-            "prediction_2": ["hll"],
-            "prediction_3": ["zhoblimp", "hll"],
-            "pooled": ["zhoblimp", "hll"],
-            "pairs_per_dataset": 120,
-            "embeddings": {"zh": "own"},
-        },
-    }  # fmt: skip
-    (folder / "own.yaml").write_text(yaml.safe_dump(config))
-    done = snakemake(
-        folder, "--configfile", "own.yaml", "--config", "scale=laptop", "--", "string_probability"
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    results = folder / "results/string_probability"
-    counts = pd.read_csv(results / "datasets.csv").set_index("dataset")
-    assert counts.loc["zhoblimp", ["counted", "used_pairs"]].tolist() == [35_400, 120]
-    assert counts.loc["sling", ["counted", "identical_pairs"]].tolist() == [39_976, 24]
-    assert counts.loc["hll", "pairs"] == 48
-    correlations = read_table(results / "tiny/correlations.parquet", "string_correlations")
-    assert set(correlations["prediction"]) == {1, 2}
-    for figure in ("1b", "2a", "3b", "6"):
-        assert (results / f"figure_{figure}.png").stat().st_size > 5_000

@@ -38,44 +38,31 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_the_demo_has_enough_pairs_and_says_that_ratings_are_simulated():
-    stimuli, ratings = build_stimuli(
-        "demo_minimal_pairs", Catalog().dataset("demo_minimal_pairs"), Path("."), 1
-    )
+def demo(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    entry = Catalog().dataset("demo_minimal_pairs")
+    return build_stimuli("demo_minimal_pairs", entry, Path("."), seed)
+
+
+def test_the_demo_s_ratings_are_simulated_by_seed():
+    stimuli, ratings = demo(1)
     assert stimuli["pair_id"].nunique() >= 240
     assert stimuli["phenomenon"].nunique() >= 12
     assert set(stimuli["rating_source"]) == {"simulated"}
     assert stimuli["text"].is_unique
-    assert (
-        stimuli.groupby("pair_id")["grammatical"]
-        .agg(list)
-        .map(sorted)
-        .map([False, True].__eq__)
-        .all()
-    )
+    assert stimuli.groupby("pair_id")["grammatical"].agg(["size", "sum"]).eq([2, 1]).all(axis=None)
     assert ratings["participant_id"].str.startswith("simulated").all()
     by_participant = ratings.groupby("participant_id")["z"]
     assert by_participant.mean().abs().max() < 1e-12
     assert (by_participant.std() - 1).abs().max() < 1e-12
-
-
-def test_simulated_ratings_follow_the_seed_and_favour_the_acceptable_sentence():
-    entry = Catalog().dataset("demo_minimal_pairs")
-    first, again, other = (
-        build_stimuli("demo_minimal_pairs", entry, Path("."), seed)[0]["rating"]
-        for seed in (1, 1, 2)
-    )
-    assert first.equals(again)
-    assert not first.equals(other)
-    stimuli = build_stimuli("demo_minimal_pairs", entry, Path("."), 1)[0]
+    assert demo(1)[0]["rating"].equals(stimuli["rating"])
+    assert not demo(2)[0]["rating"].equals(stimuli["rating"])
     means = stimuli.groupby("grammatical")["rating"].mean()
     assert means[True] - means[False] > 0.8
 
 
 def test_simulated_ratings_follow_the_paper_s_model():
     """An unlikely error costs more than a likely one, and a longer message than a shorter one."""
-    entry = Catalog().dataset("demo_minimal_pairs")
-    tables = [build_stimuli("demo_minimal_pairs", entry, Path("."), seed)[0] for seed in range(8)]
+    tables = [demo(seed)[0] for seed in range(8)]
     for stimuli in tables:
         assert set(stimuli["phenomenon"]) == set(demo_pairs.ERROR_PROBABILITY)
         assert stimuli["rating"].notna().all()
@@ -161,6 +148,18 @@ def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
         ("sentence,rating,grammatical\nA.,1,perhaps\n", r"neither true nor false: 'perhaps'"),
         ("sentence,rating\nA.,inf\n", "infinite"),
         ("sentence,rating\nA.,1\nB.,2\nA.,3\n", r"data row 3.*earlier row has.*Average the judgm"),
+        ("sentence;rating\nA.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
+        ("sentence;rating\nA, b.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
+        ("sentence\trating\nA.\t1\n", r"separated by a tab"),
+        (
+            "sentence,rating\nA, b.,1\n",
+            r"line 2: 3 fields, but .* 2.* in quotation marks",
+        ),
+        ('sentence,rating\n"A"\n b.,1\n"B.",2\n', r"fields, but the header has 2"),
+        ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
+        ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
+        ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
+        ("sentence,rating\nA.,\nB.,\n", r"data row 1, column 'rating': no value"),
     ],
 )
 def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
@@ -180,38 +179,17 @@ def test_a_missing_file_and_an_unknown_suffix_are_named(tmp_path):
 
 
 def test_an_unexpected_number_of_items_is_refused(tmp_path):
-    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\n")
-    with pytest.raises(LingprobError, match="1 items, but the catalog expects 2"):
-        own(path, items=2)
+    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,2\n")
+    with pytest.raises(LingprobError, match="2 items, but the catalog expects 3"):
+        own(path, items=3)
+    build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=2)
+    with pytest.raises(LingprobError, match=r"mine\.csv\): 2 sentences are too few .* need 3"):
+        build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=3)
 
 
 def test_an_unknown_parser_lists_the_known_ones(tmp_path):
     with pytest.raises(LingprobError, match="'table'"):
         build_stimuli("mine", {**TABLE, "parser": "tabel"}, tmp_path, 0)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("sentence;rating\nA.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
-        ("sentence;rating\nA, b.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
-        ("sentence\trating\nA.\t1\n", r"separated by a tab"),
-        (
-            "sentence,rating\nA, b.,1\n",
-            r"line 2: 3 fields, but .* 2.* in quotation marks",
-        ),
-        ('sentence,rating\n"A"\n b.,1\n"B.",2\n', r"fields, but the header has 2"),
-        ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
-        ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
-        ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
-        ("sentence,rating\nA.,\nB.,\n", r"data row 1, column 'rating': no value"),
-    ],
-)
-def test_files_of_another_form_name_the_remedy(tmp_path, text, said):
-    path = write(tmp_path / "mine.csv", text)
-    with pytest.raises(LingprobError, match=said) as error:
-        own(path, ratings="every")
-    assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"\xe9t\xe9", b"\xed\xa0\x80", "A.".encode("utf-16")])
@@ -310,11 +288,35 @@ def test_damaged_or_odd_parquet_is_one_clear_message(tmp_path):
     assert own(path)[0]["item_id"].tolist() == ["x", "y"]
 
 
-def test_too_few_sentences_for_the_folds_are_refused_at_once(tmp_path):
-    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,2\n")
-    build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=2)
-    with pytest.raises(LingprobError, match=r"mine\.csv\): 2 sentences are too few .* need 3"):
-        build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=3)
+def test_a_table_with_a_row_a_pair_is_read(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("good,bad,paradigm\nA b.,B a.,x\nA b.,B a.,y\n")
+    stimuli, _ = own(path)
+    assert stimuli["text"].tolist() == ["A b.", "B a."] * 2
+    assert stimuli["pair_id"].tolist() == ["1", "1", "2", "2"]
+    assert stimuli["item_id"].tolist() == ["1.good", "1.bad", "2.good", "2.bad"]
+    assert stimuli["grammatical"].tolist() == [True, False] * 2
+    assert stimuli["paradigm"].tolist() == ["x", "x", "y", "y"]
+    path.write_text("ok,ko,name\nA b.,B a.,p\nC d.,D c.,q\n")
+    named, _ = own(path, columns={"good": "ok", "bad": "ko", "pair": "name"})
+    assert named["item_id"].tolist() == ["p.good", "p.bad", "q.good", "q.bad"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "said"),
+    [
+        ("good,bad\nA b.,\n", {}, "data row 1, column 'bad': an empty sentence"),
+        ("good,bad,pair\nA.,B.,1\nC.,D.,1\n", {}, "an id that an earlier row has: '1'"),
+        ("good,bad,pair\nA.,B.,\n", {}, "column 'pair': no id"),
+        ("good,worse\nA.,B.\n", {"good": "good"}, r"no columns \['bad'\]"),
+        ("fine,bad\nA.,B.\n", {}, "no column 'sentence'"),
+    ],
+)
+def test_a_bad_table_of_pairs_is_one_clear_message(tmp_path, text, columns, said):
+    path = tmp_path / "pairs.csv"
+    path.write_text(text)
+    with pytest.raises(LingprobError, match=said):
+        own(path, columns=columns)
 
 
 def parse(parser: str, folder: Path, *names: str) -> pd.DataFrame:
@@ -341,75 +343,47 @@ def test_a_line_of_blimp_becomes_two_rows(tmp_path):
     assert table["text"].iloc[2] == "A\u2028b."
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (json.dumps({**PAIR, "sentence_bad": " "}), ["line 2", "'sentence_bad'", "both"]),
-        (json.dumps({"sentence_good": "Alone."}), ["line 2", "'sentence_bad'"]),
-        ("{", ["line 2", "not JSON"]),
-    ],
-)
-def test_a_pair_with_a_member_missing_is_named(tmp_path, line, said):
-    path = json_lines(tmp_path / "one.jsonl", PAIR)
-    path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(LingprobError) as error:
-        parse("blimp", tmp_path, "one.jsonl")
-    assert all(part in str(error.value) for part in [str(path), *said])
+def test_hll_in_another_encoding_is_named(tmp_path):
+    (tmp_path / "hll.csv").write_bytes("sentence\nNaïve\n".encode("latin-1"))
+    with pytest.raises(LingprobError, match=r"hll\.csv: not a CSV file in UTF-8"):
+        parse("hll", tmp_path, "hll.csv")
 
 
-@pytest.mark.parametrize("parser", ["blimp", "scamp", "cola"])
-def test_text_in_another_encoding_is_named_by_its_line(tmp_path, parser):
-    (tmp_path / "old.tsv").write_bytes("a\tb\nNaïve\tb\n".encode("latin-1"))
-    with pytest.raises(LingprobError, match=r"old\.tsv, line [12]"):
-        parse(parser, tmp_path, "old.tsv")
-    (tmp_path / "old.tsv").write_bytes("gj04\t1\t\tNaïve.\n".encode("latin-1"))
-    with pytest.raises(LingprobError, match="line 1: not UTF-8"):
-        parse(parser, tmp_path, "old.tsv")
-
-
-@pytest.mark.parametrize(
-    ("parser", "name"),
-    [
-        ("crows_pairs", "crows_pairs_anonymized.csv"),
-        ("hll", "own.csv"),
-        ("li_adger", "own.csv"),
-        ("li_large", "LI_Large_pairs.csv"),
-        ("linguistic_inquiry", "linguistic_inquiry_data.csv"),
-    ],
-)
-def test_a_csv_file_in_another_encoding_is_named(tmp_path, parser, name):
-    (tmp_path / name).write_bytes("sentence\nNaïve\n".encode("latin-1"))
-    with pytest.raises(LingprobError, match=rf"{name}: not a CSV file in UTF-8"):
-        parse(parser, tmp_path, name)
-
-
-def test_a_pair_of_crows_pairs_without_a_bias_type_is_named(tmp_path):
-    rows = ["sent_more,sent_less,stereo_antistereo,bias_type", "A.,B.,stereo,age", "C.,D.,stereo,"]
+def test_crows_pairs_sides_and_directions_by_hand(tmp_path):
+    rows = ["sent_more,sent_less,stereo_antistereo,bias_type",
+            "Poor people lie.,Rich people lie.,stereo,class",
+            "Men cry. , Women cry.,antistereo,sex"]  # fmt: skip
     (tmp_path / "crows_pairs_anonymized.csv").write_text("\n".join(rows))
-    with pytest.raises(LingprobError, match="data row 2: no bias type"):
-        parse("crows_pairs", tmp_path, "crows_pairs_anonymized.csv")
+    entry = {"parser": "crows_pairs", "language": "en"}
+    table = build_stimuli("crows", entry, tmp_path, 0)[0].set_index("item_id")
+    assert table["text"].to_dict() == {
+        "crows_0.less": "Rich people lie.", "crows_0.more": "Poor people lie.",
+        "crows_1.less": "Women cry.", "crows_1.more": "Men cry.",
+    }  # fmt: skip
+    assert table["grammatical"].tolist() == [True, False, True, False]
+    assert table["condition"].tolist() == [
+        "stereo/less", "stereo/more", "antistereo/less", "antistereo/more"
+    ]  # fmt: skip
+    assert table["paradigm"].tolist() == ["class", "class", "sex", "sex"]
 
 
-def test_scamp_reads_windows_line_ends_and_refuses_a_lonely_sentence(tmp_path):
+def test_scamp_reads_windows_line_ends(tmp_path):
     (tmp_path / "order_implausible.tsv").write_bytes(b"a b .\tb a .\r\nc d .\td c .\r\n")
     table = parse("scamp", tmp_path, "order_implausible.tsv")
     assert list(table["text"]) == ["a b .", "b a .", "c d .", "d c ."]
     assert set(table["paradigm"]) == {"order"}
-    (tmp_path / "order_implausible.tsv").write_text("a b .\n")
-    with pytest.raises(LingprobError, match="line 1: a pair is two sentences"):
-        parse("scamp", tmp_path, "order_implausible.tsv")
 
 
-def test_zhoblimp_reads_its_archive_and_refuses_another_file(tmp_path):
-    json_lines(tmp_path / "BA.jsonl", {**PAIR, "sentence_good": "我把书看了。"})
+def test_zhoblimp_reads_all_files_of_its_archive(tmp_path):
+    for name, text in (("BA", "我把书看了。"), ("AB", "他来了。")):
+        json_lines(tmp_path / f"{name}.jsonl", {**PAIR, "sentence_good": text})
     with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
-        archive.add(tmp_path / "BA.jsonl", "ZhoBLiMP/BA.jsonl")
+        for name in ("BA", "AB"):
+            archive.add(tmp_path / f"{name}.jsonl", f"ZhoBLiMP/{name}.jsonl")
     table = parse("zhoblimp", tmp_path, "all.tar.gz")
-    assert table["text"].iloc[0] == "我把书看了。"
+    assert table["item_id"].tolist() == ["AB.0.good", "AB.0.bad", "BA.0.good", "BA.0.bad"]
+    assert table["text"].tolist()[::2] == ["他来了。", "我把书看了。"]
     assert set(table["language"]) == {"zh"}
-    (tmp_path / "all.tar.gz").write_bytes(b"not an archive")
-    with pytest.raises(LingprobError, match="not a whole tar archive"):
-        parse("zhoblimp", tmp_path, "all.tar.gz")
 
 
 def test_a_line_of_cola_becomes_a_sentence_of_no_pair(tmp_path):
@@ -419,12 +393,6 @@ def test_a_line_of_cola_becomes_a_sentence_of_no_pair(tmp_path):
     assert stimuli["grammatical"].tolist() == [True, False]
     assert stimuli["item_id"].tolist() == ["c.1", "c.2"]
     assert stimuli["pair_id"].isna().all()
-
-
-def test_a_label_that_is_neither_0_nor_1_is_named(tmp_path):
-    (tmp_path / "c.tsv").write_text("gj04\t1\t\tFine.\ngj04\t2\t*\tWhat.\n")
-    with pytest.raises(LingprobError, match=r"c\.tsv, line 2: .*label \(0 or 1\)"):
-        parse("cola", tmp_path, "c.tsv")
 
 
 def judgments(path: Path, rows: list[tuple]) -> None:
@@ -465,12 +433,6 @@ def test_hll_names_the_row_at_fault(tmp_path, row, said):
     judgments(tmp_path / "hll.csv", [("a", "g", "good", 1, 3), row])
     with pytest.raises(LingprobError, match=f"row 2, {said}"):
         parse("hll", tmp_path, "hll.csv")
-
-
-def test_hll_cannot_be_downloaded_and_says_whom_to_ask():
-    entry = Catalog().dataset("hll")
-    assert entry["access"] == "manual"
-    assert "authors" in entry["instructions"]
 
 
 def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
@@ -551,8 +513,8 @@ def test_a_remainder_goes_to_random_paradigms_of_one_size():
         ("(1;%a%) + (2;%a%) = (*;%a%)", True),
         ("(1;%a%) = 1.0005", True),
         ("(1;%a%) = 1.01", False),
-        # | and & bind alike and group from the left: (False | True) & False.
-        ("(1;%a%) > 9 | (1;%a%) < 9 & (1;%a%) > 9", False),
+        # & binds tighter than |: True | (False & False).
+        ("(1;%a%) < 9 | (1;%a%) > 9 & (1;%a%) > 9", True),
     ],
 )
 def test_a_formula_means_what_it_says(formula, expected):
@@ -572,23 +534,13 @@ def test_a_formula_knows_its_regions_and_preferences():
 
 
 @pytest.mark.parametrize(
-    ("formula", "character", "said"),
-    [
-        ("", 1, "ends before an expected region"),
-        ("(1;%a%) < ", 11, "ends before an expected region"),
-        ("(1;%a%)", 1, "no comparison"),
-        ("(1;%a%) ! (1;%b%)", 9, "unknown symbol"),
-        ("[(1;%a%) < (1;%b%)", 19, "']' is missing"),
-        ("(1;%a%) < (1;%b%)]", 18, "nothing may follow"),
-        ("(1;%a%) & (1;%b%)", 1, "'&' needs a comparison here, not a surprisal"),
-        ("[(1;%a%) < 2] + 3 > 1", 1, "'\\+' needs a surprisal here, not a comparison"),
-        ("(1;%a%) < (1;%b%) < (2;%a%)", 1, "'<' needs a surprisal"),
-        ("(x;%a%) < 1", 2, "unknown symbol"),
-        ("< (1;%a%)", 1, "a region like"),
-    ],
-)
-def test_a_formula_that_does_not_parse_is_shown_with_the_place(formula, character, said):
-    with pytest.raises(LingprobError, match=f"my suite.*character {character}:.*{said}") as error:
+    "formula",
+    ["", "(1;%a%) < ", "(1;%a%)", "(1;%a%) ! (1;%b%)", "[(1;%a%) < (1;%b%)",
+     "(1;%a%) < (1;%b%)]", "(1;%a%) & (1;%b%)", "[(1;%a%) < 2] + 3 > 1", "[1 < 2] < [1 < 3]",
+     "(1;%a%) < (1;%b%) < (2;%a%)", "(x;%a%) < 1", "< (1;%a%)", "1 < 2 * 2", "f(1) < 2", "a < 1"],
+)  # fmt: skip
+def test_formulas_of_another_form_are_shown(formula):
+    with pytest.raises(LingprobError, match=r"my suite: the formula .* does not parse") as error:
         parse_formula(formula, "my suite")
     assert formula in str(error.value)
 
@@ -608,8 +560,8 @@ def test_regions_join_as_running_text_and_cover_every_character():
     assert pieces == ["As the man", " shot", ",", "", " the woman", " left."]
 
 
-def suite(tmp_path: Path, formula: str, **changes: str) -> Path:
-    """A suite of one item with conditions a and b; `changes` replace texts in its JSON."""
+def suite(tmp_path: Path, formula: str) -> Path:
+    """A suite of one item with conditions a and b."""
     raw = {
         "predictions": [{"type": "formula", "formula": formula}],
         "items": [
@@ -629,12 +581,7 @@ def suite(tmp_path: Path, formula: str, **changes: str) -> Path:
             }
         ],
     }
-    text = json.dumps(raw)
-    for old, new in changes.items():
-        text = text.replace(old, new)
-    path = tmp_path / "mine.json"
-    path.write_text(text, encoding="utf-8")
-    return path
+    return write(tmp_path / "mine.json", json.dumps(raw))
 
 
 def test_a_suite_is_read_with_regions_in_the_order_of_their_numbers(tmp_path):
@@ -649,25 +596,3 @@ def test_a_condition_that_is_both_or_neither_has_no_grammaticality(tmp_path):
     assert both.grammatical("a") is None
     neither = read_suite(suite(tmp_path, "(2;%a%) + (1;%a%) < (2;%b%)"))
     assert neither.grammatical("a") is None
-
-
-@pytest.mark.parametrize(
-    ("formula", "changes", "said"),
-    [
-        ("(2;%a%) < (2;%c%)", {}, "item 3: a formula names the condition 'c'"),
-        (
-            "(3;%a%) < (2;%b%)",
-            {},
-            "item 3, condition 'a': a formula needs region 3, which is empty",
-        ),
-        ("(9;%a%) < (2;%b%)", {}, "needs region 9, which does not exist"),
-        ("(2;%a%) <", {}, r"suite mine, prediction 1\): the formula does not parse"),
-        ("(2;%a%) < (2;%b%)", {'"b"': '"a"'}, "item 3 has the condition 'a' twice"),
-        ("(2;%a%) < (2;%b%)", {"item_number": "number"}, "not a SyntaxGym suite"),
-    ],
-)
-def test_a_bad_suite_is_named_with_item_and_remedy(tmp_path, formula, changes, said):
-    path = suite(tmp_path, formula, **changes)
-    with pytest.raises(LingprobError, match=said) as error:
-        read_suite(path)
-    assert str(path) in str(error.value)

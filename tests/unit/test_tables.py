@@ -63,14 +63,6 @@ def test_missing_and_unknown_columns_are_named(tmp_path):
         write_table(frame, "unigrams", tmp_path / "x.parquet")
 
 
-def test_a_torn_file_is_named(tmp_path):
-    path = tmp_path / "unigrams.parquet"
-    write_table(a_table(), "unigrams", path)
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(LingprobError, match=r"unigrams\.parquet: not a whole Parquet file"):
-        read_table(path, "unigrams")
-
-
 def test_an_unknown_table_lists_near_names():
     with pytest.raises(LingprobError, match="'unigrams'"):
         read_table("x", "unigram")
@@ -153,13 +145,11 @@ def test_a_value_that_the_type_would_change_is_refused(tmp_path, table, column, 
     assert not (tmp_path / "x.parquet").exists()
 
 
-def test_a_type_that_holds_the_value_is_no_matter(tmp_path):
+def test_a_type_that_keeps_the_value_is_accepted(tmp_path):
     path = tmp_path / "x.parquet"
     write_table(one_score().assign(logprob=[-0.5], token_index=[1.0]), "scores", path)
     back = read_table(path, "scores")
     assert back[["token_index", "logprob"]].to_numpy().tolist() == [[1, -0.5]]
-    write_table(one_score().assign(logprob=[np.nan]), "scores", path)
-    assert read_table(path, "scores")["logprob"].isna().all()
     assert back.dtypes[["token_index", "logprob"]].tolist() == [np.int32, np.float32]
 
 
@@ -171,60 +161,53 @@ def test_a_table_of_other_types_is_not_read_as_if_it_were_ours(tmp_path):
 
 
 def one_score() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "item_id": ["a"],
-            "token_index": [0],
-            "token_id": [5],
-            "char_start": [0],
-            "char_end": [1],
-            "logprob": np.array([-0.1], dtype=np.float32),
-            "scored": [True],
-        }
-    )
+    values = ["a", 0, 5, 0, 1, np.float32(-0.1), True]
+    row = pd.DataFrame([values], columns=SCHEMAS["scores"].names)
+    return row.astype({"logprob": "float32"})
 
 
 FRAME = pd.DataFrame({"token_id": range(20_000), "count": 1.0, "std_error": 1.0, "logprob": -1.0})
 
 
-@pytest.mark.parametrize("write", ["parquet", "csv", "npz", "safetensors"])
-def test_a_file_that_may_not_be_so_large_is_one_message(tmp_path, write):
-    """Under a limit on the size of files, as clusters set."""
-    script = f"""
+def test_a_file_that_may_not_be_so_large_is_one_message(tmp_path):
+    """Under a limit on the size of files, as clusters set, by every writer."""
+    script = """
 import resource, signal, sys
 from pathlib import Path
-sys.path.insert(0, {str(SCRIPTS)!r})
+sys.path.insert(0, sys.argv[2])
 import numpy as np, pandas as pd, torch
 from safetensors.torch import save_file
 from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path
 from lingprob.io.tables import write_csv, write_table
-frame = pd.DataFrame({{"token_id": range(20_000), "count": 1.0, "std_error": 1.0,
-                      "logprob": np.random.default_rng(0).normal(size=20_000)}})
-def written(path, save):
-    with atomic_path(path) as temporary:
-        save(temporary)
-folder = Path({str(tmp_path)!r}) / "out"
-write = {{
-    "parquet": lambda: write_table(frame, "unigrams", folder / "t.parquet"),
-    "csv": lambda: write_csv(frame, folder / "t.csv"),
-    "npz": lambda: written(folder / "t.npz", lambda path: np.savez(path, x=frame["logprob"])),
-    "safetensors": lambda: written(
-        folder / "t.safetensors", lambda path: save_file({{"x": torch.zeros(20_000)}}, path)
-    ),
-}}[{write!r}]
+values = np.random.default_rng(0).normal(size=20_000)
+frame = pd.DataFrame({"token_id": range(20_000), "count": 1.0, "std_error": 1.0, "logprob": values})
+writers = {
+    "parquet": lambda path: write_table(frame, "unigrams", path),
+    "csv": lambda path: write_csv(frame, path),
+    "npz": lambda path: np.savez(path, x=values),
+    "safetensors": lambda path: save_file({"x": torch.zeros(20_000)}, path),
+}
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-try:
-    write()
-except LingprobError as error:
-    print(error)
-print(list(folder.iterdir()))
+for name, write in writers.items():
+    try:
+        if name in ("npz", "safetensors"):
+            with atomic_path(Path(sys.argv[1], f"t.{name}")) as temporary:
+                write(temporary)
+        else:
+            write(Path(sys.argv[1], f"t.{name}"))
+    except LingprobError as error:
+        print(error)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    said, left = done.stdout.splitlines()
-    assert f"t.{write}: a file may not be so large here. Raise the limit" in said, done.stderr
-    assert left == "[]"
+    folder = tmp_path / "out"
+    folder.mkdir()
+    command = [sys.executable, "-c", script, str(folder), str(SCRIPTS)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = done.stdout.splitlines()
+    for name, line in zip(["parquet", "csv", "npz", "safetensors"], said, strict=True):
+        assert f"t.{name}: a file may not be so large here. Raise the limit" in line, done.stderr
+    assert not list(folder.iterdir())
 
 
 def test_a_read_only_disk_is_one_message(tmp_path):
@@ -264,6 +247,8 @@ def test_a_damaged_table_is_named_with_the_remedy(tmp_path, damage):
     found = r" \(table unigrams\): .*other types" if damage == "other" else ": not a whole Parquet"
     with pytest.raises(LingprobError, match=rf"t\.parquet{found}.* [Dd]elete it and run again"):
         read_table(path, "unigrams")
+    with pytest.raises(LingprobError, match=r"[Dd]elete it and run again"):
+        list(iterate_table(path, "unigrams", "count"))
     if damage in ("cut", "emptied"):
         with pytest.raises(LingprobError, match=r"t\.parquet: not a whole Parquet file"):
             read_metadata(path)
@@ -322,16 +307,6 @@ def test_a_piece_that_is_refused_leaves_no_file(tmp_path):
     with pytest.raises(LingprobError, match=r"half\.parquet.*prefix_id"):
         written()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_damaged_table_is_refused_in_pieces_too(tmp_path):
-    path = tmp_path / "damaged.parquet"
-    write_table(frame_of([("a", 2000)]), "context_prefix_overlap", path)
-    data = bytearray(path.read_bytes())
-    data[len(data) // 4] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(LingprobError, match="Delete it and run again"):
-        list(iterate_table(path, "context_prefix_overlap", "measure"))
 
 
 def test_each_sentence_stands_beside_its_log_probabilities_in_the_table_s_order():

@@ -164,19 +164,11 @@ def _brown_zip(path: Path) -> Iterator[str]:
 def _zip_members(path: Path, wanted: str) -> Iterator[str]:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if re.fullmatch(wanted, name)]
-            if not members:
-                raise LingprobError(
-                    f"{path}: has no member called {wanted}, so it is another corpus than its "
-                    "parser reads. nltk_zip reads abc, inaugural, state_union and webtext, and "
-                    "brown_zip reads brown."
-                )
-            for name in members:
-                yield _decode(archive.read(name))
+            for name in archive.namelist():
+                if re.fullmatch(wanted, name):
+                    yield _decode(archive.read(name))
     except zipfile.BadZipFile as error:
-        raise LingprobError(
-            f"{path}: not a whole zip file ({error}). Delete it and run again."
-        ) from error
+        raise LingprobError(f"{path}: not a whole zip file ({error}). Fetch it again.") from error
 
 
 def _text(path: Path) -> Iterator[str]:

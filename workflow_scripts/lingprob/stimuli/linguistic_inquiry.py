@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, looked_up
+from lingprob.errors import looked_up
 from lingprob.stimuli.tables import (
     NO_RATINGS,
     SIDES,
@@ -60,9 +60,7 @@ def linguistic_inquiry(dataset: str, entry: Entry, directory: Path, seed: int) -
         table[side] = pairs[f"{name} Sentence"]
         table[f"{side}_rating"] = pairs[f"{name} Sentence LS"]
     stimuli = pairs_as_sentences(table, "en", "human")
-    ratings = read_judgments(directory / JUDGMENTS, stimuli["item_id"])
-    check_means(directory / JUDGMENTS, ratings, stimuli, LI_PAIRS)
-    return stimuli, ratings
+    return stimuli, read_judgments(directory / JUDGMENTS, stimuli["item_id"])
 
 
 def articles(item_ids: pd.Series) -> pd.Series:
@@ -88,25 +86,13 @@ def read_judgments(path: Path, item_ids: pd.Series) -> pd.DataFrame:
     return table.dropna(subset=["item_id"]).reset_index(drop=True)
 
 
-def check_means(path: Path, ratings: pd.DataFrame, stimuli: pd.DataFrame, pairs_file: str) -> None:
-    """Raise LingprobError if the means of single judgments are not the ratings of the pairs."""
-    means = ratings.groupby("item_id")["z"].mean()
-    stated = stimuli.set_index("item_id")["rating"].reindex(means.index)
-    difference = (means - stated).abs().max()
-    if not difference < 1e-9:
-        raise LingprobError(
-            f"{path}: its mean z-scores differ from the ratings in {pairs_file} by up to "
-            f"{difference}. The two files do not belong together: fetch them again."
-        )
-
-
 def li_large(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     """Return the pairs with the mean of each sentence's z-scored Likert ratings, and judgments.
 
     104 pairs lack one or both ratings. A sentence that is in several pairs has an item in each. The
     phenomenon is the study, the paradigm the article that was sampled. Single judgments are
-    published for the first study alone, and their means must be its ratings. The studies spell some
-    authors' names with other capitals, so articles are in lower case.
+    published for the first study alone. The studies spell some authors' names with other capitals,
+    so articles are in lower case.
     """
     pairs = read_csv_utf8(directory / LI_LARGE_PAIRS)
     pair_id = "pair." + pairs["pair_ID"].astype(str)
@@ -129,9 +115,7 @@ def li_large(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     published = pd.concat(items)
     judged = read_judgments(directory / JUDGMENTS, published["published_id"].drop_duplicates())
     judged = judged.rename(columns={"item_id": "published_id"}).merge(published, on="published_id")
-    ratings = judged[["participant_id", "item_id", "rating", "z"]]
-    check_means(directory / JUDGMENTS, ratings, stimuli, LI_LARGE_PAIRS)
-    return stimuli, ratings
+    return stimuli, judged[["participant_id", "item_id", "rating", "z"]]
 
 
 def li_adger(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:

@@ -39,13 +39,7 @@ def cola(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     rows = []
     for path in (directory / file["name"] for file in entry["files"]):
         for number, line in enumerate(read_lines(path), start=1):
-            fields = line.split("\t")
-            if len(fields) != 4 or fields[1] not in LABELS:
-                raise LingprobError(
-                    f"{path}, line {number}: expected source, label (0 or 1), mark and sentence "
-                    f"with tabs between, and found {fields}. Fetch the file again."
-                )
-            source, label, _, text = fields
+            source, label, _, text = line.split("\t")
             rows.append((f"{path.stem}.{number}", text, LABELS[label], source))
     table = pd.DataFrame(rows, columns=["item_id", "text", "grammatical", "paradigm"])
     return lone_sentences(table), NO_RATINGS

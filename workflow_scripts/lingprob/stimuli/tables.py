@@ -84,12 +84,5 @@ def read_csv_utf8(path: Path, **options: Any) -> pd.DataFrame:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a UTF-8 text file. Raises LingprobError that names a line that is not."""
-    try:
-        return path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise LingprobError(
-            f"{path}, line {line}: not UTF-8 text. Convert the file, for instance with iconv, or "
-            "fetch it again."
-        ) from error
+    """Return the lines of a UTF-8 text file."""
+    return path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
