@@ -1,4 +1,4 @@
-"""Write the site's pages, the CSV of all verdicts, and what was left out."""
+"""Write the site's pages, the CSV of all verdicts, and the list of missing data."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""Figures from result tables: what those of all papers share."""
+"""Layout, colours and labels of the figures of all papers."""

@@ -1,9 +1,9 @@
-"""What figures say beside their panels: titles, legends and the footer on provenance."""
+"""Titles, legends, names of points, and the footer with the provenance of a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import fill
+from textwrap import fill, shorten
 from typing import Any
 
 import numpy as np
@@ -17,32 +17,32 @@ from matplotlib.transforms import Bbox, BboxBase
 from lingprob.figures import palette
 from lingprob.figures.palette import Models
 
-# Where a name may stand beside its point: points right and up of it, and its alignment.
+# Places for a name near its point: points to the right and up, and the alignment.
 NAME_PLACES = (
     *((4, 4, "left"), (-4, 4, "right"), (4, -9, "left"), (-4, -9, "right")),
     *((0, 6, "center"), (0, -11, "center"), (0, 13, "center"), (0, -18, "center")),
     *((4, 13, "left"), (-4, 13, "right"), (4, -18, "left"), (-4, -18, "right")),
     *((4, 21, "left"), (-4, 21, "right"), (4, -26, "left"), (-4, -26, "right")),
 )
-# The first of them touch the point; from others a thin line leads to it.
+# The first places touch the point. A thin line leads from the others to it.
 NEAR_PLACES = 6
-# Of a letter in the footer, when it is to be seen and when not.
-LOUD_INCHES, QUIET_INCHES = 0.085, 0.05
+FOOTER_POINTS = 6.0  # smaller than the labels of axes
+LETTER_INCHES = 0.052  # width of a letter in the footer
 
 
 def short_title(name: str, models: Models) -> str:
-    """Return a model's title less its family's name (Pythia 70M: 70M), in lines of 14 letters."""
+    """Return a model's title without its family's name (Pythia 70M: 70M), 14 letters per line."""
     title, family = str(models[name]["title"]), str(models[name]["family_title"])
     return fill(title.removeprefix(family).strip() or title, 14)
 
 
 def wrapped_title(name: str, titles: Mapping[str, str], letters: int = 26) -> str:
-    """Return a data set's title in lines of so many letters."""
+    """Return a data set's title with at most `letters` letters per line."""
     return fill(titles.get(name, name.replace("_", " ").capitalize()), letters)
 
 
 def dataset_label(label: str, dataset: str, shown: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Return an axis label, under the data set's title where a figure shows several."""
+    """Return an axis label, under the data set's title if a figure shows several."""
     return f"{wrapped_title(dataset, titles)}\n{label}" if len(shown) > 1 else label
 
 
@@ -55,7 +55,7 @@ def model_handles(names: Iterable[str], models: Models) -> list[Line2D]:
 
 
 def few_handles(names: Iterable[str], models: Models, most: int = 8) -> list[Line2D]:
-    """Return a legend's entries for these models or, for more than so many, for their families."""
+    """Return a legend's entries for models, or for their families if there are more than `most`."""
     names = list(dict.fromkeys(names))
     return (model_handles if len(names) <= most else group_handles)(names, models)
 
@@ -70,7 +70,7 @@ def group_handles(names: Iterable[str], models: Models, linestyle: str = "-") ->
 
 
 def handle(label: str, colour: str, marker: str = "", linestyle: str = "-", **look: Any) -> Line2D:
-    """Return a legend's entry; `look` goes to the line."""
+    """Return a legend's entry with the properties `look`."""
     return Line2D([], [], color=colour, marker=marker, linestyle=linestyle, label=label, **look)
 
 
@@ -97,20 +97,21 @@ def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) ->
 
 
 def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
-    """Name a point beside it: right and above, unless `look` says where (in points)."""
+    """Name a point, to its right and above it unless `look` has another place (in points)."""
     placed: dict[str, Any] = {
         "xytext": NAME_PLACES[0][:2],
         "textcoords": "offset points",
         "fontsize": 6,
         **look,
     }
-    # Panels make no room for it: it is put inside of its own (`keep_names_apart`).
+    # Panels make no room for a name, because `keep_names_apart` puts it inside its panel.
     ax.annotate(text, (x, y), **placed).set_in_layout(False)
 
 
 def keep_names_apart(figure: Figure) -> None:
-    """Put each name of a point where it stands on no other, inside its panel, and on as few points
-    as may be, in a figure whose panels stay where they are. Names within their points stay there.
+    """Move the names of points apart, inside their panels and away from points.
+
+    The panels of the figure must have their final places. Names inside their points stay there.
     """
     for ax in figure.axes:
         names = [text for text in ax.texts if isinstance(text, Annotation)]
@@ -135,7 +136,7 @@ def _lead_to_point(ax: Axes, name: Annotation) -> None:
 
 
 def _in_pixels(line: Line2D) -> np.ndarray:
-    """Return a line's points (n, 2) where they are drawn; those without a value are not."""
+    """Return the points of a line in pixels (n, 2), without those that have no value."""
     points = np.asarray(line.get_transform().transform(line.get_xydata()))
     return points[np.isfinite(points).all(axis=1)]
 
@@ -153,7 +154,7 @@ def _faults(
     taken: list[Bbox],
     points: list[tuple[np.ndarray, float]],
 ) -> int:
-    """Put a name in a place; return how bad that is: off the panel, on names, or on points."""
+    """Put a name in a place and return its faults: off the panel, on names, or on points."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
     off = box.x0 < panel.x0 or box.x1 > panel.x1
@@ -163,43 +164,43 @@ def _faults(
 
 
 def add_to_footer(figure: Figure, text: str) -> None:
-    """Put a line above what the footer of a figure says; nothing if it is empty."""
-    if not text:
-        return
-    line, said = fill(text, int(figure.get_figwidth() / LOUD_INCHES)), figure.get_supxlabel()
-    if said:
-        footer = next(one for one in figure.texts if one.get_text() == said)
-        footer.set_text(f"{line}\n{said}")
-    else:
-        figure.supxlabel(line, fontsize=6, color=palette.GREY, x=0.995, ha="right")
+    """Add a note to the second line of a figure's footer, before any other note."""
+    if text:
+        first, *notes = (figure.get_supxlabel() or "").split("\n")
+        _write_footer(figure, first, " ".join([text, *notes]))
 
 
 def label_provenance(
     figure: Figure,
     scales: Iterable[str],
     sources: Iterable[str] = (),
-    what: str = "ratings",
+    data: str = "ratings",
     note: str = "",
 ) -> None:
-    """Write the scale on the figure and, in plain sight, that data are simulated if any are.
+    """Write the scale on a figure, and in plain sight that data are simulated if any are.
 
-    Scale demo has no real data but the user's own, of which no figure says that they are a demo.
+    Scale demo has no real data but the user's own, and no figure calls these a demo.
 
     Args:
-        scales: of the rows behind the figure.
-        sources: where each row's ratings, or `what` it is, come from.
-        note: what else is to be known of the data; stands in a line above.
+        scales: scale of each row behind the figure.
+        sources: source of the `data` (ratings, reading times) of each row.
+        data: name of the data that may be simulated.
+        note: remark on the data. The footer has one line for it.
     """
     scale = "/".join(sorted(set(scales)))
     simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}
     text = f"your own data (draws and samples: scale {scale})" if own else f"scale: {scale}"
-    text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else text
-    letters = int(figure.get_figwidth() / (LOUD_INCHES if simulated else QUIET_INCHES))
+    text = f"SIMULATED {data.upper()} (scale {scale})" if simulated else text
+    _write_footer(figure, text, note, palette.RED if simulated else palette.GREY)
+
+
+def _write_footer(figure: Figure, first: str, note: str, colour: str | None = None) -> None:
+    """Write at most two lines: `first`, and as much of the note as one line has room for."""
+    letters = int(figure.get_figwidth() / LETTER_INCHES)
+    lines = [first, shorten(note, letters, placeholder=" ...")]
+    look = {} if colour is None else {"color": colour}
+    if colour == palette.RED:
+        look["fontweight"] = "bold"
     figure.supxlabel(
-        "\n".join(fill(line, letters) for line in (note, text) if line),
-        fontsize=8 if simulated else 6,
-        color=palette.RED if simulated else palette.GREY,
-        fontweight="bold" if simulated else "normal",
-        x=0.995,
-        ha="right",
+        "\n".join(filter(None, lines)), fontsize=FOOTER_POINTS, x=0.995, ha="right", **look
     )

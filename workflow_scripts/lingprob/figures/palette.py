@@ -1,8 +1,8 @@
-"""Which colour and marker a model has, the same in every figure of every paper.
+"""Colours and markers of models, the same in every figure of every paper.
 
-A group (a family, or what of it was fine-tuned for so many steps) has a colour and a marker; a
-model has its group's marker and a shade of its colour, the darker the larger the model. Rules
-ask for looks, so nothing here imports a plotting library.
+A group (a family, or its models after a number of fine-tuning steps) has a colour and a marker. A
+model has the marker of its group and a shade of its colour, darker for larger models. Rules use
+this module, so it imports no plotting library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#CC79A7",
 )
 GREY = "#7F7F7F"
-# Of Tol's muted palette, what is far enough from the former.
+# The colours of Tol's muted palette that differ enough from the former.
 WINE, OLIVE, INDIGO, TEAL, SAND = "#882255", "#999933", "#332288", "#44AA99", "#DDCC77"
 BROWN = "#661100"
 
@@ -39,35 +39,34 @@ FAMILIES = {
     "gpt2-chinese": (INDIGO, "<"),
     "ngram": (BLACK, "X"),
 }
-# For families of the user's own and fine-tuned models, in the catalog's order: neighbours
-# differ in colour and in marker, and none is a known family's.
+# For the user's own families and for fine-tuned models, in the catalog's order. Neighbours differ
+# in colour and in marker, and no pair belongs to a known family.
 SPARE = tuple(
     (colour, markers[place])
     for markers, (place, colour) in product(
         ("pd*H8", "d*H8p", "*H8pd", "H8pd*", "8pd*H"), enumerate((TEAL, WINE, OLIVE, SAND, BROWN))
     )
 )
-# How far the smallest and the largest model of a group are from its colour, to white and black.
+# Distance of the smallest and largest model of a group from its colour, to white and to black.
 LIGHTEST, DARKEST = 0.45, 0.35
-# How much farther from black its lightest shade is, for the eye to tell it from black.
+# Extra distance of the lightest shade of black, so that the eye can tell it from black.
 BLACK_REACH = 1.6
-# In place of its steps, of a model that was trained to the end.
+# The training step of a model that was trained to the end.
 LAST = 10**12
 
 
 def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return what figures and tables show of each model, by name.
+    """Return the titles and looks of models for figures and tables, by name.
 
     Args:
-        catalog: the entries of all models, which settle every model's look.
-        names: the models wanted, in the catalog's order whatever theirs; all of them if None.
+        catalog: the entries of all models. All of them together determine each look.
+        names: the models wanted, or None for all. The order is that of the catalog.
 
     Returns:
-        `title`, `family`, `family_title`, `parameters`, `group` (title of the family and, where
-        there was any, of the fine-tuning), `group_colour`, `colour`, `marker`, `note` and `source`
-        of each; `causal`, whether its scores are of text read from left to right; `place`, what of
-        a family is sorted by: parameters, order of n-grams, steps of training; and `series`
-        (`series_of`).
+        For each model `title`, `family`, `family_title`, `parameters`, `group` (title of the family
+        with its fine-tuning), `group_colour`, `colour`, `marker`, `note`, `source`, `causal` (it
+        scores text from left to right), `place` (the sort key in a family: parameters, order of
+        n-grams, training step) and `series` (`series_of`).
     """
     groups: dict[str, list[str]] = {}
     for name, entry in catalog.items():
@@ -118,15 +117,15 @@ def in_families(names: Iterable[str], models: Models) -> list[str]:
 
 
 def size_of(entry: Mapping[str, Any]) -> int:
-    """Return a model's parameters, of n-grams their order; 0 where neither is known."""
+    """Return a model's parameters, or the order of an n-gram model, or 0 if neither is known."""
     return int(entry.get("parameters") or entry.get("order") or 0)
 
 
 def series_of(name: str, entry: Mapping[str, Any]) -> str:
-    """Return what a model is one of several of; its own name if it is for itself.
+    """Return the name of the series that a model belongs to, or its own name.
 
-    The states of a training share its final model's name, and the orders of n-grams over one corpus
-    a name of their own.
+    The states of a training share the name of its final model. The n-gram models of one corpus
+    share a name.
     """
     if entry.get("source") == "ngram":
         return f"{entry['tokenizer']}/{entry['corpus']}"
@@ -134,7 +133,7 @@ def series_of(name: str, entry: Mapping[str, Any]) -> str:
 
 
 def group_of(entry: Mapping[str, Any]) -> str:
-    """Return what models of one look have in common: the family and its state of (fine-)tuning."""
+    """Return the group that shares a look: the family and its state of training."""
     return entry["family"] + _state(entry)
 
 
@@ -153,8 +152,8 @@ def _state(entry: Mapping[str, Any]) -> str:
 def shade(colour: str, place: int, count: int) -> str:
     """Return the shade of the model at a place (0 the smallest) among `count` sizes of a group.
 
-    Shades go from light to dark in even steps; one model alone has the colour itself. Nothing is
-    darker than black, whose darkest shade is itself.
+    Shades go from light to dark in even steps. A single model has the colour itself. The darkest
+    shade of black is black.
     """
     if count < 2:
         return colour

@@ -1,4 +1,4 @@
-"""Panels, the ticks of their logarithmic axes, and what is drawn against how good models are."""
+"""Panels, ticks of logarithmic axes, and points and lines of models."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from lingprob.figures.palette import Models, by_size
 # Leading digits of ticks, the sparsest that give enough of them.
 LEADING_DIGITS = ((1,), (1, 2, 5), range(1, 10), np.arange(1, 10, 0.5), np.arange(1, 10, 0.2))
 FEWEST_TICKS = 3
-# The series of each model; one that is not in it is for itself.
+# The series of each model. A model without one is its own series.
 Series = Mapping[str, str]
-BITS_LABEL = "Bits a byte of {}"
+BITS_LABEL = "Bits per byte of {}"
 SIZE_LABEL = "Parameters"
 
 
@@ -36,13 +36,13 @@ def grid(
     narrowest: float = style.COLUMN_INCHES,
     **subplots: Any,
 ) -> tuple[Figure, np.ndarray]:
-    """Return a figure and its panels, an array (rows, columns); all lengths in inches.
+    """Return a figure and its panels, an array (rows, columns). All lengths are in inches.
 
     Args:
-        width, height: of a panel; the figure is never wider than a page, nor narrower than
+        width, height: size of a panel. The figure is at most as wide as a page, and at least
             `narrowest`.
-        margins: what labels beside, and legends and titles above the panels need.
-        subplots: for `plt.subplots` (`sharex` and the like).
+        margins: room for labels at the side, and for legends and titles above.
+        subplots: arguments of `plt.subplots`.
     """
     wide = min(style.PAGE_INCHES, max(narrowest, margins[0] + width * columns))
     return plt.subplots(
@@ -51,7 +51,7 @@ def grid(
 
 
 def blank(why: str) -> Figure:
-    """Return a figure that says why it has nothing to show."""
+    """Return a figure with the reason why it is empty."""
     figure, ((ax,),) = grid(1, 1, width=style.COLUMN_INCHES, height=0.6, margins=(0.0, 0.0))
     _say(ax, why)
     return figure
@@ -65,9 +65,9 @@ def _say(ax: Axes, why: str) -> None:
 def wrapped(
     count: int, *, columns: int = 4, width: float = 1.75, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `count` panels in rows of at most `columns`; arguments as of `grid`.
+    """Return a figure with `count` panels in rows of at most `columns`; others as of `grid`.
 
-    Without a panel it says so.
+    A figure without panels says so.
     """
     columns = min(columns, max(count, 1))
     options = {"margins": (0.0, 0.7), **options}
@@ -77,7 +77,7 @@ def wrapped(
         ax.remove()
     if count == 0:
         _say(panels[0], "This run has nothing to show here.")
-    for ax in panels[max(count - columns, 0) : count]:  # with `sharex`, too, where none is below
+    for ax in panels[max(count - columns, 0) : count]:  # `sharex` hides them
         ax.tick_params(labelbottom=True)
     return figure, panels[:count]
 
@@ -93,9 +93,9 @@ def name_axes(axes: Sequence[Axes], x_label: str, y_label: str, columns: int = 4
 
 
 def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: int = 99) -> None:
-    """Give a logarithmic axis ticks with plain numbers: these, or some that suit its range.
+    """Give a logarithmic axis ticks with plain numbers: `ticks`, or some that suit its range.
 
-    Of more than `most` only every second, third ... stays.
+    If there are more than `most`, only every second or third stays.
     """
     places = plain_ticks(*axis.get_view_interval()) if ticks is None else list(ticks)
     places = places[:: -(-len(places) // most) or 1]
@@ -107,10 +107,10 @@ def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: in
 
 
 def in_percent(symbol: str = "") -> FuncFormatter:
-    """Return what writes an axis of shares in percent, no tick rounded: .025 is 2.5."""
+    """Return the formatter of an axis of shares in percent, without rounding (0.025 is 2.5)."""
 
     def written(share: float, _: int | None) -> str:
-        # Zero, as ticks are reckoned, may be a little below it.
+        # A computed tick at zero may be slightly negative.
         percent = f"{round(100 * share, 6) + 0:g}{symbol}"
         return percent.replace("-", "\N{MINUS SIGN}")
 
@@ -118,7 +118,7 @@ def in_percent(symbol: str = "") -> FuncFormatter:
 
 
 def plain_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers within a range above 0: three at least, unless it is very narrow."""
+    """Return round numbers in a positive range: at least three, unless it is very narrow."""
     ticks: list[float] = []
     for leading in LEADING_DIGITS:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
@@ -131,7 +131,7 @@ def plain_ticks(low: float, high: float) -> list[float]:
 
 
 def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
-    """Return the two lengths that `errorbar` wants of intervals: (2, n_points), none below 0."""
+    """Return the lengths of intervals for `errorbar`: (2, n_points), at least 0."""
     return np.maximum(np.atleast_2d([value - low, high - value]).reshape(2, -1), 0.0)
 
 
@@ -145,12 +145,12 @@ def join_models(
     hollow: bool = False,
     errors: np.ndarray | None = None,
 ) -> None:
-    """Draw a line a group of models, in the table's order, and each model in its own look.
+    """Draw one line per group of models, in the table's order, and each model in its own look.
 
     Args:
-        table: a row a model: `model`, `x` and `y`.
-        hollow: markers without a filling, joined by a dotted line: published values.
-        errors: lengths of intervals of y (2, n_rows).
+        table: one row per model: `model`, `x` and `y`.
+        hollow: empty markers and a dotted line, for published values.
+        errors: lengths of the intervals of y (2, n_rows).
     """
     groups = table["model"].map(lambda name: models[name]["group"])
     for _, part in table.groupby(groups, sort=False):
@@ -179,18 +179,18 @@ def join_models(
 
 
 def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
-    """Return bits a byte of sentences' UTF-8 text; NaN if some log-probabilities are missing.
+    """Return bits per byte of the UTF-8 text of sentences, or NaN if a log-probability is missing.
 
     Args:
         logprobs: log-probabilities (nats) by item id, the first token counted.
-        texts: by item id, those that count.
+        texts: the sentences that count, by item id.
     """
     summed = logprobs.reindex(texts.index).sum(skipna=False)
     return float(-summed / np.log(2) / texts.str.encode("utf-8").str.len().sum())
 
 
 def complete(table: pd.DataFrame, series: Series) -> pd.DataFrame:
-    """Return the rows of models that are the last of their series or for themselves."""
+    """Return the rows of models that are the last of their series."""
     return table[[series.get(name, name) == name for name in table["model"]]]
 
 
@@ -204,13 +204,13 @@ def draw_against(
     *,
     hollow: bool = False,
 ) -> None:
-    """Draw a quantity with its interval against another: one point per model, one line per series.
+    """Draw a quantity with its interval against another: a point per model, a line per series.
 
     Args:
         table: one row per model: `model`, `x`, `y` and, if there are intervals, y_low and y_high.
-        models: their looks.
-        series: the series of each.
-        hollow: markers without a filling: published values.
+        models: looks of the models.
+        series: series of each model.
+        hollow: empty markers, for published values.
     """
     table = table.dropna(subset=[x, y]).set_index("model")
     ordered = table.loc[by_size(table.index, models)]
@@ -232,7 +232,7 @@ def draw_against(
 def frame(ax: Axes, table: pd.DataFrame, y: str, margin: float = 0.12) -> None:
     """Limit an axis to the points of a table.
 
-    Intervals that reach farther are cut off, unless there are only one or two points.
+    Longer intervals are cut off if there are at least three points.
     """
     values = table[y].dropna()
     if len(values) > 2:

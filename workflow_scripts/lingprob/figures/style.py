@@ -23,7 +23,7 @@ from lingprob.io.files import atomic_path
 logger = logging.getLogger(__name__)
 COLUMN_INCHES = 3.35
 PAGE_INCHES = 7.0
-FAILED = "failed: "  # begins the gid of what stands in the place of a figure
+FAILED = "failed: "  # begins the gid of a figure that was not drawn
 
 plt.rcParams.update(
     {
@@ -44,14 +44,14 @@ plt.rcParams.update(
         "figure.max_open_warning": 0,
         "pdf.fonttype": 42,
         "savefig.dpi": 200,
-        # Titles and names come from users, and a dollar sign in them is no mathematics.
+        # Titles and names come from users. A dollar sign in them does not begin mathematics.
         "text.parse_math": False,
     }
 )
 
 
 def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
-    """Draw each figure, by name. One that fails takes no other away: it says why in its place.
+    """Draw each figure, by name. The message of an error replaces its figure and no other.
 
     The log has the whole error, and `failures` its message.
     """
@@ -71,7 +71,7 @@ def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
 
 
 def failures(figures: Mapping[str, Figure]) -> dict[str, str]:
-    """Return why figures of `draw_each` were not drawn, by name; empty if all were."""
+    """Return the errors of figures that `draw_each` could not draw, by name."""
     marks = {name: str(figure.get_gid() or "") for name, figure in figures.items()}
     return {
         name: mark.removeprefix(FAILED) for name, mark in marks.items() if mark.startswith(FAILED)
@@ -83,20 +83,24 @@ def save_figures(
 ) -> None:
     """Save to each path the figure that the file is named after, atomically, and close all.
 
-    A note stands in the footer of each.
+    Args:
+        figures: figures by name.
+        paths: files to write.
+        note: remark for the footer of each figure.
 
-    Raises LingprobError if there is no figure of that name.
+    Raises:
+        LingprobError: no figure has the name of a file.
     """
     saved = list(map(Path, paths))
     for path in saved:
         if path.stem not in figures:
             raise LingprobError(
-                f"{path}: no figure is called {path.stem!r}; the tables given make "
+                f"{path}: no figure is called {path.stem!r}. The tables make "
                 f"{', '.join(figures) or 'none'}. Correct the rule's list of figures."
             )
     for name in {path.stem for path in saved}:
         add_to_footer(figures[name], note)
-        # Once, so that the files of a figure are alike; laying out is a third of the time to save.
+        # Once for all files of a figure, because the layout takes a third of the time to save.
         lay_out(figures[name])
     for path in saved:
         with atomic_path(path) as temporary:
@@ -108,8 +112,8 @@ def save_figures(
 
 
 def lay_out(figure: Figure) -> None:
-    """Put everything of a finished figure where it stays: panels first, then names of points."""
-    # Letters are not as wide at every resolution, so at that of the file.
+    """Lay out a finished figure: panels first, then names of points."""
+    # The width of letters depends on the resolution, so the file's is used.
     figure.set_dpi(plt.rcParams["savefig.dpi"])
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
         if isinstance(axis.get_major_formatter(), LogFormatterMathtext):

@@ -1,4 +1,4 @@
-"""What a paper's figures, tables and scorecard say of a run that none of its tables says."""
+"""Facts about a run for a paper's figures, tables and scorecard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 logger = logging.getLogger(__name__)
-FAILED = "failed"  # the one column of what stands in the place of a table
+FAILED = "failed"  # the only column of a table that was not made
 # Tables by the names of their schemas (`io.tables.read_tables`).
 Tables = Mapping[str, pd.DataFrame]
 # A paper's part of the catalog (`catalog.read_published`).
@@ -19,14 +19,14 @@ Published = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Run:
-    """What is said of a run, beside its tables.
+    """Facts about a run that its tables do not have.
 
     Args:
-        scale: of the run.
+        scale: scale of the run.
         models: title, family, size and look of each model shown (`palette.describe_models`).
-        titles: of data sets, by name.
+        titles: titles of data sets, by name.
         published: the paper's numbers and claims.
-        note: stands in every figure.
+        note: remark for the footer of each figure.
     """
 
     scale: str
@@ -37,7 +37,7 @@ class Run:
 
 
 def make_each(makers: Mapping[str, Callable[[], pd.DataFrame]]) -> dict[str, pd.DataFrame]:
-    """Make each table, by name. One that fails takes no other away: it says why in its place.
+    """Make each table, by name. The message of an error replaces its table and no other.
 
     The log has the whole error, and `failures` its message.
     """
@@ -53,6 +53,6 @@ def make_each(makers: Mapping[str, Callable[[], pd.DataFrame]]) -> dict[str, pd.
 
 
 def failures(tables: Tables) -> dict[str, str]:
-    """Return why tables of `make_each` were not made, by name; empty if all were."""
+    """Return the errors of tables that `make_each` could not make, by name."""
     failed = {name: table for name, table in tables.items() if list(table) == [FAILED]}
     return {name: table[FAILED].iloc[0] for name, table in failed.items()}

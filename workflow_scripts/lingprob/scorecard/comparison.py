@@ -145,10 +145,10 @@ def compare_numbers(
 ) -> list[dict[str, Any]]:
     """Return rows of a `scorecard` table, one for each number of `published`.
 
-    An item of the catalog has, for each column, `places` (printed decimals; the rounding is half a
-    unit of the last) and `decides` (a half width of our interval above this is undecided). An item
-    may have a `tolerance` with its `reason`, and `check: true` if the numbers are not the paper's
-    own results or are read again from its published tables.
+    For each column, an item of the catalog has `places` (printed decimals, so that rounding is half
+    a unit of the last) and `decides` (with a wider half interval, a run is undecided). It may have
+    a `tolerance` with its `reason`, and `check: true` if the numbers are not the paper's own
+    results or come from its published tables.
     """
     rows = []
     for item in published["items"]:

@@ -16,13 +16,14 @@ from scipy import stats
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 CONFIDENCE = 0.95
+FEWEST_DEGREES = 2  # residual degrees of freedom of a slope over models
 
 
 def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = None) -> Estimate:
-    """Return the slope of y on x within groups: an intercept a group, one slope for all.
+    """Return the slope of y on x within groups: one intercept per group, one slope for all.
 
-    Pooling groups of different levels would measure what lies between them instead. Unknown with
-    fewer than three residual degrees of freedom or an x that does not vary within any group.
+    Pooled groups of different levels would measure the differences between groups instead. The
+    slope is unknown with fewer than two residual degrees of freedom, or without an x that varies.
     """
     points = np.column_stack([np.asarray(x, float), np.asarray(y, float)])
     known = np.isfinite(points).all(axis=1)
@@ -30,7 +31,7 @@ def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = No
     groups = np.zeros(len(known)) if group is None else np.asarray(group, dtype=object)
     codes, names = pd.factorize(groups[known])
     degrees = len(points) - len(names) - 1
-    if degrees < 1:
+    if degrees < FEWEST_DEGREES:
         return NOTHING
     counts = np.bincount(codes)
     dx, dy = (one - (np.bincount(codes, one) / counts)[codes] for one in points.T)
@@ -61,8 +62,8 @@ def slopes_within(x: np.ndarray, y: np.ndarray, group: Sequence[object]) -> np.n
 def widened(estimate: Estimate, draws: ArrayLike) -> Estimate:
     """Return an estimate whose interval has one more source of error: how draws spread.
 
-    Each end is moved as by an independent error (the root of the sum of squares); of the draws
-    their reach from the median to the percentile counts, since a resample's level may be off. Fewer
+    Each end moves as by an independent error (the root of the sum of squares). The error is the
+    distance from the median of the draws to their percentile. Fewer
     than two draws change nothing.
     """
     known = np.asarray(draws, float)
@@ -79,11 +80,11 @@ def widened(estimate: Estimate, draws: ArrayLike) -> Estimate:
 def slope_difference(
     x: ArrayLike, y: ArrayLike, state: Sequence[object], first: object, second: object
 ) -> Estimate:
-    """Return the slope of y on x in the second state less that in the first: their interaction."""
+    """Return the slope of y on x in the second state minus that in the first."""
     table = pd.DataFrame({"x": np.asarray(x, float), "y": np.asarray(y, float), "state": state})
     table = table[table["state"].isin([first, second])].dropna()
     degrees = len(table) - 4
-    if degrees < 1:
+    if degrees < FEWEST_DEGREES:
         return NOTHING
     later = (table["state"] == second).to_numpy(float)
     design = np.column_stack([np.ones(len(table)), later, table["x"], later * table["x"]])
@@ -98,7 +99,7 @@ def slope_difference(
 
 
 def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return the mean of paired differences, second less first."""
+    """Return the mean of paired differences, second minus first."""
     differences = np.asarray(second, float) - np.asarray(first, float)
     differences = differences[np.isfinite(differences)]
     n = len(differences)
@@ -109,32 +110,12 @@ def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
     return Estimate(value, value - reach, value + reach, n, f"{n} pairs")
 
 
-def pearson(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Return Pearson's r with Fisher's interval; unknown for fewer than four points."""
-    return _correlation(np.asarray(x, float), np.asarray(y, float))
-
-
-def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Return Spearman's rho with the interval of all rho that its test does not reject.
-
-    The test is of Fisher's z with the variance of Bonett & Wright (2000) at the tested rho; at 0
-    that is Fisher's own, so the interval leaves out 0 where a test of no correlation does.
-    """
-    ranks = [stats.rankdata(np.asarray(values, float)) for values in (x, y)]
-    return _correlation(ranks[0], ranks[1], ranks=True)
-
-
-def _correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False) -> Estimate:
-    n = len(x)
-    if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return NOTHING
-    return known_correlation(float(np.corrcoef(x, y)[0, 1]), n, ranks=ranks)
-
-
 def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
-    """Return a correlation that a table has, with the interval of `pearson` or `spearman`.
+    """Return a correlation of n points with its interval, if there are at least four points.
 
-    No interval for fewer than four points.
+    The interval of Pearson's r is Fisher's. That of Spearman's rho (`ranks`) has all rho that are
+    not rejected by a test of Fisher's z with the variance of Bonett & Wright (2000) at the tested
+    rho. At 0 this is Fisher's variance.
     """
     if not np.isfinite(r):
         return NOTHING
@@ -155,7 +136,7 @@ def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
 def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     """Return a weighted sum of independent estimates (Zou & Donner 2008, MOVER).
 
-    The interval is too wide where the estimates go up and down together and weights differ in
+    The interval is too wide if the estimates are positively correlated and the weights differ in
     sign, as with differences on the same pairs.
     """
     parts = [

@@ -38,7 +38,7 @@ def judge_sentences(card: pd.DataFrame) -> pd.DataFrame:
     Returns:
         COLUMNS. `populations`, `also` (other models and data), `check` and `simulated` count
         verdicts in words. `p` is two-sided, the largest of the deciding rows, as if estimates were
-        normal; `p_holm` is corrected over the paper's tested sentences (Holm 1979).
+        normal. `p_holm` is corrected over the paper's tested sentences (Holm 1979).
     """
     claims = card[card["kind"] == "claim"]
     found = [_sentence(rows) for _, rows in claims.groupby(["item", "column"], sort=False)]

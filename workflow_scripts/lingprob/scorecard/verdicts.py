@@ -24,11 +24,11 @@ NOISE = 1e-9
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with the 95% interval of what it estimates.
+    """A value with its 95% interval.
 
     Attributes:
-        value: the estimate; NaN if there is none.
-        low, high: the interval's ends; both equal the value if it is counted, not estimated.
+        value: the estimate, or NaN if there is none.
+        low, high: ends of the interval, equal to the value of an exact count.
         n: observations (models, pairs, sentences) behind it.
         note: a remark for readers.
     """
@@ -99,7 +99,7 @@ def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
         return UNDECIDED, "no interval"
     bounded = math.isfinite(lowest) and math.isfinite(highest)
     inside = lowest <= estimate.low and estimate.high <= highest
-    # An estimate on the limit itself does not exceed it; a range has its ends.
+    # An estimate on a limit does not exceed it. A bounded range includes its ends.
     if inside and (bounded or (estimate.low > lowest and estimate.high < highest)):
         return SUPPORTED, ""
     if estimate.high < lowest or estimate.low > highest:
