@@ -48,8 +48,7 @@ def measure_ours(model: str, items: list[Item], _options: dict[str, Any]) -> dic
     import numpy as np
 
     from lingprob.models.loading import load_language_model
-    from lingprob.scoring.continuations import ContextItem
-    from lingprob.scoring.growing_prefixes import score_in_context
+    from lingprob.scoring.continuations import ContextItem, score_in_context
 
     language_model = load_language_model(model, device="cpu", dtype="float32")
     fed = []

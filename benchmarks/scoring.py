@@ -44,13 +44,13 @@ def measure_ours(model: str, texts: list[list[str]], _options: dict[str, Any]) -
     import numpy as np
 
     from lingprob.models.loading import load_language_model
-    from lingprob.scoring.engine import score_sequences
+    from lingprob.scoring.engine import Scorer
 
     language_model = load_language_model(model, device="cpu", dtype="float32")
     operations = count_operations(language_model.model)
     clock = Clock()
     sequences = [tokens.ids for tokens in language_model.tokenize([text for _, text in texts])]
-    scored = score_sequences(language_model, sequences, language_model.start_id(START_TOKEN))
+    scored = Scorer(language_model).score(sequences, language_model.start_id(START_TOKEN))
     totals = [float(logprobs.sum(dtype=np.float64)) for logprobs in scored]
     measured = clock.read()
     return {"totals": totals, "floor_seconds": sum(operations) / peak(), **measured}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.scoring import engine
-from lingprob.scoring.engine import Scorer, score_sequences, sliding_windows
+from lingprob.scoring.engine import Scorer, sliding_windows
 from lingprob.scoring.trees import Branch, pack, visible
 from models_for_tests import save_tiny_model
 
@@ -60,11 +60,11 @@ def test_batch_size_order_and_duplicates_change_nothing(
     language_models, sequences, budgets, start_id, which, data
 ):
     language_model = language_models[which]
-    expected = score_sequences(language_model, sequences, start_id, tokens_per_batch=budgets[0])
+    expected = Scorer(language_model, budgets[0]).score(sequences, start_id)
     places = st.integers(0, len(sequences) - 1)
     order = data.draw(st.permutations(range(len(sequences)))) + data.draw(st.lists(places))
     shuffled = [sequences[i] for i in order]
-    scored = score_sequences(language_model, shuffled, start_id, tokens_per_batch=budgets[1])
+    scored = Scorer(language_model, budgets[1]).score(shuffled, start_id)
     for i, logprobs in zip(order, scored, strict=True):
         assert len(logprobs) == len(sequences[i])
         np.testing.assert_allclose(logprobs, expected[i], atol=1e-5)
@@ -102,7 +102,7 @@ def test_trees_score_as_sequences_one_by_one(
     language_model = language_models[which]
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(engine.TOKENS_PER_ROW, "cpu", row_length)
-        scored = score_sequences(language_model, sequences, start_id)
+        scored = Scorer(language_model).score(sequences, start_id)
     for ids, logprobs in zip(sequences, scored, strict=True):
         fed = torch.tensor([[*([] if start_id is None else [start_id]), *ids]])
         expected = language_model.model(fed).logits[0].double().log_softmax(dim=-1)

@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from lingprob.models.loading import load_language_model
-from lingprob.scoring.engine import score_sequences
+from lingprob.scoring.engine import Scorer
 
 
 def float64_sums(directory, texts):
@@ -31,7 +31,7 @@ def check_against_float64(directory, pairs):
     language_model = load_language_model(directory, device="cpu")
     start_id = language_model.start_id("<|endoftext|>")
     sequences = [tokens.ids for tokens in language_model.tokenize(texts)]
-    scored = score_sequences(language_model, sequences, start_id)
+    scored = Scorer(language_model).score(sequences, start_id)
     ours = np.array([logprobs.sum(dtype=np.float64) for logprobs in scored])
     reference = float64_sums(directory, texts)
     differences = np.abs(ours - reference)
@@ -65,5 +65,5 @@ def test_a_plausible_sentence_is_more_probable_than_its_words_shuffled(smollm2):
     language_model = load_language_model(smollm2, device="cpu")
     texts = ["The children are playing in the garden.", "Garden the in playing are children the."]
     sequences = [tokens.ids for tokens in language_model.tokenize(texts)]
-    natural, shuffled = (x.sum() for x in score_sequences(language_model, sequences, 0))
+    natural, shuffled = (x.sum() for x in Scorer(language_model).score(sequences, 0))
     assert natural > shuffled + 20

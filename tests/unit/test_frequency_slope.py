@@ -17,7 +17,7 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_language_model
 from lingprob.scoring import frequency_moments as module
 from lingprob.scoring.engine import sliding_windows
-from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
+from lingprob.scoring.frequency_moments import frequency_moments, moments_of_shard
 from lingprob.stats.least_squares import (
     frequency_slope,
     frequency_slopes,
@@ -297,14 +297,22 @@ def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
     assert kept == seen(full)[1 if start_id is None else 2 :]
 
 
-def test_start_tokens_are_regressed_apart(lm, unigram_logprob):
+def test_start_tokens_are_regressed_apart(lm, unigram_logprob, tmp_path):
     tokens = {"none": "none", "own": "<s>"}
     options = {"window": WINDOW, "stride": STRIDE}
-    tables = moments_by_start_token(lm, lambda: iter(DOCUMENTS), unigram_logprob, tokens, **options)
+    documents = [document for document in DOCUMENTS if document]
+    (tmp_path / "corpus.txt").write_text("\n".join(documents))
+    regressed_tokens = {
+        "corpus": "c", "parser": "lines", "paths": [str(tmp_path / "corpus.txt")],
+        "start_tokens": tokens, "tokens": 10_000, "document_tokens": 1000,
+    }  # fmt: skip
+    table = pd.DataFrame({"token_id": range(VOCABULARY_SIZE), "logprob": unigram_logprob})
+    unigrams = table.sample(frac=1, random_state=0)
+    tables = moments_of_shard(lm, unigrams, regressed_tokens, 0, 1, **options)
     slopes, bins = frequency_slopes(*([table] for table in tables))
     assert slopes["start_token"].tolist() == ["none", "own"]
     for name, token in tokens.items():
-        fit, binned = regressed(lm, DOCUMENTS, unigram_logprob, start_token=token, **options)
+        fit, binned = regressed(lm, documents, unigram_logprob, start_token=token, **options)
         row = slopes.set_index("start_token").loc[name]
         assert row.to_dict() == pytest.approx(fit)
         found = bins[bins["start_token"] == name].drop(columns="start_token")

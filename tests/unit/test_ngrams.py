@@ -29,9 +29,8 @@ from lingprob.ngrams.lmplz import PROGRAMS, obtain_programs
 from lingprob.ngrams.model import as_language_model
 from lingprob.ngrams.tables import read_arpa
 from lingprob.reading.surprisal import word_surprisals
-from lingprob.scoring.continuations import ContextItem
-from lingprob.scoring.engine import score_sequences
-from lingprob.scoring.growing_prefixes import score_in_context
+from lingprob.scoring.continuations import ContextItem, score_in_context
+from lingprob.scoring.engine import Scorer
 from lingprob.unigrams.counts import count_tokens
 from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
@@ -180,7 +179,7 @@ def test_a_folder_is_loaded_and_scored_like_any_model(words, caplog):
     reference = KneserNey([np.array(ids) for ids in sentences], 3, lm.vocabulary_size)
     for ids, found in zip(
         [tokens.ids for tokens in tokenized],
-        score_sequences(lm, [tokens.ids for tokens in tokenized], start),
+        Scorer(lm).score([tokens.ids for tokens in tokenized], start),
         strict=True,
     ):
         expected = [
@@ -189,7 +188,7 @@ def test_a_folder_is_loaded_and_scored_like_any_model(words, caplog):
         ]
         assert found == pytest.approx(expected, abs=1e-5)
     assert "as exact" not in caplog.text  # as is said of what is slower than it might be
-    (alone,) = score_sequences(lm, [tokenized[0].ids], None)
+    (alone,) = Scorer(lm).score([tokenized[0].ids], None)
     assert np.isnan(alone[0])
     assert not np.isnan(alone[1:]).any()
 
@@ -197,14 +196,14 @@ def test_a_folder_is_loaded_and_scored_like_any_model(words, caplog):
 def test_windows_and_prefixes_change_nothing_that_an_n_gram_sees(subwords):
     lm = load_language_model(subwords)
     (tokens,) = lm.tokenize([" ".join(" ".join(TEXT).split()) * 3])
-    (whole,) = score_sequences(lm, [tokens.ids], 0)
-    (cut,) = score_sequences(lm, [tokens.ids], 0, window=10, stride=7)
+    (whole,) = Scorer(lm).score([tokens.ids], 0)
+    (cut,) = Scorer(lm).score([tokens.ids], 0, window=10, stride=7)
     assert cut == pytest.approx(whole, abs=1e-5)
     item = ContextItem("The cat sat on the mat.", [0, 23], ["The dog sat.", "A dog saw."])
     table = score_in_context(lm, [item], start_token="bos")
     for (cut_index, target), rows in table.groupby(["cut_index", "target_index"]):
         text = item.targets[target] if cut_index == 0 else f"{item.prefix} {item.targets[target]}"
-        (plain,) = score_sequences(lm, [lm.tokenize([text])[0].ids], lm.start_id("bos"))
+        (plain,) = Scorer(lm).score([lm.tokenize([text])[0].ids], lm.start_id("bos"))
         assert rows["logprob"].to_numpy() == pytest.approx(plain[-len(rows) :], abs=1e-5)
 
 
@@ -217,7 +216,7 @@ def test_subwords_have_word_surprisals_and_share_the_tokenizer_s_ids(subwords):
     frame["sentence_index"] = 0
     found = word_surprisals(lm, frame, start_token="bos")
     (tokens,) = lm.tokenize([" ".join(text)])
-    (scores,) = score_sequences(lm, [tokens.ids], 1)
+    (scores,) = Scorer(lm).score([tokens.ids], 1)
     assert found["surprisal_uncorrected"].sum() == pytest.approx(
         -scores.sum() / np.log(2), abs=1e-4
     )

@@ -25,8 +25,7 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.reading.surprisal import word_surprisals
-from lingprob.scoring.continuations import ContextItem
-from lingprob.scoring.growing_prefixes import score_in_context
+from lingprob.scoring.continuations import ContextItem, score_in_context
 from lingprob.scoring.stimuli import score_stimuli
 from lingprob.training.trainer import Trainer
 from lingprob.unigrams.unigrahams import unigrahams_sums

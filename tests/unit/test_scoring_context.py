@@ -12,9 +12,8 @@ from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import Tokens, load_language_model
-from lingprob.scoring.continuations import ContextItem, tokenize_item
+from lingprob.scoring.continuations import ContextItem, score_in_context, tokenize_item
 from lingprob.scoring.engine import Scorer
-from lingprob.scoring.growing_prefixes import score_in_context
 from models_for_tests import CONFIGS, SENTENCES, save_tiny_model
 
 PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"
@@ -162,14 +161,14 @@ def test_what_follows_the_end_of_a_target_is_not_scored(llama, tmp_path):
 
 
 def test_an_error_in_a_worker_ends_the_call(llama):
-    """What had not begun by then is never scored, of its shard or of the next."""
+    """Shards that have not begun by then are never scored."""
     too_long = ContextItem(PREFIX * 40, [len(PREFIX) * 40], ["The cat."])
     fed = []
     handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
     try:
         with pytest.raises(LingprobError, match="too few for"):
             score_in_context(
-                llama, [too_long, *[ITEM] * 200], start_token="bos", workers=2, items_per_shard=100
+                llama, [too_long, *[ITEM] * 200], start_token="bos", workers=2, items_per_shard=10
             )
     finally:
         handle.remove()
@@ -193,7 +192,8 @@ def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplo
     score_in_context(llama, [ITEM, OTHER], start_token="bos")
     assert seen == {threading.get_ident()}
     seen.clear()
-    monkeypatch.setattr(llama.model, "rope_type", kind, raising=False)
+    rotation = {"rope_type": kind, "original_max_position_embeddings": 64}
+    monkeypatch.setattr(llama.model.config, "rope_parameters", rotation)
     with caplog.at_level(logging.INFO):
         score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
     assert seen == {threading.get_ident()}
@@ -251,7 +251,7 @@ def test_a_text_may_be_as_long_as_the_window_after_its_start_token(llama, start_
     table = score_in_context(llama, items[:1], start_token=start_token)
     check(table, llama.directory, items[:1], start_token, atol=1e-5)
     assert table["prefix_tokens"].iloc[0] == longest
-    with pytest.raises(LingprobError, match="64 tokens at once, 1 too few"):
+    with pytest.raises(LingprobError, match="window of 64 tokens, 1 too few"):
         score_in_context(llama, items[1:], start_token=start_token)
 
 
@@ -266,7 +266,7 @@ LONG = " ".join(SENTENCES[:6])
     ],
 )
 def test_a_text_longer_than_the_window_is_an_error_that_names_the_remedy(llama, item):
-    with pytest.raises(LingprobError, match=r"64 tokens at once.*too few.*context\.lengths"):
+    with pytest.raises(LingprobError, match=r"window of 64 tokens.*too few.*context\.lengths"):
         score_in_context(llama, [item], start_token="bos")
 
 
@@ -275,7 +275,7 @@ def test_a_text_longer_than_the_window_is_an_error_that_names_the_remedy(llama, 
     [
         (ContextItem("So.", [4], ["It is."]), r"item 1 \(prefix 'So\.'\): a cut at 4.*3 char"),
         (ContextItem("So.", [-1], ["It is."]), "a cut at -1"),
-        (ContextItem("So.", [3], ["It is.", " "]), "item 1.*empty target"),
+        (ContextItem("So.", [3], ["It is.", " "]), "item 1.*a target is empty"),
     ],
 )
 def test_bad_items_are_named_before_any_work(llama, item, message):

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.scoring import continuations, engine, forward
-from lingprob.scoring.engine import Scorer, score_sequences
+from lingprob.scoring.engine import Scorer
 from models_for_tests import CONFIGS, CONTEXT_WINDOW, SENTENCES, save_tiny_model
 from without_float64 import without_float64
 
@@ -41,7 +41,7 @@ def test_every_family_equals_the_float64_reference(family, start_id):
     _, directory = family
     language_model = load_language_model(directory)
     sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
-    scored = score_sequences(language_model, sequences, start_id, tokens_per_batch=50)
+    scored = Scorer(language_model, 50).score(sequences, start_id)
     for ids, logprobs in zip(sequences, scored, strict=True):
         np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, start_id), atol=1e-5)
 
@@ -52,7 +52,7 @@ def test_a_device_without_float64_gives_the_same_numbers(family, start_id):
     language_model = load_language_model(directory)
     sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
     with without_float64():
-        scored = score_sequences(language_model, sequences, start_id, tokens_per_batch=50)
+        scored = Scorer(language_model, 50).score(sequences, start_id)
     for ids, logprobs in zip(sequences, scored, strict=True):
         np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, start_id), atol=2e-5)
 
@@ -100,16 +100,16 @@ def test_the_context_token_is_run_once_and_leaves_the_weights_alone(family):
 
 
 def test_what_is_checked_takes_few_passes(llama):
-    """Plain ones of two lengths and of the trees, the body alone, a padded batch, a trunk and its
-    trees; then the start token, and what goes on from it."""
+    """Plain ones of two probes and three trees, the body alone, a padded batch, a trunk and its
+    trees. Then the start token, and probes that continue from it."""
     passes = []
     handle = llama.model.base_model.register_forward_pre_hook(lambda *_: passes.append(1))
     scorer = Scorer(llama)
     scorer.prepare([np.array([0, 5, 6, 7, 8]), np.array([0, 9, 4])], 0)
-    assert len(passes) == 7 + 2
+    assert len(passes) == 9 + 2
     scorer.prepare([np.array([0, 5, 6, 7, 8, 9]), np.array([0, 9])], 0)
     handle.remove()
-    assert len(passes) == 9
+    assert len(passes) == 11
 
 
 def test_what_a_context_token_leaves_behind_is_tried_before_it_is_used(llama, monkeypatch, caplog):
@@ -131,13 +131,13 @@ def test_what_a_context_token_leaves_behind_is_tried_before_it_is_used(llama, mo
 def test_a_family_with_a_sliding_window_of_its_own(tmp_path):
     directory = save_tiny_model("gemma2", tmp_path)  # every other layer sees 16 tokens
     ids = np.random.default_rng(2).integers(3, 300, size=CONTEXT_WINDOW - 1)
-    (scored,) = score_sequences(load_language_model(directory), [ids], 0)
+    (scored,) = Scorer(load_language_model(directory)).score([ids], 0)
     np.testing.assert_allclose(scored, slow_logprobs(directory, ids, 0), atol=1e-5)
 
 
 def test_a_long_sequence_is_scored_in_windows(llama):
     ids = np.random.default_rng(0).integers(3, 300, size=3 * CONTEXT_WINDOW)
-    scored = score_sequences(llama, [ids], None, window=16, stride=4, tokens_per_batch=40)[0]
+    scored = Scorer(llama, 40).score([ids], None, window=16, stride=4)[0]
     expected = np.full(len(ids), np.nan)
     for i in range(1, len(ids)):
         # The first window ends at 16; later ones end 4 further on, and begin 16 before that.
@@ -149,7 +149,7 @@ def test_a_long_sequence_is_scored_in_windows(llama):
 
 def test_the_context_token_counts_in_the_first_window(llama):
     ids = np.random.default_rng(1).integers(3, 300, size=CONTEXT_WINDOW + 10)
-    scored = score_sequences(llama, [ids], 0)[0]
+    scored = Scorer(llama).score([ids], 0)[0]
     first = CONTEXT_WINDOW - 1  # tokens beside the start token
     expected = slow_logprobs(llama.directory, ids[:first], 0)
     np.testing.assert_allclose(scored[:first], expected, atol=1e-5)
@@ -158,16 +158,16 @@ def test_the_context_token_counts_in_the_first_window(llama):
 
 
 def test_sequences_without_a_scored_token(llama):
-    empty, single = score_sequences(llama, [np.array([], dtype=int), np.array([5])], None)
+    empty, single = Scorer(llama).score([np.array([], dtype=int), np.array([5])], None)
     assert empty.shape == (0,)
     assert single.shape == (1,)
     assert np.isnan(single[0])
-    assert score_sequences(llama, [], 0) == []
+    assert Scorer(llama).score([], 0) == []
 
 
 def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES)]
-    expected = score_sequences(llama, sequences, 0)
+    expected = Scorer(llama).score(sequences, 0)
     scorer = Scorer(llama, tokens_per_batch=400)
     scorer.score(sequences[:2], 0)
     monkeypatch.setattr(forward, "LOGITS_AT_ONCE", {"cpu": (3, 50)})
@@ -225,7 +225,7 @@ def real_cpu_error():
 @pytest.mark.parametrize("error", [cuda_error, real_cpu_error])
 def test_out_of_memory_halves_the_budget_and_goes_on(llama, error, caplog):
     sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES * 3)]
-    expected = score_sequences(llama, sequences, 0)
+    expected = Scorer(llama).score(sequences, 0)
     check = out_of_memory_above(70, error)
     handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
     try:
@@ -243,14 +243,14 @@ def test_a_sequence_that_does_not_fit_alone_is_an_error(llama):
     handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
     try:
         with pytest.raises(LingprobError, match=r"out of memory.*50 tokens.*context_window"):
-            score_sequences(llama, [np.arange(3, 54)], 0)
+            Scorer(llama).score([np.arange(3, 54)], 0)
     finally:
         handle.remove()
 
 
 def test_another_error_is_not_taken_for_lack_of_memory(llama):
     with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
-        score_sequences(llama, [np.arange(5), np.array([3, 100_000, 4])], 0)
+        Scorer(llama).score([np.arange(5), np.array([3, 100_000, 4])], 0)
 
 
 def test_a_model_that_sees_the_padding_is_refused(llama):
@@ -260,7 +260,7 @@ def test_a_model_that_sees_the_padding_is_refused(llama):
     handle = llama.model.base_model.layers[0].register_forward_hook(look_ahead)
     try:
         with pytest.raises(LingprobError, match="not a causal model"):
-            score_sequences(llama, [np.arange(3, 30), np.arange(3, 9)], 0)
+            Scorer(llama).score([np.arange(3, 30), np.arange(3, 9)], 0)
     finally:
         handle.remove()
 
@@ -276,6 +276,6 @@ def test_damaged_weights_are_an_error_and_not_unscored_tokens(tmp_path):
 
 def test_windows_wider_than_the_model_are_refused(llama):
     """The last token of a window is not fed, so that one more than the model's own fits."""
-    assert len(score_sequences(llama, [np.arange(3, 9)], 0, window=65)[0]) == 6
-    with pytest.raises(LingprobError, match="window of 66 tokens is more than the 64"):
-        score_sequences(llama, [np.arange(3, 9)], 0, window=66)
+    assert len(Scorer(llama).score([np.arange(3, 9)], 0, window=65)[0]) == 6
+    with pytest.raises(LingprobError, match="window of 66 tokens is longer than the 64"):
+        Scorer(llama).score([np.arange(3, 9)], 0, window=66)

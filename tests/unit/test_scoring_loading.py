@@ -21,7 +21,7 @@ from lingprob.errors import LingprobError
 from lingprob.models.gguf import PRE_TOKENIZERS, convert_gguf
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.prepare import prepare_model
-from lingprob.scoring.engine import score_sequences
+from lingprob.scoring.engine import Scorer
 from models_for_tests import SENTENCES, save_tiny_model, tiny_model
 
 NAMES = {
@@ -267,7 +267,7 @@ def test_the_converted_model_is_the_original(original, gguf_path, tmp_path):
         assert ids.tolist() == tokens.ids.tolist()
     assert after.start_id("bos") == before.start_id("bos")
     for a, b in zip(
-        score_sequences(before, sequences, 0), score_sequences(after, sequences, 0), strict=True
+        Scorer(before).score(sequences, 0), Scorer(after).score(sequences, 0), strict=True
     ):
         np.testing.assert_allclose(a, b, atol=1e-6)
 

@@ -14,7 +14,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.shards import delete_shards
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import Tokens, load_language_model
-from lingprob.scoring.engine import score_sequences
+from lingprob.scoring.engine import Scorer
 from lingprob.scoring.stimuli import score_stimuli
 from models_for_tests import CONTEXT_WINDOW, SENTENCES, save_tiny_model
 
@@ -60,7 +60,7 @@ def test_the_table_holds_every_token_of_every_item(language_model, tmp_path):
         assert rows["char_end"].tolist() == tokens.char_end.tolist()
         assert rows["scored"].tolist() == [False] + [True] * (len(tokens.ids) - 1)
         assert rows["logprob"].isna().tolist() == [True] + [False] * (len(tokens.ids) - 1)
-        (expected,) = score_sequences(language_model, [tokens.ids], None)
+        (expected,) = Scorer(language_model).score([tokens.ids], None)
         np.testing.assert_allclose(rows["logprob"], expected, atol=1e-5)
 
 
@@ -70,9 +70,9 @@ def test_texts_are_read_through_the_window_that_is_asked_for(language_model):
     assert len(tokens.ids) > 16
     start_id = language_model.start_id("bos")
     table = score(language_model, None, [text], ["long"], window=8, stride=2)
-    (expected,) = score_sequences(language_model, [tokens.ids], start_id, window=8, stride=2)
+    (expected,) = Scorer(language_model).score([tokens.ids], start_id, window=8, stride=2)
     np.testing.assert_allclose(table["logprob"], expected, atol=1e-5)
-    (whole,) = score_sequences(language_model, [tokens.ids], start_id)
+    (whole,) = Scorer(language_model).score([tokens.ids], start_id)
     assert not np.allclose(whole, expected, atol=1e-3)
 
 

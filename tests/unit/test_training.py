@@ -23,7 +23,7 @@ from transformers import GPTNeoXForCausalLM
 from lingprob.errors import LingprobError
 from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_language_model, load_prepared
-from lingprob.scoring.engine import score_sequences
+from lingprob.scoring.engine import Scorer
 from lingprob.training import launch
 from lingprob.training.corpus import TrainingData, examples_of_step
 from lingprob.training.launch import SCRIPTS, kept_model
@@ -394,7 +394,7 @@ def test_a_kept_model_scores_as_its_weights_loaded_plainly_do(corpus, tmp_path):
         folder = kept_model(Path(described["folder"]), step)
         write_manifest(f"step{step}", "trained", "", folder, folder / "manifest.json")
         lm, _ = load_prepared(folder / "manifest.json", {"context_window": 12})
-        (scores,) = score_sequences(lm, [sentence[1:]], int(sentence[0]))
+        (scores,) = Scorer(lm).score([sentence[1:]], int(sentence[0]))
         with torch.no_grad():
             model = GPTNeoXForCausalLM.from_pretrained(folder)
             logits = model(torch.from_numpy(sentence[None])).logits[0, :-1].double()

@@ -28,7 +28,7 @@ from lingprob.errors import LingprobError
 from lingprob.models.folders import is_masked, read_manifest
 from lingprob.models.loading import load_prepared
 from lingprob.models.masked import load_prepared_masked
-from lingprob.scoring.growing_prefixes import sum_tokens
+from lingprob.scoring.continuations import sum_tokens
 from lingprob.scoring.sentences import unigram_sums
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run

@@ -14,9 +14,8 @@ from lingprob.api.distributions import score_alone
 from lingprob.errors import LingprobError, looked_up
 from lingprob.models.loading import LanguageModel
 from lingprob.models.masked import MaskedLanguageModel
-from lingprob.scoring.continuations import ContextItem
+from lingprob.scoring.continuations import ContextItem, score_in_context
 from lingprob.scoring.engine import Scorer
-from lingprob.scoring.growing_prefixes import score_in_context
 from lingprob.scoring.sentences import summarise_sentences
 from lingprob.scoring.stimuli import CORRECTIONS, score_masked, score_stimuli
 from lingprob.workflow import sources

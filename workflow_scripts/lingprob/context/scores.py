@@ -16,8 +16,7 @@ from lingprob.context.prefixes import Tokenize, count_tokens, cuts
 from lingprob.errors import LingprobError
 from lingprob.io.tables import iterate_table, read_table
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.continuations import ContextItem
-from lingprob.scoring.growing_prefixes import TARGET, score_in_context, sum_tokens
+from lingprob.scoring.continuations import TARGET, ContextItem, score_in_context, sum_tokens
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
 from lingprob.stimuli.syntaxgym import Region, Suite, item_id, suites_of
 

@@ -1,13 +1,14 @@
 """Exact token log-probabilities of token sequences under a causal language model.
 
-Each distinct sequence is scored once, and each beginning that several share is run once: they
-are merged into trees, and those packed into rows and batches under a token budget that shrinks
-when memory runs out. Long sequences are cut into windows.
+Each distinct sequence is scored once, and each beginning that several share is run once. They are
+merged into trees, which are packed into rows and batches. Batches have a budget of tokens, which
+shrinks if memory runs out. Long sequences are cut into windows.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,59 +23,43 @@ import torch
 from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.forward import PROBE_TOKENS, Forward, KeyValues, lay_out, order_of
+from lingprob.scoring.forward import PROBE_TOKENS, Forward, lay_out, order_of
+from lingprob.scoring.key_values import KeyValues, rotation_of
 from lingprob.scoring.trees import Branch, Row, batches, pack
 
 logger = logging.getLogger(__name__)
 
-# On a CPU, larger batches fall out of the cache and gain nothing.
+# On a CPU, larger batches exceed its cache and are no faster.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384, "mps": 4096}
-# In a longer row there is more to share, and more that its tokens do not see.
+# A longer row shares more beginnings, and has more tokens that do not see each other.
 TOKENS_PER_ROW = {"cpu": 128, "cuda": 512, "mps": 512}
 
 
 @dataclass(frozen=True)
 class Segment:
-    """One window of one sequence, and where the first token to score belongs in the latter."""
+    """One window of one sequence, and the position of its first scored token in the sequence."""
 
     sequence: int
     position: int
     branch: Branch
 
 
-def score_sequences(
-    language_model: LanguageModel,
-    sequences: Sequence[np.ndarray],
-    start_id: int | None,
-    *,
-    tokens_per_batch: int | None = None,
-    window: int | None = None,
-    stride: int | None = None,
-    progress: Progress | None = None,
-) -> list[np.ndarray]:
-    """Return the natural-log probability of every token given those before it.
-
-    `sequences` are integer arrays of token ids, each preceded by `start_id` unless that is
-    None, in which case a first token's value is NaN. Each result has its sequence's length and
-    is float32 (float64 for a float64 model). Sequences longer than `window` (default: the
-    context window) are scored in windows that advance by `stride`. The values do not depend on
-    `tokens_per_batch` or on the order (to 1e-5); running out of memory halves the budget.
-    Raises LingprobError if a single sequence does not fit into memory, or a value is not finite.
-    """
-    scorer = Scorer(language_model, tokens_per_batch)
-    return scorer.score(sequences, start_id, window=window, stride=stride, progress=progress)
-
-
 @contextmanager
 def worker_map(
     language_model: LanguageModel, workers: int
 ) -> Iterator[Callable[..., Iterator[Any]]]:
-    """Give a `map` that works in so many threads of one torch thread each.
+    """Yield a `map` that runs in this number of threads, each with one thread of torch.
 
-    On an error what has not begun is dropped. One worker works in the caller's own thread; a model
-    whose rotary frequencies depend on the pass before has one.
+    After an error, calls that have not begun are dropped. A single worker uses the caller's thread.
+    So does a model whose rotary frequencies depend on the pass before.
     """
-    if workers == 1 or _changes_as_it_runs(language_model):
+    changes = rotation_of(language_model.model.config) is not None
+    if changes:
+        logger.info(
+            "%s: its rotary frequencies depend on the length, so texts are scored one by one",
+            language_model.directory,
+        )
+    if workers == 1 or changes:
         yield map
         return
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
@@ -87,7 +72,7 @@ def worker_map(
 class Scorer:
     """A language model with the fastest exact way to score it and a budget that fits memory.
 
-    `forward` is that of another scorer of the model, if any: what it has checked holds here, too.
+    `forward`, of another scorer of this model, saves its checks.
     """
 
     def __init__(
@@ -99,7 +84,7 @@ class Scorer:
         self.language_model = language_model
         self.tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[language_model.device.type]
         self.forward = forward or Forward(language_model)
-        self.preparing = Lock()  # threads may share a scorer, but preparing alters the model
+        self.preparing = Lock()  # because threads may share a scorer, and preparing alters it
 
     @property
     def result_dtype(self) -> type[np.floating]:
@@ -116,10 +101,22 @@ class Scorer:
         members: np.ndarray | None = None,
         progress: Progress | None = None,
     ) -> list[np.ndarray]:
-        """Score sequences as `score_sequences` does; the memory budget learnt is kept.
+        """Return the natural-log probability of every token given those before it.
 
-        With `members`, token ids, a result has shape (n, 2): the second column is the
-        log-probability that the token at this place is any of them.
+        The values do not depend on the budget or on the order of sequences (to 1e-5 nats).
+
+        Args:
+            sequences: token ids, arrays (n,).
+            start_id: precedes each sequence; if None, the value of a first token is NaN.
+            window: tokens of a window (default: the context window). Longer sequences are scored
+                in windows.
+            stride: tokens from one window to the next (default: half a window).
+            members: token ids. If given, results have shape (n, 2), and the second column is the
+                log-probability that the token at this place is any of them.
+            progress: advanced by each finished sequence.
+
+        Returns arrays (n,), float32, or float64 for a float64 model. Raises LingprobError if a
+        single sequence does not fit into memory, or a value is not finite.
         """
         window = self._check_window(window)
         prefix = [] if start_id is None else [start_id]
@@ -131,25 +128,30 @@ class Scorer:
         logprobs = [np.full((len(ids), *width), np.nan, dtype=self.result_dtype) for ids in unique]
         after_start = self.prepare(unique, start_id)
         if members is not None:
-            after_start = None  # what it leaves behind holds no mass of the members
+            after_start = None  # it has no log-probability of the members
         segments: list[Segment] = []
         for number, ids in enumerate(unique):
             segments += _segments(number, ids, window, stride, after_start is not None)
             if after_start is not None and after_start.logprobs is not None and len(ids) > 1:
                 logprobs[number][1] = after_start.logprobs[ids[1]]
-        tally = _Tally(unique_of, segments, progress)
+        pending = Counter(segment.sequence for segment in segments)
+        copies = Counter(unique_of)
+        if progress is not None:
+            progress.advance(sum(copies[number] for number in copies if not pending[number]))
         for start, before in ((1, after_start), (0, None)):
             todo = [segment for segment in segments if segment.branch.start == start]
             for number, values in self.run([segment.branch for segment in todo], before, members):
                 segment = todo[number]
                 logprobs[segment.sequence][segment.position :][: len(values)] = values
-                tally.finish(segment)
+                pending[segment.sequence] -= 1
+                if progress is not None and not pending[segment.sequence]:
+                    progress.advance(copies[segment.sequence])
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
 
     def prepare(self, sequences: Sequence[np.ndarray], start_id: int | None) -> KeyValues | None:
         """Check the model, once, on the longest and the shortest sequence (start token included).
 
-        Returns what the start token leaves behind, or None if it must be run with each.
+        Returns the keys and values of the start token, or None if it must be run with each.
         """
         by_length = sorted((ids for ids in sequences if len(ids) > 1), key=len)
         if not by_length:
@@ -166,9 +168,9 @@ class Scorer:
         prefix: KeyValues | None,
         members: np.ndarray | None = None,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each branch's number and ln p of its wanted tokens; those that share together.
+        """Yield the number of each branch and ln p of its wanted tokens.
 
-        With `members`, that of any of them is a second column.
+        Branches that share a beginning are run together. `members` are as in `score`.
         """
         left = set(range(len(branches)))
         while left:
@@ -184,7 +186,7 @@ class Scorer:
                     yield numbers[place], logprobs
 
     def _batches(self, branches: list[Branch], prefix: KeyValues | None) -> Iterator[list[Row]]:
-        """Lay branches out; on a long prefix in one row a batch, which need not copy it."""
+        """Lay branches out. On a long prefix each batch is one row, which need not copy it."""
         budget = self.tokens_per_batch
         row_length = TOKENS_PER_ROW[self.language_model.device.type]
         if prefix is not None and prefix.length > row_length:
@@ -218,12 +220,12 @@ class Scorer:
         if not np.isfinite(values).all():
             raise LingprobError(
                 f"{self.language_model.directory}: a log-probability is not finite in "
-                f"{self.language_model.dtype}. Set `scoring.dtype: float32`; if it stays, the "
-                "weights are damaged: fetch the model again."
+                f"{self.language_model.dtype}. Set `scoring.dtype: float32`. If that does not "
+                "help, the weights are damaged: fetch the model again."
             )
 
     def shrink(self, tokens: int, whole: bool = False) -> None:
-        """Halve the budget after so many tokens ran out of memory; if `whole`, raise instead."""
+        """Halve the budget after this many tokens exceeded memory; if `whole`, raise instead."""
         if whole or tokens < 2:
             raise LingprobError(
                 f"{self.language_model.directory}: out of memory on {self.language_model.device} "
@@ -232,70 +234,36 @@ class Scorer:
                 "GPUs), or choose a smaller model."
             )
         self.tokens_per_batch = tokens // 2
-        logger.warning("out of memory: going on with %d tokens a batch", self.tokens_per_batch)
+        logger.warning("out of memory: continuing with %d tokens per batch", self.tokens_per_batch)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
     def _check_window(self, window: int | None) -> int:
         limit = self.language_model.context_window
-        # A window's last token is only predicted, so that one more than the model can be fed fits.
+        # The last token of a window is not run, so a window may have one token more.
         if window is not None and window > limit + 1:
             raise LingprobError(
-                f"a window of {window} tokens is more than the {limit} of "
-                f"{self.language_model.directory}: lower it, or leave it out."
+                f"a window of {window} tokens is longer than the {limit} of "
+                f"{self.language_model.directory}. Lower it, or leave it out."
             )
         return window or limit
-
-
-class _Tally:
-    """Counts input sequences as finished when their last segment is, copies included."""
-
-    def __init__(
-        self, unique_of: list[int], segments: list[Segment], progress: Progress | None
-    ) -> None:
-        self.progress = progress
-        self.copies = np.bincount(np.array(unique_of, dtype=int))
-        owners = np.array([segment.sequence for segment in segments], dtype=int)
-        self.pending = np.bincount(owners, minlength=len(self.copies))
-        self._advance(self.copies[self.pending == 0].sum())
-
-    def finish(self, segment: Segment) -> None:
-        self.pending[segment.sequence] -= 1
-        if self.pending[segment.sequence] == 0:
-            self._advance(self.copies[segment.sequence])
-
-    def _advance(self, count: int) -> None:
-        if self.progress is not None:
-            self.progress.advance(int(count))
 
 
 def _segments(
     number: int, ids: np.ndarray, window: int, stride: int | None, start_is_read: bool
 ) -> Iterator[Segment]:
-    """Cut a sequence, its start token included, into windows with something to score."""
+    """Cut a sequence, its start token included, into windows with a token to score."""
     for start, end, score_from in sliding_windows(len(ids), window, stride):
         after_start = start_is_read and start == 0
         begin = 1 if after_start else start
-        position = max(score_from, begin + 1)  # nothing, or a start token read before, precedes it
+        position = max(score_from, begin + 1)
         if position < end:
             branch = Branch(ids[begin:end], position - begin, int(after_start))
             yield Segment(number, position, branch)
 
 
-def _changes_as_it_runs(language_model: LanguageModel) -> bool:
-    """Whether a pass leaves the model's rotary frequencies as its own length needs them."""
-    kinds = [str(getattr(part, "rope_type", "")) for part in language_model.model.modules()]
-    changes = any("dynamic" in kind or "longrope" in kind for kind in kinds)
-    if changes:
-        logger.info(
-            "%s: its rotary frequencies change with the length, so texts are scored one by one",
-            language_model.directory,
-        )
-    return changes
-
-
 class Window(NamedTuple):
-    """Tokens `start` to `end` (exclusive) are seen; `score_from` to `end` are scored here."""
+    """Tokens `start` to `end` (exclusive) are run, and `score_from` to `end` are scored."""
 
     start: int
     end: int
@@ -306,9 +274,8 @@ def sliding_windows(n_tokens: int, window: int, stride: int | None = None) -> li
     """Cover `n_tokens` tokens with windows of at most `window`, each token scored exactly once.
 
     The first window scores all of its tokens. Later ones start `stride` tokens further on
-    (default: half a window) and score only what is new, so every token after the first window
-    has at least `window - stride` tokens of context. A start token before the sequence counts
-    as one of the `n_tokens`.
+    (default: half a window) and score only their new tokens, so every token after the first window
+    has at least `window - stride` tokens of context. A start token counts as one of the tokens.
     Raises LingprobError unless `window` is at least 2 and `stride` from 1 to `window - 1`.
     """
     stride = window // 2 if stride is None else stride

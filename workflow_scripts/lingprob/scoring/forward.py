@@ -1,10 +1,10 @@
 """One pass of a causal model: rows of tokens in, log-probabilities of wanted tokens out.
 
-Four things make it cheap, and each is checked against the plain model before it is used. A row
-may hold trees, whose tokens see their ancestors alone. Only the hidden states that predict a
-wanted token go through the output embedding, and of the vocabulary no more than a log-sum-exp
-is made. Rows are padded on the right, which a causal model's earlier positions never see. And
-what precedes every token of a batch, such as a start token, is run once.
+Four shortcuts make it fast, and each is checked against the plain model before it is used. A row
+may contain trees, whose tokens see only their ancestors. Only hidden states that predict a wanted
+token go through the output embedding, and the vocabulary is reduced to a log-sum-exp. Rows are
+padded on the right, which earlier positions of a causal model never see. The tokens before all
+others of a batch, such as a start token, are run once.
 """
 
 from __future__ import annotations
@@ -22,24 +22,21 @@ from transformers import DynamicCache
 from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.models.devices import has_float64, in_float64, widened
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.key_values import KeyValues, states_of
+from lingprob.scoring.key_values import KeyValues, local_attention, rotation_of, states_of
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
 
-# Positions, and entries of the vocabulary, whose logits are made at a time: on a CPU, a piece
-# that stays in its cache.
+# Positions, and entries of the vocabulary, whose logits are computed at a time; on a CPU they fit
+# its cache.
 LOGITS_AT_ONCE = {"cpu": (512, 2048), "cuda": (2048, 2**16), "mps": (2048, 2**16)}
-# Logits in one pass of a model that makes its own.
+# Logits in one pass of a model without a separate head.
 LOGITS_PER_PASS = {"cpu": 2**23, "cuda": 2**27, "mps": 2**26}
-# Mean differences (nats a token) that rounding alone explains when a batch changes shape.
+# Mean differences (nats per token) that rounding alone causes when a batch changes its shape.
 TOLERANCE = {torch.bfloat16: 0.15, torch.float16: 0.02}
 TOLERANCE_IN_FULL_PRECISION = 1e-3
 PROBE_TOKENS = 8
-# Where configurations state how far back a token sees, if not to the beginning.
-LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
-
-# What models raise that do not know the caches, masks or number formats of a shortcut.
+# Errors of models that do not support the caches, masks or number formats of a shortcut.
 UNSUPPORTED = (AttributeError, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError,
                ValueError)  # fmt: skip
 
@@ -48,8 +45,8 @@ UNSUPPORTED = (AttributeError, IndexError, KeyError, NotImplementedError, Runtim
 class Batch:
     """Ids (rows, length) to run; position `column[k]` of row `row[k]` predicts `targets[k]`.
 
-    `mask` (rows, length, prefix + length) says what each token sees, `positions` (rows, length)
-    where it stands; both are None where each sees the prefix and all that precedes it.
+    `mask` (rows, length, prefix + length) says which tokens each token sees, and `positions` (rows,
+    length) gives its position. Both are None if each sees the prefix and all tokens before it.
     """
 
     ids: torch.Tensor
@@ -60,26 +57,11 @@ class Batch:
     positions: torch.Tensor | None = None
 
 
-@dataclass(frozen=True)
-class Rotation:
-    """Rotary frequencies that change once a pass is longer than `boundary` tokens.
-
-    Beyond it they are those of any long pass (LongRoPE) or, if `by_length`, of its exact length.
-    """
-
-    boundary: int
-    by_length: bool
-
-    def length_class(self, length: int) -> int:
-        """Return a number that passes of equal frequencies share."""
-        return 0 if length <= self.boundary else length if self.by_length else 1
-
-
 class Forward:
-    """The fastest exact way to run one language model; call `prepare` before the rest.
+    """The fastest exact way to run one language model; call `prepare` first.
 
-    `takes_trees` says whether rows may hold more than one branch, or begin inside a prefix. A model
-    that has a method `logprobs_at` (n-grams) is asked for the targets alone, not for all logits.
+    `takes_trees` says whether a row may have several branches, or begin inside a prefix. A model
+    with a method `logprobs_at` (n-grams) computes only the targets, not all logits.
     """
 
     def __init__(self, language_model: LanguageModel) -> None:
@@ -87,11 +69,11 @@ class Forward:
         self.dtype = torch.promote_types(language_model.dtype, torch.float32)
         self.prepared = False
         self.takes_trees = False
+        self.plain: dict[bytes, torch.Tensor] = {}
         self.knows_targets = hasattr(language_model.model, "logprobs_at")
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
-        self.plain: dict[bytes, torch.Tensor] = {}
         self.after_starts: dict[int, KeyValues | None] = {}
-        self.rotation = _rotation_of(language_model.model.config)
+        self.rotation = rotation_of(language_model.model.config)
 
     @torch.inference_mode()
     def logprobs(
@@ -100,8 +82,8 @@ class Forward:
         """Return ln p (n,) of the batch's targets, in float32, after `prefix` if there is one.
 
         With `members` (token ids) return (n, 2): the second column is the log-probability that
-        the token in the target's place is any of them. Without a head of its own, the whole model
-        runs on a few rows at a time, so that its logits stay small.
+        the token in the target's place is any of them. Without a separate head, the model runs on
+        a few rows at a time, so that its logits stay small.
         """
         if self.knows_targets and members is None:
             model = self.language_model.model
@@ -133,7 +115,7 @@ class Forward:
     def extend(self, prefix: KeyValues | None, row: Row, kept: int) -> tuple[KeyValues, np.ndarray]:
         """Run a row after `prefix`; return the prefix with the branch `kept`, and ln p.
 
-        `kept` is the number of a branch that begins where `prefix` ends. The log-probabilities
+        `kept` is the number of a branch that begins at the end of `prefix`. The log-probabilities
         are those of the row's targets, in their order.
         """
         length = 0 if prefix is None else prefix.length
@@ -149,33 +131,32 @@ class Forward:
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
-        """Settle how the model is run, and check that on `probes` (ids, at least 2).
+        """Choose how to run the model, and check this on `probes` (ids, at least 2).
 
-        Raises LingprobError if the model is not causal: padding moves what comes before it.
+        Raises LingprobError if the model is not causal, because padding changes earlier positions.
         """
         if self.prepared:
             return
         if not self.knows_targets:
             self.head = self._separate_head(probes[0])
         alone = self._plain_logprobs(probes)
-        if self.rotation is None:
-            difference = _mean_difference(self._in_rows(probes, None, merge=False), alone)
-        else:  # rows of other lengths are rotated otherwise, so each is run by itself
-            values = [self._in_rows([ids], None, merge=False)[0] for ids in probes]
-            difference = _mean_difference(values, alone)
+        # A rotation depends on the length of a row, so each probe is then run by itself.
+        batches = [probes] if self.rotation is None else [[ids] for ids in probes]
+        values = [one for some in batches for one in self._in_rows(some, None, merge=False)]
+        difference = _mean_difference(values, alone)
         if not difference <= self._tolerance():
             raise LingprobError(
-                f"{self.language_model.directory}: a sentence in a padded batch scores "
-                f"{difference:.2g} nats a token away from the same sentence alone, so this is not "
-                "a causal model as loaded. Check its config.json, or import its scores instead "
-                "(a model with source `scores`)."
+                f"{self.language_model.directory}: in a padded batch a sentence differs by "
+                f"{difference:.2g} nats per token from the same sentence alone, so this is not a "
+                "causal model as loaded. Check its config.json, or import its scores instead (a "
+                "model with source `scores`)."
             )
         self.takes_trees = not self.knows_targets and self._try_trees(probes[0])
         self.prepared = True
 
     @torch.no_grad()
     def after_start(self, start_id: int, probes: Sequence[np.ndarray]) -> KeyValues | None:
-        """Return what `start_id` leaves behind, or None where the model can't go on from it.
+        """Return the keys and values of `start_id`, or None if the model cannot continue from it.
 
         `probes` are sequences that begin with the start token.
         """
@@ -192,12 +173,12 @@ class Forward:
                     self.language_model.directory,
                 )
             if not probes:
-                return after_start  # for these alone: nothing showed that longer ones may use it
+                return after_start  # not stored, because no probe shows that longer ones may use it
             self.after_starts[start_id] = after_start
         return self.after_starts[start_id]
 
     def _continues(self, after_start: KeyValues, probes: Sequence[np.ndarray]) -> bool:
-        """Say whether sentences after a start token that was read before score as whole ones do."""
+        """Tell whether sentences after a stored start token have the scores of whole ones."""
         plain = [values[1:] for values in self._plain_logprobs(probes)]
         rest = [ids[1:] for ids in probes]
         try:
@@ -234,7 +215,7 @@ class Forward:
             logger.info("%s: its rotary positions depend on the length of a pass, so sentences are "
                         "run one by one (slower, as exact)", name)  # fmt: skip
             return False
-        local = _local_attention(model.model.config)
+        local = local_attention(model.model.config)
         if local is not None and local < model.context_window:
             logger.info("%s: a sliding window of %d tokens, so sentences are run one by one "
                         "(slower, as exact)", name, local)  # fmt: skip
@@ -265,15 +246,15 @@ class Forward:
         return False
 
     def _separate_head(self, ids: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None] | None:
-        """Return the output embedding in float32, if it alone makes the model's logits.
+        """Return the output embedding in float32, if the logits are its product alone.
 
-        It does not where logits are capped or scaled, or where weights are off the device.
+        They are not if logits are capped or scaled, or weights are not on the device.
         """
         model = self.language_model.model
         head = model.get_output_embeddings()
         if isinstance(head, torch.nn.Linear) and not head.weight.is_meta:
             fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-            logits = self._plain_logits([ids])
+            logits = self._plain_logits(ids)
             states = model.base_model(input_ids=fed, use_cache=False)[0]
             if states.shape[-1] == head.in_features:
                 difference = (head(states.to(head.weight)) - logits).abs().mean()
@@ -281,16 +262,16 @@ class Forward:
                     bias = None if head.bias is None else head.bias.to(self.dtype)
                     return head.weight.to(self.dtype), bias
         logger.info(
-            "%s: the output embedding alone does not make this model's logits, so the whole "
+            "%s: the logits are not the product of the output embedding alone, so the whole "
             "model is run at every position (slower, as exact)", self.language_model.directory,
         )  # fmt: skip
         return None
 
     def _read_start(self, start_id: int) -> KeyValues | None:
-        """Run the start token alone, and a float32 model's in float64 where the device has it.
+        """Run the start token alone; for a float32 model in float64, if the device has it.
 
-        A first token's activations are huge, and their rounding errors reach every token after
-        it: SmolLM2-135M is off by 2.9e-5 nats a sentence with them, 1.0e-5 without.
+        The activations of a first token are huge, and their rounding errors reach every later
+        token: SmolLM2-135M errs by 2.9e-5 nats per sentence with them, and by 1.0e-5 without.
         """
         device, dtype = self.language_model.device, self.language_model.dtype
         exactly = dtype == torch.float32 and has_float64(device)
@@ -321,7 +302,7 @@ class Forward:
         mask: torch.Tensor | None = None,
         positions: torch.Tensor | None = None,
     ) -> Any:
-        """Return the output of the body: hidden states, or logits where there is no head."""
+        """Return the output of the body: hidden states, or logits without a separate head."""
         options: dict[str, Any] = {"use_cache": False}
         if cache is not None:
             options = {"use_cache": True, "past_key_values": cache}
@@ -335,7 +316,7 @@ class Forward:
         return self._body()(input_ids=ids.to(device), **options)
 
     def _forget_lengths(self) -> None:
-        """Run one token alone: dynamic frequencies stay those of the longest pass so far."""
+        """Run one token alone, because dynamic frequencies stay those of the longest pass."""
         if self.rotation is not None and self.rotation.by_length:
             first = torch.zeros((1, 1), dtype=torch.int64, device=self.language_model.device)
             self._body()(input_ids=first, use_cache=False)
@@ -355,9 +336,8 @@ class Forward:
     ) -> torch.Tensor:
         """Return ln p of `targets` (n,) from the `outputs` (positions, width) at `wanted` (n,).
 
-        With `members`, that of any of them is a second column. It is a logit less the log-sum-exp
-        of its position, which is made once for all targets there. torch's own log_softmax is
-        biased by 8e-6 nats in float32; this is within 1e-6.
+        `members` are as in `logprobs`. The log-sum-exp of a position is computed once for all its
+        targets. Float32 log_softmax of torch is biased by 8e-6 nats; this is within 1e-6.
         """
         places, row = torch.unique(wanted, return_inverse=True)
         outputs = outputs[places.to(outputs.device)]
@@ -382,7 +362,7 @@ class Forward:
     def _logsumexp(self, outputs: torch.Tensor, members: torch.Tensor | None) -> torch.Tensor:
         """Return the log-sum-exp (n, 1) of each position's logits, in float64.
 
-        With `members`, that of their logits is a second column.
+        With `members`, a second column has the log-sum-exp of their logits.
         """
         highest, total = [], []
         first = 0
@@ -423,22 +403,22 @@ class Forward:
         logits = (widened(outputs[row]) * widened(weight[targets])).sum(dim=1)
         return logits if bias is None else logits + widened(bias[targets])
 
-    def _plain_logits(self, sequences: Sequence[np.ndarray]) -> torch.Tensor:
-        """Return the logits of sequences of one length as the model's authors meant them made."""
-        fed = torch.from_numpy(np.stack(sequences)).to(self.language_model.device)
+    def _plain_logits(self, ids: np.ndarray) -> torch.Tensor:
+        """Return the logits (1, n, V) of a sequence by a plain call of the model."""
+        fed = torch.from_numpy(ids[None]).to(self.language_model.device)
         self._forget_lengths()
         logits: torch.Tensor = self.language_model.model(input_ids=fed, use_cache=False).logits
-        for ids, of_one in zip(sequences, widened(logits[:, :-1]), strict=True):
-            targets = torch.from_numpy(ids[1:, None]).to(of_one.device)
-            logprobs = of_one - of_one.logsumexp(dim=1, keepdim=True)
-            self.plain[ids.tobytes()] = logprobs.gather(1, targets)[:, 0]
+        wide = widened(logits[0, :-1])
+        logprobs = wide - wide.logsumexp(dim=1, keepdim=True)
+        targets = fed[0, 1:, None].to(logprobs.device)
+        self.plain[ids.tobytes()] = logprobs.gather(1, targets)[:, 0]
         return logits
 
     def _plain_logprobs(self, sequences: Sequence[np.ndarray]) -> list[torch.Tensor]:
-        """Return ln p of `ids[1:]` of each sequence from `_plain_logits`, a length in a pass."""
-        new = [ids for ids in sequences if ids.tobytes() not in self.plain]
-        for length in {len(ids) for ids in new}:
-            self._plain_logits([ids for ids in new if len(ids) == length])
+        """Return ln p of `ids[1:]` of each sequence by plain calls of the model, one for each."""
+        for ids in sequences:
+            if ids.tobytes() not in self.plain:
+                self._plain_logits(ids)
         return [self.plain[ids.tobytes()] for ids in sequences]
 
 
@@ -464,29 +444,8 @@ def lay_out(rows: Sequence[Row], prefix: int) -> Batch:
 
 
 def order_of(rows: Sequence[Row]) -> list[int]:
-    """Return the numbers of the rows' branches in the order of a batch's targets."""
+    """Return the numbers of the branches of rows, in the order of a batch's targets."""
     return [number for row in rows for number in row.branches]
-
-
-def _rotation_of(config: Any) -> Rotation | None:
-    """Return how a model's rotary frequencies depend on the length of a pass, or None."""
-    config = config.get_text_config()
-    stated = getattr(config, "rope_parameters", None) or {}
-    for part in (stated, *stated.values()):  # some models state them by kind of layer
-        kind = part.get("rope_type", part.get("type")) if isinstance(part, dict) else None
-        if kind in ("longrope", "dynamic"):
-            boundary = part.get("original_max_position_embeddings") or getattr(
-                config, "original_max_position_embeddings", None
-            )
-            return Rotation(int(boundary or config.max_position_embeddings), kind == "dynamic")
-    return None
-
-
-def _local_attention(config: Any) -> int | None:
-    """Return how many tokens back some layer of a model sees, or None for all."""
-    config = config.get_text_config()
-    windows = [getattr(config, name, None) for name in LOCAL_ATTENTION]
-    return min((window for window in windows if isinstance(window, int)), default=None)
 
 
 def _mean_difference(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> float:

@@ -1,9 +1,8 @@
-"""Tokens' log-probabilities in context, summed up by unigram log-probability (morcela, §5)."""
+"""Sums of tokens' log-probabilities in context by unigram log-probability (morcela, §5)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,63 +36,41 @@ def moments_of_shard(
     regressed: Mapping[str, Any],
     shard: int,
     shards: int,
+    **options: Any,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sum up tokens' log-probabilities over a shard of a corpus.
+    """Sum tokens' log-probabilities over a shard of a corpus, after each of several start tokens.
 
     Args:
         lm: the language model.
         unigrams: a `unigrams` table of its vocabulary.
-        regressed: `corpus` (a name), its `parser` and `paths`, `start_tokens` by name, and how many
-            `tokens` there are at most, in all shards and (`document_tokens`) in a document.
-        shard, shards: as of `frequency_moments`.
+        regressed: `corpus` (a name), its `parser` and `paths`, `start_tokens` by name, and the
+            greatest number of `tokens` in all shards and (`document_tokens`) in a document.
+        shard, shards, options: as in `frequency_moments`.
 
-    Returns both tables of `moments_by_start_token`.
+    Returns both tables of `frequency_moments`, with a column `start_token`.
     """
     start_tokens = regressed["start_tokens"]
     tokens = len(start_tokens) * regressed["tokens"] // shards
+    unigram_logprob = unigrams.sort_values("token_id")["logprob"].to_numpy()
     paths = [Path(path) for path in regressed["paths"]]
+    tables: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     with Progress(tokens, f"tokens of {regressed['corpus']}", "tokens") as progress:
-        return moments_by_start_token(
-            lm,
-            partial(iter_documents, regressed["parser"], paths),
-            unigrams.sort_values("token_id")["logprob"].to_numpy(),
-            start_tokens,
-            max_tokens=regressed["tokens"],
-            max_document_tokens=regressed["document_tokens"],
-            shard=shard,
-            shards=shards,
-            progress=progress,
-        )
-
-
-def moments_by_start_token(
-    lm: LanguageModel,
-    read_documents: Callable[[], Iterable[str]],
-    unigram_logprob: np.ndarray,
-    start_tokens: Mapping[str, str],
-    **options: Any,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sum up tokens' log-probabilities after each of several start tokens.
-
-    Args:
-        lm, unigram_logprob, options: as of `frequency_moments`.
-        read_documents: returns the texts of a corpus.
-        start_tokens: what `frequency_moments` takes, by the names in column `start_token`.
-
-    Returns both tables of `frequency_moments`, start token by start token.
-    """
-    found = {
-        name: frequency_moments(lm, read_documents(), unigram_logprob, start_token=one, **options)
-        for name, one in start_tokens.items()
-    }
-    binned, documents = (
-        pd.concat(
-            [tables[place].assign(start_token=name) for name, tables in found.items()],
-            ignore_index=True,
-        )
-        for place in (0, 1)
-    )
-    return binned, documents
+        for name, start_token in start_tokens.items():
+            binned, by_document = frequency_moments(
+                lm,
+                iter_documents(regressed["parser"], paths),
+                unigram_logprob,
+                max_tokens=regressed["tokens"],
+                max_document_tokens=regressed["document_tokens"],
+                start_token=start_token,
+                shard=shard,
+                shards=shards,
+                progress=progress,
+                **options,
+            )
+            tables.append((binned.assign(start_token=name), by_document.assign(start_token=name)))
+    binned, by_document = (pd.concat(part, ignore_index=True) for part in zip(*tables, strict=True))
+    return binned, by_document
 
 
 def frequency_moments(
@@ -111,22 +88,22 @@ def frequency_moments(
     shards: int = 1,
     progress: Progress | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sum up tokens' log-probabilities in context by their unigram log-probability.
+    """Sum tokens' log-probabilities in context by their unigram log-probability.
 
-    The first token of a document is context only, also where `start_token` precedes it. Documents
-    are read, scored and forgotten a few at a time.
+    The first token of a document is only context, even if `start_token` precedes it. Documents are
+    read, scored and dropped a few at a time.
 
     Args:
         lm: the language model.
         documents: texts of a corpus.
         unigram_logprob: unigram log-probabilities in nats, shape (V,), all finite.
-        window: tokens of a sliding window, at most; a smaller context window takes its place.
-        stride: tokens from one window to the next; half a window where it is not smaller.
-        max_tokens: stop after this many regressed tokens, within a document if need be.
-        max_document_tokens: leave out what follows after so many of a document's tokens.
+        window: tokens of a sliding window; a smaller context window replaces it.
+        stride: tokens from one window to the next; half a window unless it is smaller.
+        max_tokens: number of regressed tokens after which to stop, even within a document.
+        max_document_tokens: number of tokens after which a document is cut.
         start_token: 'none', or the token before each document as in `LanguageModel.start_id`.
-        bins: bins of equal width from the lowest to the highest unigram log-probability.
-        shard, shards: which of how many jobs this is, which share the tokens in pieces.
+        bins: number of bins of equal width over the unigram log-probabilities.
+        shard, shards: number of this job, from 0, and of all jobs that share the tokens.
         progress: advanced by the number of regressed tokens.
 
     Returns:
@@ -191,7 +168,10 @@ def _token_sequences(
     max_tokens: int | None,
     max_document_tokens: int | None,
 ) -> Iterator[np.ndarray]:
-    """Tokenise documents until `max_tokens` tokens follow the first ones; skip shorter ones."""
+    """Tokenise documents until `max_tokens` tokens follow the first ones.
+
+    Documents of a single token are left out.
+    """
     left = np.inf if max_tokens is None else max_tokens
     longest = np.inf if max_document_tokens is None else max_document_tokens
     for texts in batches(documents, CHARACTERS_PER_BATCH):
@@ -207,10 +187,10 @@ def _token_sequences(
 def _pieces(
     document: int, ids: np.ndarray, start_id: int | None, window: int, stride: int
 ) -> Iterator[Piece]:
-    """Cut a document where windows start, so that a piece's windows are the whole's windows.
+    """Cut a document at the starts of windows, so that pieces have the windows of the whole.
 
-    Each piece repeats the context of its first new token; progress shows within a long document,
-    and its memory does not grow.
+    Each piece repeats the context of its first new token. The progress of a long document is
+    therefore visible, and its memory does not grow.
     """
     ids = ids if start_id is None else np.concatenate([[start_id], ids])
     keep_from = 1 if start_id is None else 2

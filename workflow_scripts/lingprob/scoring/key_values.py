@@ -1,4 +1,4 @@
-"""Keys and values that a model's passes go on from: of a start token, or of a long prefix."""
+"""Keys and values of a start token or a prefix, and how positions enter a model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import torch
 from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+# Keys of configurations that limit how far back a token sees.
+LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
+
 
 class _KeptLayer(DynamicLayer):
-    """Keys and values (1, heads, n, width) that many passes go on from, and none changes."""
+    """Keys and values (1, heads, n, width) that many passes continue from without change."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the layer's states with new ones after them, and keep nothing of those."""
+        """Return the states of the layer followed by new ones, which are not kept."""
         pairs = ((self.keys, key_states), (self.values, value_states))
         keys, values = (
             torch.cat([old.expand(len(new), -1, -1, -1), new], dim=2) for old, new in pairs
@@ -27,7 +30,7 @@ class _KeptLayer(DynamicLayer):
 
 
 class _RoomyLayer(DynamicLayer):
-    """Keys and values with room for all that will come, so that none is copied again."""
+    """Keys and values with room for all later ones, so that none is copied again."""
 
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
         super().__init__()
@@ -42,7 +45,7 @@ class _RoomyLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Take up new states and return all."""
+        """Add new states and return all."""
         begin, self.used = self.used, self.used + key_states.shape[2]
         for room, states in zip(self.room, (key_states, value_states), strict=True):
             room[:, :, begin : self.used] = states
@@ -51,7 +54,7 @@ class _RoomyLayer(DynamicLayer):
 
 
 def make_room(cache: DynamicCache, length: int) -> None:
-    """Give the layers of a cache room for `length` tokens; those of a sliding window need none."""
+    """Give the layers of a cache room for `length` tokens, except those of a sliding window."""
     cache.layers = [
         _RoomyLayer(layer.keys, layer.values, length) if type(layer) is DynamicLayer else layer
         for layer in cache.layers
@@ -60,9 +63,9 @@ def make_room(cache: DynamicCache, length: int) -> None:
 
 @dataclass(frozen=True)
 class KeyValues:
-    """The keys and values of `length` tokens, a pair a layer, for all that comes after them.
+    """The keys and values of `length` tokens, one pair per layer.
 
-    `logprobs` (vocabulary,) are ln p after the last of them, where that was asked for.
+    `logprobs` (vocabulary,), if known, are ln p of the token after the last of them.
     """
 
     states: Sequence[tuple[torch.Tensor, torch.Tensor]]
@@ -70,12 +73,12 @@ class KeyValues:
     logprobs: np.ndarray | None = None
 
     def crop(self, length: int) -> KeyValues:
-        """Return the first `length` tokens alone."""
+        """Return only the first `length` tokens."""
         cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
         return KeyValues(cropped, length)
 
     def select(self, tokens: Sequence[int]) -> KeyValues:
-        """Return some of the tokens alone."""
+        """Return only these tokens."""
         places = torch.tensor(tokens)
         chosen = [
             (keys.index_select(2, places.to(keys.device)),
@@ -85,7 +88,7 @@ class KeyValues:
         return KeyValues(chosen, len(tokens))
 
     def kept(self) -> Cache:
-        """Return a cache for any number of rows and passes."""
+        """Return a cache for any number of rows and passes, which none of them changes."""
         layers = []
         for keys, values in self.states:
             layers.append(_KeptLayer())
@@ -94,10 +97,46 @@ class KeyValues:
         return Cache(layers=layers)
 
     def growing(self) -> DynamicCache:
-        """Return a cache that takes up what is run after it."""
+        """Return a cache that grows by the tokens that are run after it."""
         return DynamicCache(self.states)
 
 
 def states_of(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Return the keys and values of each layer of a cache."""
     return [(layer.keys, layer.values) for layer in cache.layers]
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Rotary frequencies that change if a pass is longer than `boundary` tokens.
+
+    All longer passes have the same frequencies (LongRoPE), or, if `by_length`, each length its own.
+    """
+
+    boundary: int
+    by_length: bool
+
+    def length_class(self, length: int) -> int:
+        """Return a number that is the same for passes with the same frequencies."""
+        return 0 if length <= self.boundary else length if self.by_length else 1
+
+
+def rotation_of(config: Any) -> Rotation | None:
+    """Return how the rotary frequencies of a model depend on the length of a pass, or None."""
+    config = config.get_text_config()
+    stated = getattr(config, "rope_parameters", None) or {}
+    for part in (stated, *stated.values()):  # some models have one per kind of layer
+        kind = part.get("rope_type", part.get("type")) if isinstance(part, dict) else None
+        if kind in ("longrope", "dynamic"):
+            boundary = part.get("original_max_position_embeddings") or getattr(
+                config, "original_max_position_embeddings", None
+            )
+            return Rotation(int(boundary or config.max_position_embeddings), kind == "dynamic")
+    return None
+
+
+def local_attention(config: Any) -> int | None:
+    """Return how many tokens back some layer of a model sees; None if all see all tokens."""
+    config = config.get_text_config()
+    windows = [getattr(config, name, None) for name in LOCAL_ATTENTION]
+    return min((window for window in windows if isinstance(window, int)), default=None)

@@ -1,11 +1,11 @@
 """Token log-probabilities of stimuli under any model with weights, causal or masked.
 
-A masked model gives pseudo-log-likelihoods: each token of a text given all others. What else is
-masked with a token is the *correction*: nothing (Salazar et al. 2020, Masked Language Model
-Scoring), the tokens of its word that follow it (`within_word_l2r`) or all of its word
-(`whole_word`), both of Kauf & Ivanova (2023, A Better Way to Do Masked Language Model Scoring).
-Without one, a word of several tokens is nearly known from its own other tokens. Scores are kept
-in shards, so that a killed job goes on where it stopped.
+A masked model gives pseudo-log-likelihoods: each token of a text given all others. The
+*correction* says which tokens are masked with it: none (Salazar et al. 2020, Masked Language Model
+Scoring), the later tokens of its word (`within_word_l2r`) or all tokens of its word
+(`whole_word`), both by Kauf & Ivanova (2023, A Better Way to Do Masked Language Model Scoring).
+Without one, a word of several tokens is nearly known from its other tokens. Scores are kept in
+shards, so that a killed job continues where it stopped.
 """
 
 from __future__ import annotations
@@ -32,36 +32,121 @@ from lingprob.scoring.engine import Scorer, worker_map
 
 logger = logging.getLogger(__name__)
 CORRECTIONS = ("within_word_l2r", "whole_word", "none")
-# Tokens that a masked model runs at once.
+# Tokens of a masked model in one pass.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
-# Scores a `stimuli` table after a start token (or under a correction); the last is its name.
+# Scores a `stimuli` table after a start token (or under a correction), given its name.
 TokenScorer = Callable[[pd.DataFrame, str, str], pd.DataFrame]
 
 
-def score_in_shards(
+def score_stimuli(
+    language_model: LanguageModel,
+    item_ids: Sequence[str],
+    texts: Sequence[str],
+    start_token: str,
+    *,
+    tokens_per_batch: int | None = None,
+    window: int | None = None,
+    stride: int | None = None,
+    scorer: Scorer | None = None,
+    workers: int = 1,
+    **shards: Any,
+) -> pd.DataFrame:
+    """Score every text from left to right; return a `scores` table (logprob in nats).
+
+    Args:
+        language_model: the model.
+        item_ids, texts: the items; each distinct text is scored once.
+        start_token: as in `LanguageModel.start_id`; with 'none' first tokens are not scored.
+        tokens_per_batch, window, stride: as in `Scorer`.
+        scorer: an earlier scorer of this model, which need not check the model again.
+        workers: threads on a CPU, which score several shards at once.
+        shards: dataset, shard_directory, identity and sentences_per_shard of `_score_in_shards`.
+
+    Raises LingprobError, before any scoring, for a text without a token to score.
+    """
+    start_id = language_model.start_id(start_token)
+    unique = list(dict.fromkeys(texts))
+    tokens = dict(zip(unique, language_model.tokenize(unique), strict=True))
+    _check_scorable(item_ids, texts, tokens, start_token, shards["dataset"])
+    scorer = scorer or Scorer(language_model, tokens_per_batch)
+    window = window or language_model.context_window
+    settings = [start_id, window, stride, str(language_model.dtype)]
+
+    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
+        ids = [tokens[text].ids for text in shard]
+        return scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
+
+    with worker_map(language_model, workers) as mapping:
+        logprobs = _score_in_shards(tokens, score, settings, mapping=mapping, **shards)
+    return scores_table(item_ids, texts, tokens, logprobs)
+
+
+def score_masked(
+    lm: MaskedLanguageModel,
+    item_ids: Sequence[str],
+    texts: Sequence[str],
+    correction: str,
+    *,
+    tokens_per_batch: int | None = None,
+    **shards: Any,
+) -> pd.DataFrame:
+    """Score every text from both sides; return a `scores` table (logprob in nats).
+
+    The logprob of a token is conditional on all tokens that the correction does not hide, and every
+    token counts. Each distinct text is scored alone, so that its numbers depend on no other text.
+    `shards` are as in `score_stimuli`.
+    Raises LingprobError for a text without a token, or one longer than the model can read.
+    """
+    unique = list(dict.fromkeys(texts))
+    tokenized = dict(zip(unique, lm.tokenize(unique), strict=True))
+    tokens = {text: one.tokens for text, one in tokenized.items()}
+    longest = lm.context_window - len(lm.before) - len(lm.after)
+    _check_scorable(item_ids, texts, tokens, "", shards["dataset"], longest)
+    budget = tokens_per_batch or TOKENS_PER_BATCH[lm.device.type]
+
+    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
+        found = []
+        for text in shard:
+            found.append(pseudo_logprobs(lm, tokenized[text], correction, budget))
+            progress.advance(1)
+        return found
+
+    logprobs = _score_in_shards(tokens, score, [correction, str(lm.dtype)], **shards)
+    return scores_table(item_ids, texts, tokens, logprobs)
+
+
+def _score_in_shards(
     tokens: Mapping[str, Tokens],
     score: Callable[[list[str], Progress], list[np.ndarray]],
     settings: Sequence[object],
     *,
     dataset: str,
-    sentences_per_shard: int,
-    shard_directory: str | Path | None,
+    shard_directory: str | Path | None = None,
+    identity: str = "",
+    sentences_per_shard: int = 2000,
     mapping: Callable[..., Iterator[list[np.ndarray]]] = map,
 ) -> dict[str, np.ndarray]:
     """Return the token log-probabilities of each distinct text, float32 or float64, nats.
 
-    `score` is given texts and advances the progress by each. With a `shard_directory` what it
-    returns is kept there, in float32, and found again by a later call with the same texts, tokens
-    and `settings` (JSON values: all else that the numbers depend on). `mapping` may work on several
-    shards at once.
+    Args:
+        tokens: the tokens of each text.
+        score: returns the log-probabilities of some texts, and advances the progress by each.
+        settings: JSON values of all settings that change the numbers.
+        dataset: its name, for the progress.
+        shard_directory: keeps finished shards (float32), so that a later call with the same
+            arguments continues after them; None keeps nothing.
+        identity: identifies these weights and this code.
+        sentences_per_shard: texts in a shard.
+        mapping: a `map` that may score several shards at once.
     """
+    require_identity(shard_directory, identity)
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
     logprobs: dict[str, np.ndarray] = {}
     missing: list[tuple[Path | None, list[str]]] = []
     starts = range(0, len(ordered), sentences_per_shard)
     for first in starts:
         shard = ordered[first : first + sentences_per_shard]
-        described = [settings, shard, [tokens[text].ids.tolist() for text in shard]]
+        described = [[identity, *settings], shard, [tokens[text].ids.tolist() for text in shard]]
         path = None if shard_directory is None else shard_path(shard_directory, described)
         if path is not None and (kept := read_shard(path)) is not None:
             values = [row.values.to_numpy(zero_copy_only=False) for row in kept.column("logprob")]
@@ -93,143 +178,55 @@ def scores_table(
     tokens: Mapping[str, Tokens],
     logprobs: Mapping[str, np.ndarray],
 ) -> pd.DataFrame:
-    """Return the `scores` table: a row a token of each item, `scored` where it has a number."""
-    lengths = [len(tokens[text].ids) for text in texts]
+    """Return a `scores` table: one row per token of each item, `scored` if it has a number."""
+    of_items = [tokens[text] for text in texts]
+    lengths = [len(one.ids) for one in of_items]
     logprob = np.concatenate([logprobs[text] for text in texts]).astype(np.float32)
     return pd.DataFrame(
         {
             "item_id": np.repeat(np.array(item_ids, dtype=object), lengths),
             "token_index": np.concatenate([np.arange(n, dtype=np.int32) for n in lengths]),
-            "token_id": np.concatenate([tokens[text].ids for text in texts]),
-            "char_start": np.concatenate([tokens[text].char_start for text in texts]),
-            "char_end": np.concatenate([tokens[text].char_end for text in texts]),
+            "token_id": np.concatenate([one.ids for one in of_items]),
+            "char_start": np.concatenate([one.char_start for one in of_items]),
+            "char_end": np.concatenate([one.char_end for one in of_items]),
             "logprob": logprob,
             "scored": ~np.isnan(logprob),
         }
     )
 
 
-def score_stimuli(
-    language_model: LanguageModel,
-    item_ids: Sequence[str],
-    texts: Sequence[str],
-    start_token: str,
-    *,
-    dataset: str,
-    shard_directory: str | Path | None = None,
-    identity: str = "",
-    sentences_per_shard: int = 2000,
-    tokens_per_batch: int | None = None,
-    window: int | None = None,
-    stride: int | None = None,
-    scorer: Scorer | None = None,
-    workers: int = 1,
-) -> pd.DataFrame:
-    """Score every text and return a `scores` table (one token a row; logprob in nats).
-
-    `start_token` is as in `LanguageModel.start_id`; with 'none' a first token is not scored.
-    Each distinct text is scored once, in shards that are kept in `shard_directory` (if any) and
-    found again by a later call with the same texts, `identity` (what tells these weights and this
-    code from any other), start token, window, stride and dtype. `scorer` is one of this model that
-    worked before, if any: it need not check the model again. On a CPU several `workers`, a thread
-    each, score several shards at once.
-    Raises LingprobError, before any scoring, for a text that has no token to score.
-    """
-    require_identity(shard_directory, identity)
-    start_id = language_model.start_id(start_token)
-    unique = list(dict.fromkeys(texts))
-    tokens = dict(zip(unique, language_model.tokenize(unique), strict=True))
-    _check_scorable(item_ids, texts, tokens, start_token, dataset)
-    scorer = scorer or Scorer(language_model, tokens_per_batch)
-    window = window or language_model.context_window
-    settings = [identity, start_id, window, stride, str(language_model.dtype)]
-
-    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
-        ids = [tokens[text].ids for text in shard]
-        return scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
-
-    with worker_map(language_model, workers) as mapping:
-        logprobs = score_in_shards(
-            tokens,
-            score,
-            settings,
-            dataset=dataset,
-            sentences_per_shard=sentences_per_shard,
-            shard_directory=shard_directory,
-            mapping=mapping,
-        )
-    return scores_table(item_ids, texts, tokens, logprobs)
-
-
 def _check_scorable(
     item_ids: Sequence[str],
     texts: Sequence[str],
-    tokens: dict[str, Tokens],
+    tokens: Mapping[str, Tokens],
     start_token: str,
     dataset: str,
+    longest: float = np.inf,
 ) -> None:
+    """Raise LingprobError for a text without a token to score, or with more than `longest`."""
     if not texts:
         raise LingprobError(f"dataset {dataset!r} has no sentences. Check its file.")
     for row, (item_id, text) in enumerate(zip(item_ids, texts, strict=True)):
         where = f"dataset {dataset!r}, row {row}, item_id {item_id!r}"
         n_tokens = len(tokens[text].ids)
         if n_tokens == 0 or not text.strip():
-            raise LingprobError(f"{where}: the sentence is empty. Fill it in or drop the row.")
+            raise LingprobError(f"{where}: the sentence is empty. Fill it in, or delete the row.")
         if n_tokens == 1 and start_token == "none":
             raise LingprobError(
                 f"{where}: {text!r} is a single token, and with bos 'none' a first token has no "
-                "score. Choose a bos policy with a start token, or drop the row."
+                "score. Choose a BOS policy with a start token, or delete the row."
+            )
+        if n_tokens > longest:
+            raise LingprobError(
+                f"{where}: {n_tokens} tokens, but a masked model reads a whole sentence, and this "
+                f"one has room for {longest}. Shorten the sentence, or choose a causal model."
             )
 
 
-def score_masked(
-    lm: MaskedLanguageModel,
-    item_ids: Sequence[str],
-    texts: Sequence[str],
-    correction: str,
-    *,
-    dataset: str,
-    shard_directory: str | Path | None = None,
-    identity: str = "",
-    sentences_per_shard: int = 2000,
-    tokens_per_batch: int | None = None,
-) -> pd.DataFrame:
-    """Score every text and return a `scores` table (one token a row; logprob in nats).
-
-    A token's logprob is that given all tokens which the correction leaves; every token counts. Each
-    distinct text is scored once and by itself, so that a text's numbers depend on no other; shards
-    are kept and found again as by `scoring.stimuli.score_stimuli`.
-    Raises LingprobError for a text without a token or one that is longer than the model can see.
-    """
-    require_identity(shard_directory, identity)
-    unique = list(dict.fromkeys(texts))
-    tokenized = dict(zip(unique, lm.tokenize(unique), strict=True))
-    _check_lengths(lm, item_ids, texts, tokenized, dataset)
-    budget = tokens_per_batch or TOKENS_PER_BATCH[lm.device.type]
-
-    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
-        found = []
-        for text in shard:
-            found.append(pseudo_logprobs(lm, tokenized[text], correction, budget))
-            progress.advance(1)
-        return found
-
-    tokens = {text: one.tokens for text, one in tokenized.items()}
-    logprobs = score_in_shards(
-        tokens,
-        score,
-        [identity, correction, str(lm.dtype)],
-        dataset=dataset,
-        sentences_per_shard=sentences_per_shard,
-        shard_directory=shard_directory,
-    )
-    return scores_table(item_ids, texts, tokens, logprobs)
-
-
 def hidden_tokens(words: np.ndarray, correction: str) -> np.ndarray:
-    """Return which tokens are masked while each one is predicted: bool of shape (n, n), a row each.
+    """Return which tokens are masked while each is predicted: bool (n, n), one row for each.
 
-    `words` has the number of each token's word, shape (n,); the diagonal is always masked.
+    `words`, (n,), has the number of each token's word. The diagonal is always masked.
     """
     if correction == "none":
         return np.eye(len(words), dtype=bool)
@@ -243,8 +240,8 @@ def pseudo_logprobs(
 ) -> np.ndarray:
     """Return each token's log-probability given the tokens that are not masked with it.
 
-    Float32 of shape (n,), nats. The text is run once for each of its tokens, with the marks of the
-    model around it, `tokens_per_batch` tokens at once.
+    Float32 (n,), nats. The text is run once for each of its tokens, between the special tokens of
+    the model, in batches of `tokens_per_batch` tokens.
     """
     ids = text.tokens.ids
     n, skipped = len(ids), len(lm.before)
@@ -262,8 +259,10 @@ def pseudo_logprobs(
 
 
 def _logits_at(lm: MaskedLanguageModel, inputs: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Return the logits (rows, V) at one place a row of `inputs` (rows, n): of nothing else are
-    they made where a layer of their own makes them from hidden states (rows, n, width)."""
+    """Return the logits (rows, V) at one place in each row of `inputs` (rows, n).
+
+    If a separate layer computes them from hidden states (rows, n, width), it gets only these.
+    """
     rows = torch.arange(len(places), device=places.device)
 
     def choose(_: torch.nn.Module, given: tuple[torch.Tensor]) -> torch.Tensor:
@@ -275,29 +274,6 @@ def _logits_at(lm: MaskedLanguageModel, inputs: torch.Tensor, places: torch.Tens
     return logits[:, 0] if logits.shape[1] == 1 else logits[rows, places]
 
 
-def _check_lengths(
-    lm: MaskedLanguageModel,
-    item_ids: Sequence[str],
-    texts: Sequence[str],
-    tokenized: dict[str, MaskableText],
-    dataset: str,
-) -> None:
-    longest = lm.context_window - len(lm.before) - len(lm.after)
-    if not texts:
-        raise LingprobError(f"dataset {dataset!r} has no sentences. Check its file.")
-    for item_id, text in zip(item_ids, texts, strict=True):
-        n_tokens = len(tokenized[text].tokens.ids)
-        if n_tokens == 0:
-            raise LingprobError(
-                f"dataset {dataset!r}, item_id {item_id!r}: no token in it. Fill it in or drop it."
-            )
-        if n_tokens > longest:
-            raise LingprobError(
-                f"dataset {dataset!r}, item_id {item_id!r}: {n_tokens} tokens, and {lm.directory} "
-                f"sees {longest} at once, from both sides. Shorten it, or take a causal model."
-            )
-
-
 def load_token_scorer(
     manifest: str | Path,
     entry: Mapping[str, Any],
@@ -307,17 +283,17 @@ def load_token_scorer(
     engine: str,
     workers: int = 1,
 ) -> tuple[TokenScorer, dict[str, str]]:
-    """Load a model; return what scores stimuli with it, and the provenance of its scores.
+    """Load a model; return a function that scores stimuli, and the provenance of its scores.
 
     Args:
-        manifest: of a prepared model.
-        entry: the model's, with its `kind`, `dtype` and `context_window`.
+        manifest: file of a prepared model.
+        entry: the model's entry, with `kind`, `dtype` and `context_window`.
         loading: `device`, `dtype` and, for a causal model, `device_map`.
         shards: `shard_directory`, `sentences_per_shard` and `tokens_per_batch` of `score_stimuli`.
-        engine: digest of the code, by which shards of other code are not taken.
+        engine: digest of the code, so that shards of other code are not used.
         workers: threads of a causal model on a CPU.
 
-    The scorer returns a `scores` table and raises what `score_stimuli` or `score_masked` raises.
+    The function returns a `scores` table, with the errors of `score_stimuli` or `score_masked`.
     """
     score: Callable[..., pd.DataFrame]
     if entry.get("kind") == "masked":

@@ -19,7 +19,7 @@ from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.overlap.tokenizing import usual_tokenize
-from lingprob.scoring.engine import score_sequences
+from lingprob.scoring.engine import Scorer
 from lingprob.training.model import SummedLoss, save_model
 from lingprob.training.sizes import ALL_TEXTS, SEPARATOR
 from lingprob.training.updates import choose_dtype, loss_scaler, micro_batches, move_weights
@@ -166,8 +166,8 @@ def passage_logprobs(
             for corpus, passages in texts.items():
                 ids = [tokens.ids for tokens in lm.tokenize(list(passages))]
                 window = lm.context_window
-                logprobs = score_sequences(
-                    lm, ids, lm.start_id(SEPARATOR), window=window, stride=window // 2
+                logprobs = Scorer(lm).score(
+                    ids, lm.start_id(SEPARATOR), window=window, stride=window // 2
                 )
                 for place, logprob in enumerate(logprobs):
                     row = {**described, "corpus": corpus, "passage": place}
