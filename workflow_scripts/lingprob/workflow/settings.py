@@ -43,11 +43,11 @@ def key(
     """Declare a key of a section.
 
     Args:
-        default: the paper's value; none if each scale has its own.
+        default: the paper's value, or none if each scale has its own.
         names: the kinds of thing that the value names, with spaces between (`names.KINDS`).
         patterns: whether a name may be a pattern (`pythia-*`), and `!` takes names out again.
         convention: whether the value changes results, so that methods and docs list it.
-        example: what `config.yaml` shows if the key has no default.
+        example: the value in `config.yaml` of a key without a default.
         limits: pydantic's bounds, such as `ge` and `min_length`.
     """
     marks = {"x-names": names.split(), "x-patterns": patterns, "x-convention": convention}
@@ -105,7 +105,7 @@ class Part(BaseModel):
 
 
 class BosPolicy(Part):
-    """What precedes a sentence."""
+    """The token before a sentence, and whether the first token counts."""
 
     start_token: str
     first_token: Literal["scored", "excluded"]
@@ -120,16 +120,16 @@ class Size(Part):
 
 
 class Machine(Section):
-    """What the machine or cluster offers, and where jobs run."""
+    """Limits of the machine or cluster, and the image in which jobs run."""
 
     gpu_memory_mb: int = key(80000, ge=1000)
-    """memory of one GPU; larger models are spread over several"""
+    """memory of one GPU (larger models are spread over several)"""
     memory_mb: int | None = key(None, example=256000, ge=4000)
     """memory of your largest node: a job that is tried again with twice the memory asks for no
     more than this"""
     max_runtime: int = key(1440, ge=120)
-    """minutes that a job asks for at most; scoring and training that take longer go on in the
-    next attempt (retries in profiles/slurm)"""
+    """longest time that a job asks for, minutes (longer scoring and training go on in the next
+    attempt, see `retries` in profiles/slurm)"""
     container: str | None = key(None)
     """image that all jobs run in with --sdm apptainer, a file or an address
     (docs/cluster.md)"""
@@ -139,14 +139,13 @@ class Scoring(Section):
     """How models are run when sentences and texts are scored."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = key("auto")
-    """where models run; auto takes a GPU where there is one, mps is an Apple GPU (not tried
-    yet)"""
+    """device of models: auto takes a GPU if there is one, mps is an Apple GPU (not tried yet)"""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = key("auto", convention=True)
-    """number format of the weights; auto takes the model's entry for the device"""
+    """number format of the weights (auto: that of the model's entry for the device)"""
     device_map: Literal["single", "auto"] = key("single")
     """auto spreads one model over all visible GPUs"""
     tokens_per_batch: int = key(4096, ge=1)
-    """padded tokens a forward pass; halved by itself when memory runs out"""
+    """padded tokens per forward pass, halved when memory runs out"""
     sentences_per_shard: int = key(500, ge=1)
     """sentences that a killed scoring job loses at most"""
 
@@ -176,38 +175,37 @@ class Morcela(Section):
         names="model", patterns=True, example=["pythia-70m", "trained-*", "!trained-*-ft*"],
         min_length=1,
     )  # fmt: skip
-    """names and patterns of the models in figures and tables, after ! of what is taken out again"""
+    """names and patterns of the models in figures and tables, without those after !"""
     datasets: list[str] = key(names="stimuli", min_length=1)
-    """rated data sets; if all of them are your own, the only model is the demo's, and predicted,
-    unigrams and frequency_models are empty, unless you fill them"""
+    """rated data sets (if all of them are your own, the only model is the demo's, and predicted,
+    unigrams and frequency_models are empty, unless you fill them)"""
     predicted: list[str] = key(names="stimuli", example=["cola", "my-pairs"])
     """other data sets, rated or not, whose ratings the linking functions fitted to those
     predict"""
     unigrams: list[str] = key(names="unigram_source", patterns=True, min_length=1)
-    """patterns; a model's default unigram source and those that match are used"""
+    """patterns of unigram sources that are used besides each model's default one"""
     folds: int = key(5, convention=True, ge=2)
     """folds of the cross-validation (morcela, §3.4)"""
     repeats: int = key(100, convention=True, ge=1)
     """times the cross-validation is repeated with another shuffle"""
     keep_together: Unit = key("sentence", convention=True)
-    """what no fold parts; the article of an example, or the phenomenon where data have one"""
+    """unit that no fold splits (article: that of an example, or the phenomenon)"""
     cluster: Unit = key("article", convention=True)
-    """what intervals resample, since sentences of one pair, paradigm or article are no
-    independent observations; the next finer unit where there are fewer than 20 of it"""
+    """unit that intervals resample, because sentences of one pair, paradigm or article are not
+    independent (the next finer unit if there are fewer than 20)"""
     frequency_models: list[str] = key(names="model", patterns=True)
-    """patterns; which models the token-frequency regression is done for (morcela, §5)"""
+    """names and patterns of the models of the token-frequency regression (morcela, §5)"""
     frequency_corpus: str = key(names="corpus")
     """corpus of the token-frequency regression (morcela, §5)"""
     frequency_tokens: int = key(ge=100)
     """at most this many tokens of it"""
     frequency_document_tokens: int | None = key(None, ge=10)
-    """at most this many tokens of a document, where documents are long and few; null takes
-    all"""
+    """at most this many tokens of each document, for long and few documents (null: all)"""
     frequency_start_tokens: Unique[Literal["none", "own"]] = key(
         ["none"], convention=True, min_length=1
     )
-    """what precedes a document, nothing (morcela, §5) or what the model generates from; the
-    slopes of the first are Figure 5's, those of another stand beside them"""
+    """start token of a document: none (morcela, §5), or the model's own (the slopes of the first
+    are Figure 5's, those of another are shown next to them)"""
     frequency_shards: int = key(ge=1)
     """independent jobs that these tokens are spread over"""
 
@@ -226,23 +224,22 @@ class Overlap(Section):
     `find_overlap` and `certify` ask about any text without a pass over the corpus"""
     chunk_corpora: Unique[str] | None = key(names="corpus", example=["my-corpus"], min_length=1)
     """those of the corpora whose files are the chunks that models are trained on (leakage,
-    §3.1; the Pile there); null takes all of them"""
+    §3.1: the Pile; null: all of them)"""
     keep_chunks: bool = key(False)
     """whether chunks of Pythia's training data (4.2 GB each) stay on disk when they have been
     scanned: 600 GB, as nodes without network need; else only those that are trained on are
     fetched again"""
     published: Unique[Literal["the_pile", "owt"]] = key()
-    """the paper's own tables that are drawn beside ours"""
+    """the paper's own tables that are drawn next to the run's"""
     min_length: int = key(1, ge=1)
-    """shortest overlaps that count, tokens; at most max_overlap + 1, from 4 on much faster"""
+    """shortest overlaps that count, tokens (at most max_overlap + 1; much faster from 4 on)"""
     soft_min_words: int | None = key(12, ge=1)
     """shortest soft overlaps that count: words in common without case, punctuation and white
     space, in corpora that are text; null looks for none"""
     ngrams: str | None = key(names="corpus file", example="auto", pattern="^[^{}]+$")
-    """what the chance level of an overlap is computed with (leakage, §2.1): a corpus, over
-    which a 5-gram model is estimated, or an ARPA or KenLM file of yours; needs KenLM. auto: the
-    paper's gigaword where it is placed, else the first of the corpora that is text, and nothing
-    without KenLM"""
+    """source of the chance level of an overlap (leakage, §2.1): a corpus, over which KenLM
+    estimates a 5-gram model, or your own ARPA or KenLM file. auto: the paper's gigaword if it is
+    placed, otherwise the first of the corpora that is text, and nothing without KenLM"""
     max_overlap: int = key(11, ge=0)
     """longest overlap of a leakage-free chunk, tokens (leakage, §3.1)"""
     chunks_selected: int = key(ge=0)
@@ -262,16 +259,15 @@ class Reading(Section):
         example=["smollm2-135m", "published-*", "!published-gpt2*"],
         min_length=1,
     )
-    """names and patterns, after ! of what is taken out again; models whose surprisals are
-    tested"""
+    """names and patterns of models whose surprisals are tested, without those after !"""
     unigram_corpora: Unique[str] = key(names="corpus", convention=True, min_length=1)
     """corpora whose word counts, added up, give unigram surprisals"""
     published: bool = key()
     """reproduce the published fits of twelve models to Natural Stories"""
     context: Literal["passage", "sentence"] = key("passage", convention=True)
-    """what may precede a word (leakage, §3.1; its passage there)"""
+    """context of a word (leakage, §3.1: its passage)"""
     corrected: bool = key(True, convention=True)
-    """correct surprisals for trailing blanks (leakage, §3.1)"""
+    """correct surprisals for trailing spaces (leakage, §3.1)"""
     window_counts: Literal["predicted", "fed"] = key("predicted", convention=True)
     """which tokens are the window's: those predicted in it, so that the first one after it has
     half a window of context (leakage, §3.1, as worded), or those that a model is fed, the last
@@ -293,14 +289,14 @@ class StringProbability(Section):
         example=["smollm2-135m", "trained-*", "!trained-*-ft*"],
         min_length=1,
     )
-    """names and patterns of models, after ! of what is taken out again; each is scored on the data
-    sets of its language. Models that are trained here and n-grams are lines and points in Figures
+    """names and patterns of models, without those after !. Each is scored on the data sets of its
+    language. Models that are trained here and n-grams are lines and points in Figures
     2b, 3b, 4b and 8, quality and sizes. They have no panels of their own, and no claims are judged
     of them, unless all models are such"""
     prediction_1: Unique[str] = key(names="stimuli", example=["blimp", "my-pairs"])
     """data sets of minimal pairs for Prediction 1 (string_probability, Table 1a)"""
     prediction_2: Unique[str] = key(names="stimuli")
-    """data sets of rated pairs for Prediction 2; they are filtered by edit distance"""
+    """data sets of rated pairs for Prediction 2, which are filtered by edit distance"""
     prediction_3: Unique[str] = key(names="stimuli", example=["blimp", "cola"], min_length=1)
     """data sets for Prediction 3"""
     pooled: Unique[str] = key(names="stimuli", example=["blimp", "cola"])
@@ -308,16 +304,16 @@ class StringProbability(Section):
     sampled: Unique[str] = key(names="stimuli", example=["blimp"])
     """data sets of which only pairs_per_dataset pairs are scored"""
     pairs_per_dataset: int | None = key(example=2010, ge=1)
-    """pairs of the seeded sample, over all paradigms alike; null takes all"""
+    """pairs of the seeded sample, over all paradigms alike (null: all)"""
     bos: str = key("scored", convention=True)
-    """what precedes a sentence and whether its first token counts: `scored` or `excluded`, the
-    first of a model's BOS policies that does so with it, or the name of a policy that all
-    models have (string_probability, §6.1 sums over all tokens)"""
+    """whether the first token counts: `scored` or `excluded`, which take the first of a model's
+    BOS policies that does so, or the name of a policy that all models have (string_probability,
+    §6.1 sums over all tokens)"""
     unigrams: str | None = key(
         names="unigram_source", convention=True, example="corpus_fineweb_10bt"
     )
-    """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb);
-    null, or a source that a model's entry does not list, takes the model's default one"""
+    """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb). A
+    model's default one takes the place of null and of sources that its entry does not list"""
     embeddings: dict[str, str] = key(names="embedding")
     """sentence-embedding model by language (string_probability, §4.2)"""
     resample: Literal["clusters", "pairs"] = key("clusters", convention=True)
@@ -342,10 +338,9 @@ class FineTuning(Section):
     """Fine-tuning of trained models on the texts themselves (leakage, §3.1)."""
 
     steps: Unique[Count] = key([5, 10], min_length=1)
-    """numbers of steps with a model each (leakage, §3.1)"""
+    """numbers of steps, each of which gives a model (leakage, §3.1)"""
     rows: int | None = key(None, example=8, ge=1)
-    """rows of the texts that a step is on, at most, other ones each step; null takes all of
-    them (leakage, §3.1)"""
+    """most rows of the texts per step, other ones each step (null: all, leakage, §3.1)"""
     learning_rate: Number = key(0.0001, gt=0)
     """constant (leakage, §3.1)"""
 
@@ -385,9 +380,9 @@ class Training(Section):
     processes: int = key(ge=1)
     """processes that share a batch, on a GPU each"""
     device: Literal["auto", "cpu", "cuda"] = key("auto")
-    """where models are trained; auto takes a GPU where there is one"""
+    """device of trainings: auto takes a GPU if there is one"""
     precision: Literal["auto", "float32", "bfloat16", "float16"] = key("auto")
-    """number format of products (weights are float32); auto is half where that is fast"""
+    """number format of products, not of weights (auto: half precision if that is fast)"""
     learning_rate: Number = key(0.001, gt=0)
     """the highest (leakage, Appendix A)"""
     fine_tuning: FineTuning
@@ -412,23 +407,22 @@ class Context(Section):
     datasets: Unique[str] = key(
         names="stimuli", example=["blimp", "syntaxgym", "crows_pairs"], min_length=1
     )
-    """targets, and sources of their prefixes, in English; the first that is neither syntaxgym nor
-    crows_pairs is the one that stands for BLiMP"""
+    """targets, and sources of their prefixes, in English (the first that is neither syntaxgym nor
+    crows_pairs takes the place of BLiMP)"""
     tokenizer: str = key(names="model")
     """the model by whose tokens prefixes are drawn, long enough for all models; each of these
     then cuts them by its own"""
     control: str = key(names="corpus")
     """corpus of unrelated sentences (context, §3; WikiText-103's test set there)"""
     pairs_per_suite: int = key(ge=1)
-    """sample size: pairs of each paradigm, items of each suite; a data set of one's own gives
-    all that it has"""
+    """sample size: pairs of each paradigm, items of each suite (your own data set gives all)"""
     pairs_per_suite_of: dict[str, Count] = key({})
     """the same for single data sets, such as {syntaxgym: 1000}"""
     lengths: Unique[Count] = key(example=[32, 64, 125, 250, 500, 1000], min_length=1)
     """lengths of prefixes, tokens (context, §3; up to 1000 there)"""
     pairs_per_prefix: int = key(1, ge=1)
-    """most pairs of a suite that share a prefix, dealt out evenly; 1 as in the paper, more is
-    faster"""
+    """most pairs of a suite that share a prefix, dealt out evenly (1 in the paper, more is
+    faster)"""
     fewest_pairs: int = key(10, ge=1)
     """pairs or items that a suite needs for a place of its own in tables 1 and 2, figures 10,
     11, 13 and 14 and their correlations"""
@@ -438,7 +432,7 @@ class Context(Section):
     """prefixes of each suite before targets of other suites, which are dealt out to them in
     turn; several show how much a matrix owes to the prefix drawn"""
     matrix_targets: int | None = key(None, ge=1)
-    """pairs of each suite that are judged after those of others; null takes all"""
+    """pairs of each suite that are judged after those of others (null: all)"""
     perturbed_suites: int = key(ge=1)
     """most responsive suites whose prefixes are perturbed (context, §5)"""
     perturbed_tokens: int = key(ge=1)
@@ -454,11 +448,11 @@ class Settings(Section):
     """the size of the run, which result tables and figures state. demo: minutes, nothing but
     the Python package index; laptop: real data, no GPU; paper: a cluster"""
     mirror: str | None = key(None)
-    """directory or base URL that holds the data sets; else the environment variable
-    LINGPROB_MIRROR, else the public addresses"""
+    """directory or base URL with the data sets; otherwise the environment variable
+    LINGPROB_MIRROR, otherwise the public addresses"""
     missing: Literal["skip", "stop"] = key("skip")
-    """data sets of manual or gated access, and gated models, that are not there: left out of
-    everything (any run begins with what and why), or kept, so that what needs them stops"""
+    """data sets of manual or gated access, and gated models, that are not there: leave them out and
+    say so, or keep them, so that jobs that need them stop"""
     bootstrap: int = key(1000, ge=2)
     """draws behind each interval"""
     seed: int = key(2025, ge=0)
@@ -469,14 +463,14 @@ class Settings(Section):
     """models of your own, by name (letters, digits, '.', '-' and '_'), entries as in the
     catalog; docs/own_data.md and docs/own_models.md show one of each kind"""
     datasets: Entries = key({})
-    """data sets of your own, by name, likewise"""
+    """data sets of your own, by name, as in the catalog"""
     embeddings: Entries = key({})
     """sentence-embedding models of your own, by name"""
     start_tokens: dict[TokenName, str] = key({})
     """tokens that may precede a sentence, by name"""
     bos_policies: dict[TokenName, BosPolicy] = key({})
-    """what precedes a sentence and whether its first token counts, by name: {start_token: its
-    name, first_token: scored or excluded}"""
+    """tokens before a sentence, and whether the first token counts, by name: {start_token: NAME,
+    first_token: scored or excluded}"""
     machine: Machine
     scoring: Scoring
     unigrams: Unigrams
@@ -493,7 +487,7 @@ class Settings(Section):
 
 @dataclass(frozen=True)
 class Key:
-    """A key of the settings: its place (`section.key`), its section and what is declared of it."""
+    """A key of the settings: its place (`section.key`), its section and its declaration."""
 
     path: str
     section: type[Section]
@@ -506,7 +500,7 @@ class Key:
 
     @property
     def description(self) -> str:
-        """Return what the key is, in one line."""
+        """Return the key's description, in one line."""
         return descriptions()[self.section.__name__, self.name]
 
     @property
@@ -564,7 +558,7 @@ def value_of(settings: dict[str, Any], key: Key) -> Any:
 
 @cache
 def descriptions() -> dict[tuple[str, str], str]:
-    """Return what each key is, by its class and name: the text below the field in this file.
+    """Return each key's description, by its class and name: the text below its field in this file.
 
     Pydantic can read these texts, too, but does so whenever the classes are made.
     """

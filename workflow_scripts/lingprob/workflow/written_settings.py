@@ -1,4 +1,4 @@
-"""What is written from the settings: config.yaml, its JSON schema, and the docs' page of them.
+"""Files that are written from the settings: config.yaml, its JSON schema, and the docs' page.
 
 After a change in settings.py or scales.yaml: `cd workflow_scripts && python -m
 lingprob.workflow.written_settings`.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ CONFIG_HEAD = f"""\
 # Everything that you may change. A key that is left out has the value of the chosen scale
 # (workflow_scripts/lingprob/catalog/scales.yaml) or the default in settings.py, from which this
 # file is written. Override single keys with --config, e.g. --config scale=laptop. A key after a #
-# without a space has a value by scale; the one shown is the paper's, or an example.
+# without a space has a value by scale. The value shown is the paper's, or an example.
 """
 PAGE_HEAD = """\
 # Settings
@@ -67,7 +66,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def expanded(value: Any, levels: int = 4, indent: str = "") -> str:
-    """Return JSON with a line for each key of the first levels."""
+    """Return JSON with one line for each key of the first levels."""
     if levels == 0 or not (isinstance(value, dict) and value):
         return json.dumps(value, ensure_ascii=False)
     below = indent + " "
@@ -78,8 +77,8 @@ def expanded(value: Any, levels: int = 4, indent: str = "") -> str:
 def config_text() -> str:
     """Return config.yaml: every key with its default and description, section by section.
 
-    A key that scales set is shown but not set, or it would win. What it shows is its default, its
-    example or the paper's value.
+    A key that scales set is a comment with its default, its example or the paper's value. It would
+    win over the scale otherwise.
     """
     presets = list(read_yaml("scales.yaml").values())
     lines = CONFIG_HEAD.splitlines()
@@ -96,7 +95,7 @@ def config_text() -> str:
 def section_lines(
     name: str, section: type[Section], presets: list[dict[str, Any]], indent: str
 ) -> list[str]:
-    """Return the lines of a section, sections within it included; the last preset: the paper's."""
+    """Return the lines of a section, sections within it included. The last preset is the paper's."""
     lines, below = [f"{indent}{name}:"], indent + "  "
     for key, field in section.model_fields.items():
         if inner := section_of(field):
@@ -105,7 +104,7 @@ def section_lines(
         by_scale = field.is_required() or any(key in preset for preset in presets)
         value = shown(field, presets[-1].get(key))
         setting = f"{below}{'#' if by_scale else ''}{key}: {flow(value)}"
-        said = "; ".join(remarks(Key(key, section, field), value))
+        said = described(Key(key, section, field), value)
         if len(setting) + len(said) + 3 <= WIDTH:
             lines.append(f"{setting} # {said}")
         else:
@@ -120,12 +119,10 @@ def shown(field: FieldInfo, otherwise: Any = None) -> Any:
     return field.examples[0] if field.examples else otherwise
 
 
-def remarks(key: Key, value: Any) -> Iterator[str]:
-    """Yield what is to be said of a key: its other choices, and its description."""
-    others = [flow(choice) for choice in key.choices if choice != value]
-    if others:
-        yield f"or {', '.join(others)}"
-    yield key.description
+def described(key: Key, value: Any, mark: str = "") -> str:
+    """Return a key's choices other than a value, each between marks, and its description."""
+    others = [f"{mark}{flow(choice)}{mark}" for choice in key.choices if choice != value]
+    return (f"or {', '.join(others)}; " if others else "") + key.description
 
 
 def commented(text: str, indent: str) -> list[str]:
@@ -145,15 +142,12 @@ def settings_page() -> str:
     for key in keys():
         section, _, name = key.path.rpartition(".")
         if section != before:
-            lines += ["", f"## {section or 'Top level'}", "", "| key | default | what it is |"]
+            lines += ["", f"## {section or 'Top level'}", "", "| key | default | description |"]
             lines.append("|---|---|---|")
             before = section
         default = "by scale" if key.field.is_required() else f"`{flow(key.field.default)}`"
-        others = [f"`{flow(choice)}`" for choice in key.choices if choice != key.field.default]
-        also = f"or {', '.join(others)}; " if others else ""
-        lines.append(
-            f"| `{name}` | {default} | {also}{key.description.replace('|', chr(92) + '|')} |"
-        )
+        said = described(key, key.field.default, "`").replace("|", r"\|")
+        lines.append(f"| `{name}` | {default} | {said} |")
     return "\n".join(lines) + "\n"
 
 
