@@ -1,4 +1,4 @@
-"""What jobs ask for: memory, time, GPUs and disk, by the sizes of their models and data.
+"""Memory, time, GPUs and disk of jobs, by the sizes of their models and data; no job is run.
 
 Times follow from the speeds in `catalog/costs.yaml`. Rules read this module, so it imports nothing
 that only a job needs.
@@ -20,7 +20,7 @@ from lingprob.workflow.sources import Run, formats
 
 BASE_MEMORY_MB = 2000  # Python with torch
 MARGIN = 3  # times the expected time that a job asks for
-START = 60  # minutes to start, and to load what may be large
+START = 60  # minutes to start, and to load large files
 TINY = 50e6  # parameters
 SMALL = 250e6  # parameters; such models do without a GPU, except on a cluster
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
@@ -31,28 +31,30 @@ PARAMETERS = 1_000_000_000
 FEWEST_NGRAMS = 1_000_000
 ITEMS = 130_000  # of a data set that is fetched
 PACKAGE_ITEMS = 1000  # of one in the package
-ITEM_BYTES = 40  # of a table of one's own, a sentence with its rating
+ITEM_BYTES = 40  # of a user's table, per sentence with its rating
 SUITES, BIAS_TYPES = 70, 9
 SUITE_PAIRS = 1000
 TEXT_WORDS, WORD_BYTES = 60_000, 6  # of a text that people read
 FILE_BYTES = 1e9
-ROW_BYTES = 4000  # of text on the web, a row of a corpus on the hub
+ROW_BYTES = 4000  # of text on the web, per row of a corpus on the hub
 CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 
 SENTENCE_TOKENS, WORD_TOKENS, TOKEN_BYTES = 15, 1.3, 4
 TARGET_TOKENS = 16  # of a pair after a prefix: its sentences' common beginning is run once
 PREFIX_TOKENS = 100  # of a prefix in the matrix of suites
-SAMPLE_TOKENS, SAMPLES_AT_ONCE = 34, 128  # of unigrahams
+SAMPLE_TOKENS = 34  # of unigrahams
 # Prefixes before the same pairs, by stage: five kinds; eight perturbations of two.
 CONDITIONS = {"sampled": 5, "perturbed": 16}
 
 
 class Costs(Run):
-    """Expected sizes and times (seconds) of a run's work; what its jobs ask for (MB, minutes)."""
+    """Expected sizes and times (seconds) of a run's work, and what jobs ask for (MB, minutes)."""
 
     def parameters(self, model: str) -> int:
-        """Return a model's number of parameters. An n-gram model has at most an n-gram of each
-        order at each token of its corpus."""
+        """Return a model's number of parameters.
+
+        An n-gram model has at most one n-gram of each order at each token of its corpus.
+        """
         entry = self.catalog.model(model)
         if entry["source"] == "ngram":
             tokens = self.bytes_of(entry["corpus"]) / TOKEN_BYTES
@@ -60,7 +62,7 @@ class Costs(Run):
         return int(entry["parameters"] or PARAMETERS)
 
     def items(self, dataset: str) -> int:
-        """Return the sentences of a data set, or of a sample of one (two a pair)."""
+        """Return the number of sentences of a data set, or of a sample of its pairs."""
         name, _, pairs = dataset.partition("_sample")
         if pairs.isdigit() and name in self.catalog.datasets:
             return 2 * int(pairs)
@@ -83,8 +85,10 @@ class Costs(Run):
         return float(sum(part.get("bytes", unstated) for part in known))
 
     def chosen_bytes(self, corpus: str) -> float:
-        """Return the size of the chunks of a corpus that are trained and validated on: before the
-        scans, twice those that are sampled (leakage, §3.1: 18 and 10)."""
+        """Return the size of the chunks of a corpus on which models are trained and validated.
+
+        Before the scans it is that of twice the sampled chunks (leakage, §3.1: 18 and 10).
+        """
         chunks = len(self.catalog.dataset(corpus)["files"])
         if self.settings["training"]["chunks"] != "all":
             chunks = min(chunks, 2 * self.settings["overlap"]["chunks_selected"])
@@ -96,14 +100,17 @@ class Costs(Run):
         return "shards" in self.catalog.dataset(corpus) and not keeps
 
     def text_tokens(self, texts: str) -> float:
-        """Return about how many tokens the texts have that people read."""
+        """Return the approximate number of tokens of texts that people read."""
         entry = self.catalog.dataset(texts)
         words = own_bytes(texts, entry) / WORD_BYTES or TEXT_WORDS
         return WORD_TOKENS * float(entry.get("words", words))
 
     def context_tokens(self, stage: str, dataset: str) -> float:
-        """Return about how many tokens a stage's prefixes and targets have: targets at each length
-        after prefixes that several pairs share, and in the matrix after each other suite's."""
+        """Return the approximate number of tokens of a stage's prefixes and targets.
+
+        Targets are read at each length, after prefixes that several pairs may share, and in the
+        matrix after the prefixes of each other suite.
+        """
         context, entry = self.settings["context"], self.catalog.dataset(dataset)
         unstated = BIAS_TYPES if dataset == CROWS_PAIRS else SUITES
         suites = len(entry.get("suites", [])) or unstated
@@ -121,51 +128,45 @@ class Costs(Run):
         of_prefixes = pairs / context["pairs_per_prefix"] * lengths[-1]
         return CONDITIONS[stage] * (of_prefixes + targets) + matrix
 
-    def device(self, model: str) -> str:
-        """Return where a model runs: `gpu` or `cpu`."""
-        if self.catalog.model(model)["source"] == "ngram":  # nothing of which is multiplied
-            return "cpu"
-        takes = self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
-        return "gpu" if takes else "cpu"
-
     def takes_gpu(self, device: str, parameters: float = 0) -> bool:
-        """Tell whether a job runs on a GPU: by itself on a cluster, or for a large model."""
+        """Tell whether a job runs on a GPU; `auto` wants one on a cluster or for a large model."""
         auto = self.settings["scale"] == "paper" or parameters >= SMALL
         return device == "cuda" or (device == "auto" and auto)
 
+    def on_gpu(self, model: str) -> bool:
+        """Tell whether a model runs on a GPU. N-gram models multiply nothing."""
+        if self.catalog.model(model)["source"] == "ngram":
+            return False
+        return self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
+
     def dtype(self, model: str, bulk: bool = False) -> str:
-        """Return the number format of a model's weights on its device, for much work or usual."""
+        """Return the number format of a model's weights on its device, for bulk or usual work."""
         wanted = self.settings["scoring"]["dtype"]
         by_device = formats(self.catalog.model(model), bulk)
-        found = by_device.get("cuda" if self.device(model) == "gpu" else "cpu", "float32")
+        found = by_device.get("cuda" if self.on_gpu(model) else "cpu", "float32")
         return str(found if wanted == "auto" else wanted)
 
     def scoring(self, model: str, tokens: float, bulk: bool = False) -> float:
-        """Return the seconds of a model over so many tokens: 2 FLOP a parameter and token.
+        """Return the seconds of a model over so many tokens: 2 FLOP per parameter and token.
 
-        Several GPUs add no speed, because the layers of a model that lies on them wait.
+        Several GPUs add no speed, because the layers of a model on them wait for each other.
         """
-        device, parameters = self.device(model), self.parameters(model)
-        dtype = self.dtype(model, bulk)
-        return tokens / speed("scoring", 2.0 * parameters, parameters, device, dtype)
+        parameters, dtype = self.parameters(model), self.dtype(model, bulk)
+        return tokens / speed("scoring", 2.0 * parameters, parameters, self.on_gpu(model), dtype)
 
     def scoring_stimuli(self, model: str, datasets: Iterable[str]) -> float:
-        """Return the seconds in which a model reads data sets after each of its start tokens; a
-        masked model reads each sentence once for each token of it."""
+        """Return the seconds in which a model reads data sets after each of its start tokens.
+
+        A masked model reads each sentence once for each token of it.
+        """
+        policies = self.catalog.model(model)["bos_policies"]
+        readings = len({self.catalog.start_token_of(policy) for policy in policies})
         of_sentence = SENTENCE_TOKENS ** (2 if self.catalog.is_masked(model) else 1)
-        sentences = sum(map(self.items, datasets))
-        return self.scoring(model, self._readings(model) * of_sentence * sentences)
+        return self.scoring(model, readings * of_sentence * sum(map(self.items, datasets)))
 
     def sampling(self, model: str) -> float:
-        """Return the seconds in which a model generates its samples: as it reads them, and on a GPU
-        no faster than its weights are read of memory once a step."""
-        tokens = float(self.settings["unigrahams"]["samples"] * SAMPLE_TOKENS)
-        seconds = self.scoring(model, tokens)
-        if self.device(model) == "cpu":
-            return seconds
-        weights = BYTES[self.dtype(model)] * self.parameters(model)
-        steps = tokens / SAMPLES_AT_ONCE
-        return max(seconds, steps * weights / speeds()["gpu"]["bytes_per_second"])
+        """Return the seconds in which a model generates its samples."""
+        return self.scoring(model, self.settings["unigrahams"]["samples"] * SAMPLE_TOKENS)
 
     def regressing(self, model: str) -> float:
         """Return the seconds in which a model reads the corpus of MORCELA, §5; windows overlap."""
@@ -179,11 +180,10 @@ class Costs(Run):
 
     def judging(self, model: str) -> float:
         """Return the seconds in which a model judges all pairs, with and without a prefix."""
-        context, tokens = self.settings["context"], 0.0
-        for name in context["datasets"]:
-            alone = TARGET_TOKENS * self.items(name) / 2
-            tokens += self.context_tokens("sampled", name) + alone
-        return self.scoring(model, tokens, bulk=True)
+        datasets = self.settings["context"]["datasets"]
+        alone = TARGET_TOKENS * sum(map(self.items, datasets)) / 2
+        after = sum(self.context_tokens("sampled", name) for name in datasets)
+        return self.scoring(model, alone + after, bulk=True)
 
     def judging_perturbed(self, model: str) -> float:
         """Return the seconds in which a model judges pairs after perturbed prefixes."""
@@ -199,7 +199,7 @@ class Costs(Run):
             "training",
             model.flops_per_token(training["vocabulary"], window),
             model.parameters(training["vocabulary"]),
-            "gpu" if self.takes_gpu(training["device"]) else "cpu",
+            self.takes_gpu(training["device"]),
             "float32" if training["precision"] == "float32" else "bfloat16",
         )
         return float(tokens / rate / training["processes"])
@@ -208,48 +208,57 @@ class Costs(Run):
         """Return the seconds in which a corpus, or one file of it, streams by."""
         rates, size = speeds()["scanning"], self.bytes_of(corpus, file)
         fetched = self.downloading(size) if self.passes_by(corpus) else 0.0
-        return fetched + size / rates.get(self.catalog.dataset(corpus)["parser"], rates["text"])
+        rate = rates.get(self.catalog.dataset(corpus)["parser"], rates["text"])
+        return float(fetched + size / rate)
+
+    def downloading(self, size: float) -> float:
+        """Return the seconds in which so many bytes arrive."""
+        return size / float(speeds()["downloading"]["bytes_per_second"])
 
     def counting(self, model: str) -> float:
         """Return the seconds in which an n-gram model is estimated, each order like a scan."""
         entry = self.catalog.model(model)
         return (1 + int(entry["order"])) * self.scanning(entry["corpus"])
 
-    def downloading(self, size: float) -> float:
-        """Return the seconds in which so many bytes arrive."""
-        return size / float(speeds()["downloading"]["bytes_per_second"])
-
     def runtime(self, seconds: float, start: float = START) -> int:
         """Return the minutes that a job asks for: some to start, and three times its work's."""
         return self.at_most(start + MARGIN * seconds / 60)
 
     def at_most(self, minutes: float) -> int:
-        """Return a job's time, at most `machine.max_runtime`. What takes longer goes on in the next
-        attempt: scoring after its last shard, training after its last checkpoint."""
+        """Return a job's time, at most `machine.max_runtime`.
+
+        Longer work goes on in the next attempt: scoring after its last shard, training after its
+        last checkpoint.
+        """
         return min(int(minutes), int(self.settings["machine"]["max_runtime"]))
 
     def memory_mb(self, model: str) -> int:
-        """Return the memory of a job that holds a model: four bytes a parameter, half as much
-        again while loading; an n-gram model's have keys, and are sorted as they are counted."""
-        a_parameter = 60 if self.catalog.model(model)["source"] == "ngram" else 6
-        return BASE_MEMORY_MB + int(a_parameter * self.parameters(model) / 1e6)
+        """Return the memory of a job that loads a model.
+
+        Weights have four bytes per parameter, and half as much again while they are loaded.
+        N-grams have keys and are sorted as they are counted.
+        """
+        per_parameter = 60 if self.catalog.model(model)["source"] == "ngram" else 6
+        return BASE_MEMORY_MB + int(per_parameter * self.parameters(model) / 1e6)
 
     def grown(self, memory_mb: int, attempt: int) -> int:
-        """Return the memory of a job that is tried again: twice and three times as much, and no
-        more, because later attempts ran out of time; nor more than a node has, because a cluster
-        refuses a job that fits no node. A first attempt is not cut."""
+        """Return the memory of a job's attempt: twice and three times as much, then no more.
+
+        Later attempts ran out of time. None asks for more than a node has, because a cluster
+        refuses such a job, but a first attempt is not cut.
+        """
         wanted, node = min(attempt, 3) * memory_mb, self.settings["machine"]["memory_mb"]
         return wanted if node is None else max(memory_mb, min(wanted, node))
 
     def gpus(self, model: str) -> int:
         """Return the GPUs that a model's weights, and a quarter more for the rest, need."""
-        if self.device(model) == "cpu":
+        if not self.on_gpu(model):
             return 0
         needed = 1.25 * BYTES[self.dtype(model)] * self.parameters(model) / 1e6
         return 1 + int(needed // self.settings["machine"]["gpu_memory_mb"])
 
     def threads(self, model: str) -> int:
-        """Return the threads of a job that feeds a model: a small one is loaded longer than run."""
+        """Return the threads of a job that runs a model. A small one loads longer than it runs."""
         return 1 if self.gpus(model) or self.parameters(model) < TINY else 8
 
     def download_mb(self, dataset: str, file: str | None = None) -> int:
@@ -257,26 +266,23 @@ class Costs(Run):
         return 100 + int(self.bytes_of(dataset, file) / 1e6)
 
     def model_download_mb(self, model: str) -> int:
-        """Return the disk that a model's files take: at most four bytes a parameter; twice that of
-        one from a package, which is unpacked."""
+        """Return the disk that a model's files take; twice that if a package is unpacked."""
         copies = 2 if self.catalog.model(model)["source"] == "package" else 1
         return 1000 + copies * int(4 * self.parameters(model) / 1e6)
 
     def training_gpus(self) -> int:
-        """Return the GPUs that a training asks for: one a process."""
+        """Return the GPUs of a training: one per process."""
         training = self.settings["training"]
         return int(training["processes"]) if self.takes_gpu(training["device"]) else 0
 
     def training_memory_mb(self, size: str) -> int:
-        """Return the memory of a training: a process holds weights, gradients and Adam's two
-        moments (16 bytes a parameter), and the first one a copy of them for the checkpoint."""
-        a_process = 2 * BASE_MEMORY_MB + int(32 * self.parameters(model_name(size)) / 1e6)
-        return int(self.settings["training"]["processes"]) * a_process
+        """Return the memory of a training.
 
-    def _readings(self, model: str) -> int:
-        """Return how many start tokens a model's BOS policies have."""
-        policies = self.catalog.model(model)["bos_policies"]
-        return len({self.catalog.start_token_of(policy) for policy in policies})
+        A process has weights, gradients and Adam's two moments (16 bytes per parameter), and the
+        first one a copy of them for the checkpoint.
+        """
+        per_process = 2 * BASE_MEMORY_MB + int(32 * self.parameters(model_name(size)) / 1e6)
+        return int(self.settings["training"]["processes"]) * per_process
 
 
 def own_bytes(dataset: str, entry: Entry, file: str | None = None) -> float:
@@ -287,21 +293,21 @@ def own_bytes(dataset: str, entry: Entry, file: str | None = None) -> float:
     return float(sum(path.stat().st_size for path in own if file in (None, path.name)))
 
 
-def speed(work: str, flops: float, parameters: int, device: str, dtype: str) -> float:
-    """Return the tokens a second of `scoring` or `training` on a GPU, or on one core of a `cpu`."""
-    if device == "cpu":
+def speed(work: str, flops: float, parameters: int, gpu: bool, dtype: str) -> float:
+    """Return the tokens per second of `scoring` or `training` on a GPU or on one core."""
+    if not gpu:
         near = min(
             speeds()["cpu"][work],
             key=lambda point: abs(math.log(point["parameters"] / parameters)),
         )
         # A core has about the same FLOP/s at the nearest size.
         return float(near["tokens_per_second"] * near["parameters"] / parameters)
-    gpu = speeds()["gpu"]
-    most = gpu["share_of_peak"][work] * gpu["peak"][dtype] / flops
-    return float(min(most, gpu["most_tokens_per_second"]))
+    gpus = speeds()["gpu"]
+    most = gpus["share_of_peak"][work] * gpus["peak"][dtype] / flops
+    return float(min(most, gpus["most_tokens_per_second"]))
 
 
 @cache
 def speeds() -> dict[str, Any]:
-    """Return the speeds of the catalog, each with what it rests on."""
+    """Return the speeds of the catalog, each with its source."""
     return dict(read_yaml("costs.yaml"))

@@ -1,8 +1,8 @@
 """Names in the settings: each must stand for what its key declares (`settings.key`).
 
 A key declares the kinds of thing that its names may be: kinds of data sets or others of KINDS. If
-it takes patterns, a name with a wildcard (`pythia-*`) may match nothing, and what a name after `!`
-means is taken out again.
+it takes patterns, a name with a wildcard (`pythia-*`) may match nothing, and a name after `!` takes
+its matches out again.
 """
 
 from __future__ import annotations
@@ -35,27 +35,26 @@ KINDS = {
     "own": "tokenizer of its own (own)",
     "file": "file",
 }
-# Where entries of a kind stand that is not one of data sets; WORDS have none.
+# The sections with entries of a kind that is not one of data sets; `own` and `file` have none.
 SECTIONS = {
     "weights": "`models:`",
     "model": "`models:`",
     "embedding": "`embeddings:`",
     "unigram_source": "`datasets:` or `models:`",
 }
-WORDS = ("own", "file")
 
 
 def check_names(settings: dict[str, Any], catalog: Catalog) -> None:
     """Raise LingprobError for the first name in the settings that is none of what it should be.
 
-    The message names the key, what the name is instead if it is anything, and the nearest names.
+    The message names the key, the kind of thing that has the name, and the nearest names.
     """
     known = names_by_kind(catalog)
     for declared, names in declared_names(settings):
         for given in names:
             name = given.removeprefix("!") if declared.patterns else given
             if not (declared.patterns and set(name) & set("*?[")):
-                check_name(name, declared.names, known, declared.path)
+                _check_name(name, declared.names, known, declared.path)
 
 
 def declared_names(settings: dict[str, Any]) -> Iterator[tuple[Key, list[str]]]:
@@ -75,8 +74,6 @@ def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
     for name, entry in catalog.models.items():
         with_weights = "masked" if catalog.is_masked(name) else "weights"
         known["scores" if entry["source"] == "scores" else with_weights].append(name)
-    known["model"] = list(catalog.models)
-    known["embedding"] = list(catalog.embeddings)
     listed = [source for entry in catalog.models.values() for source in entry["unigrams"]]
     known["unigram_source"] = [
         *known["unigrams"],
@@ -84,16 +81,18 @@ def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
         *(f"corpus_{name}" for name in known["corpus"]),
         *(f"{kind}_{name}" for kind in catalog.samplings for name in known["weights"]),
     ]
-    known["own"] = ["own"]
-    return known
+    others = {"model": catalog.models, "embedding": catalog.embeddings, "own": ["own"]}
+    return known | {kind: list(names) for kind, names in others.items()}
 
 
-def check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], where: str) -> None:
-    """Raise LingprobError for a name that is of none of these kinds."""
+def _check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], where: str) -> None:
     candidates = [candidate for kind in kinds for candidate in known[kind]]
     wanted = [KINDS[kind] for kind in kinds]
     instead = [word for kind, word in KINDS.items() if name in known[kind]]
-    if name in candidates or (not instead and "file" in kinds and is_file_name(name)):
+    # The name of a file has a folder or a suffix, or the file exists.
+    path = Path(name)
+    is_file = "file" in kinds and (len(path.parts) > 1 or path.suffix != "" or path.is_file())
+    if name in candidates or (not instead and is_file):
         return
     if instead:
         close = nearest(name, candidates) or candidates[:5]
@@ -101,18 +100,14 @@ def check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], whe
             f"{where}: {name!r} is a {instead[0]}, not a {' or a '.join(wanted)}. Did you mean "
             f"{', '.join(map(repr, close))}?"
         )
-    own = dict.fromkeys(SECTIONS.get(kind, "`datasets:`") for kind in kinds if kind not in WORDS)
+    entries = [kind for kind in kinds if kind not in ("own", "file")]
+    own = dict.fromkeys(SECTIONS.get(kind, "`datasets:`") for kind in entries)
     remedy = f"({where}) One of your own is an entry under {' or '.join(own)} in config.yaml."
     raise unknown_name(" or ".join(wanted), name, candidates, remedy)
 
 
-def is_file_name(name: str) -> bool:
-    """Tell whether a name is that of a file: it has a folder or a suffix, or the file exists."""
-    return len(Path(name).parts) > 1 or Path(name).suffix != "" or Path(name).is_file()
-
-
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name is one of these patterns, and none of those after `!`."""
+    """Tell whether a name matches one of these patterns, and none of those after `!`."""
     chosen = False
     for pattern in patterns:
         if pattern.startswith("!") and fnmatch(name, pattern[1:]):
@@ -135,7 +130,7 @@ def matching_models(key: str, patterns: list[str], catalog: Catalog) -> list[str
     models = choose([*catalog.models], patterns)
     if not models:
         raise LingprobError(
-            f"{key}: no model matches {patterns}. Name one, or a pattern of models that there are."
+            f"{key}: no model matches {patterns}. Name a model, or a pattern that some match."
         )
     return models
 
@@ -143,8 +138,8 @@ def matching_models(key: str, patterns: list[str], catalog: Catalog) -> list[str
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
     """Return the models that match the patterns and have, or can make, surprisals of a text.
 
-    Imported word surprisals cover the texts that their entry names, other imported scores none,
-    and masked models have none.
+    Imported word surprisals cover the texts of their entry. Other imported scores and masked
+    models have none.
     """
     return [
         name

@@ -1,4 +1,4 @@
-"""What a run costs: GPU hours, memory and downloads of each model and paper, without any job.
+"""The costs of a run: GPU hours, memory and downloads of each model and paper, without any job.
 
 The hours are those of passes over text and of trainings. What two papers share counts in both.
 Start-up, fits and figures are left out, because they take minutes of a core.
@@ -6,7 +6,7 @@ Start-up, fits and figures are left out, because they take minutes of a core.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lingprob.training.sizes import model_name
@@ -14,7 +14,6 @@ from lingprob.workflow import scope
 from lingprob.workflow.costs import BASE_MEMORY_MB, Costs, speeds
 from lingprob.workflow.names import choose, surprisal_models
 
-PAPERS = ("morcela", "string_probability", "context")  # whose models score
 COLUMNS = ["paper", "gpu_hours", "core_hours", "gpus", "memory_gb", "download_gb"]
 Row = dict[str, Any]
 
@@ -25,17 +24,38 @@ def plan(costs: Costs) -> list[Row]:
     One row per paper and model or data set (`name`): `gpu_hours` and `core_hours` (expected),
     `gpus` and `memory_gb` (of one job), `download_gb`.
     """
-    rows = [_model_row(paper, name, seconds, costs) for paper, name, seconds in _passes(costs)]
-    for size in costs.settings["training"]["sizes"]:
+    settings, catalog, texts = costs.settings, costs.catalog, scope.read_texts(costs)
+    found = []
+    for paper in ("morcela", "string_probability", "context", "reading"):
+        patterns = settings[paper]["models"]
+        models = choose([*catalog.models], patterns)
+        if paper == "reading":
+            models = surprisal_models(catalog, patterns, texts[0])
+        for model in models:
+            source = catalog.model(model)["source"]
+            if source in ("scores", "trained"):
+                continue
+            seconds = costs.reading(model, texts) if paper == "reading" else 0.0
+            if paper == "context":
+                seconds = costs.judging(model) + costs.judging_perturbed(model)
+            elif paper in scope.SECTIONS:
+                seconds = _scored(paper, model, costs)
+            fetched = costs.model_download_mb(model) / 1000 * (source in ("hub", "package"))
+            memory, gpus = costs.memory_mb(model), costs.gpus(model)
+            found.append(_row(paper, model, seconds, gpus, memory, fetched))
+    for size in settings["training"]["sizes"]:
         memory, gpus = costs.training_memory_mb(size), costs.training_gpus()
-        rows.append(_row("training", model_name(size), costs.training(size), gpus, memory))
+        found.append(_row("training", model_name(size), costs.training(size), gpus, memory, 0.0))
     for paper, names in _datasets(costs).items():
-        rows += [_data_row(paper, name, costs) for name in dict.fromkeys(names)]
-    return sorted(rows, key=lambda row: str(row["paper"]))
+        for name in dict.fromkeys(names):  # a corpus streams through a core
+            seconds = costs.scanning(name) if catalog.dataset(name)["kind"] == "corpus" else 0.0
+            size = costs.bytes_of(name) / 1e9
+            found.append(_row(paper, name, seconds, 0, BASE_MEMORY_MB, size))
+    return sorted(found, key=lambda row: str(row["paper"]))
 
 
 def totals(rows: Sequence[Row]) -> list[Row]:
-    """Return a row per paper, and `all`, in which a download counts once and memory is the largest.
+    """Return one row per paper, and `all`, in which a download counts once; memory is the largest.
 
     Args:
         rows: as `plan` returns them.
@@ -51,12 +71,12 @@ def totals(rows: Sequence[Row]) -> list[Row]:
 
 
 def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
-    """Return the totals with the assumptions that they rest on, to be read in a terminal.
+    """Return the totals with the assumptions that they rest on, for a terminal.
 
     Args:
         rows: as `totals` returns them.
         scale: of the run.
-        left_out: what is missing and how to get it, a line each.
+        left_out: missing data and how to get them, one line each.
     """
     cells = [COLUMNS, *([_shown(row[key]) for key in COLUMNS] for row in rows)]
     table = ["".join(f"{cell:>20}" for cell in line) for line in cells]
@@ -65,9 +85,9 @@ def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
         for name, part in speeds().items()
     ]
     parts = [
-        f"What a run at scale {scale} costs; results/plan.csv has it by model and data set:",
+        f"Costs of a run at scale {scale}; results/plan.csv lists them by model and data set:",
         "\n".join(table),
-        "Hours are expected ones. Memory and GPUs are the largest of a job. What papers share "
+        "Hours are expected ones. Memory and GPUs are the largest of a job. Work that papers share "
         "counts in each of them, but a download counts once in `all`.",
         "\n".join(["Speeds:", *rest]),
         "\n".join(["Missing:", *([f"  {line}" for line in left_out] or ["  nothing"])]),
@@ -75,38 +95,19 @@ def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _passes(costs: Costs) -> Iterator[tuple[str, str, float]]:
-    """Yield each paper and model with weights from elsewhere, and the seconds that it runs."""
-    settings, texts = costs.settings, scope.read_texts(costs)
-    models = {paper: choose([*costs.catalog.models], settings[paper]["models"]) for paper in PAPERS}
-    models["reading"] = surprisal_models(costs.catalog, settings["reading"]["models"], texts[0])
-    seconds: dict[str, Callable[[str], float]] = {
-        "morcela": lambda model: _rated(model, costs),
-        "string_probability": lambda model: _scored(model, "string_probability", costs),
-        "reading": lambda model: costs.reading(model, texts),
-        "context": lambda model: costs.judging(model) + costs.judging_perturbed(model),
-    }
-    for paper, of_model in seconds.items():
-        for model in models[paper]:
-            if costs.catalog.model(model)["source"] not in ("scores", "trained"):
-                yield paper, model, of_model(model)
-
-
-def _scored(model: str, section: str, costs: Costs) -> float:
-    """Return the seconds in which a model scores a section's data sets."""
+def _scored(paper: str, model: str, costs: Costs) -> float:
+    """Return the seconds in which a model scores a paper's data sets; MORCELA also has its
+    samples and its regression on frequency."""
     jobs = {job[0]: job[2] for job in scope.scoring_jobs(costs, [model])}
-    return costs.scoring_stimuli(model, jobs.get(section, []))
+    seconds = costs.scoring_stimuli(model, jobs.get(paper, []))
+    if paper == "morcela":
+        kinds = [source.partition("_")[0] for source in scope.unigram_sources(costs, model)]
+        seconds += sum(costs.sampling(model) for kind in kinds if kind in costs.catalog.samplings)
+        seconds += costs.regressing(model) * (model in scope.frequency_models(costs))
+    return seconds
 
 
-def _rated(model: str, costs: Costs) -> float:
-    """Return the seconds of a model in MORCELA: scores, unigrams of its samples, frequency."""
-    kinds = [source.partition("_")[0] for source in scope.unigram_sources(costs, model)]
-    sampled = sum(costs.sampling(model) for kind in kinds if kind in costs.catalog.samplings)
-    on_frequency = costs.regressing(model) if model in scope.frequency_models(costs) else 0.0
-    return _scored(model, "morcela", costs) + sampled + on_frequency
-
-
-def _datasets(costs: Costs) -> Mapping[str, list[str]]:
+def _datasets(costs: Costs) -> dict[str, list[str]]:
     """Return the data sets that each paper reads."""
     settings = costs.settings
     morcela, overlap, reading = settings["morcela"], settings["overlap"], settings["reading"]
@@ -121,24 +122,11 @@ def _datasets(costs: Costs) -> Mapping[str, list[str]]:
     }
 
 
-def _row(paper: str, name: str, seconds: float, gpus: int, mb: float, download: float = 0.0) -> Row:
+def _row(paper: str, name: str, seconds: float, gpus: int, mb: float, download: float) -> Row:
     hours = seconds / 3600
     on = {"gpu_hours": hours * gpus, "core_hours": 0.0 if gpus else hours}
     sizes = {"memory_gb": mb / 1000, "download_gb": download}
     return {"paper": paper, "name": name, **on, "gpus": gpus, **sizes}
-
-
-def _model_row(paper: str, model: str, seconds: float, costs: Costs) -> Row:
-    fetched = costs.catalog.model(model)["source"] in ("hub", "package")
-    download = costs.model_download_mb(model) / 1000 if fetched else 0.0
-    return _row(paper, model, seconds, costs.gpus(model), costs.memory_mb(model), download)
-
-
-def _data_row(paper: str, name: str, costs: Costs) -> Row:
-    """Return what a paper's data set takes; a corpus streams through a core."""
-    is_corpus = costs.catalog.dataset(name)["kind"] == "corpus"
-    seconds = costs.scanning(name) if is_corpus else 0.0
-    return _row(paper, name, seconds, 0, BASE_MEMORY_MB, costs.bytes_of(name) / 1e9)
 
 
 def _shown(value: Any) -> str:
