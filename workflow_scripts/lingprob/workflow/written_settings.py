@@ -95,7 +95,7 @@ def config_text() -> str:
 def section_lines(
     name: str, section: type[Section], presets: list[dict[str, Any]], indent: str
 ) -> list[str]:
-    """Return the lines of a section, sections within it included. The last preset is the paper's."""
+    """Return the lines of a section and of sections in it. The last preset is the paper's."""
     lines, below = [f"{indent}{name}:"], indent + "  "
     for key, field in section.model_fields.items():
         if inner := section_of(field):
