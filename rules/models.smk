@@ -1,12 +1,12 @@
 # Language models: REQUIRES the network (hub, package), a directory (local) or a corpus (ngram).
 # PROVIDES resources/models/{model}/manifest.json, which names the directory with config, weights
-# and tokenizer, and what identifies them; KenLM's programs, and results/ngrams/{corpus}.kenlm for
+# and tokenizer, and what identifies them; and results/ngrams/{corpus}.ngrams for
 # the chance level of overlaps (Oh, Zhu & Schuler 2025, §2.1).
 
 # The n-gram model of a corpus, the user's own file, or nothing.
 NGRAM_MODEL = settings["overlap"]["ngrams"]
 if NGRAM_MODEL in catalog.datasets:
-    NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
+    NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.ngrams"
 
 
 rule prepare_model:
@@ -44,7 +44,7 @@ rule prepare_model:
 
 
 rule estimate_ngram_model:
-    """Estimate an n-gram model over a corpus, by KenLM where it can be had, else counted here."""
+    """Estimate an n-gram model over a corpus."""
     input:
         unpack(lambda wildcards: sources.ngram_inputs(run, wildcards.model)),
     output:
@@ -72,30 +72,12 @@ rule estimate_ngram_model:
         "../workflow_scripts/estimate_ngram_model.py"
 
 
-rule build_kenlm:
-    """Have KenLM's programs from the PATH, or build them."""
-    output:
-        collect("resources/tools/kenlm/{program}", program=["lmplz", "build_binary"]),
-    log:
-        "logs/build_kenlm.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        code=code_digest("build_kenlm"),
-    script:
-        "../workflow_scripts/build_kenlm.py"
-
-
 rule estimate_ngrams:
-    """Estimate a 5-gram model of white-space words over a corpus."""
+    """Estimate a 5-gram model of white-space words, by KenLM if it is there, else by counting."""
     input:
-        programs=rules.build_kenlm.output,
         corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
     output:
-        "results/ngrams/{corpus}.kenlm",
+        "results/ngrams/{corpus}.ngrams",
     log:
         "logs/estimate_ngrams/{corpus}.log",
     conda:

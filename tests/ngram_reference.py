@@ -4,13 +4,13 @@
 
     lmplz -o 3 --discount_fallback --vocab_pad 30 --text text --arpa ngram_facts.arpa
 
-where `text` has the lines that `as_numerals(corpus())` gives.
+The lines of `text` are the sentences of `corpus()`, ids written as numbers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,15 @@ def corpus(seed: int = 7, n_sentences: int = 150) -> list[np.ndarray]:
     """Sentences of the ids 2 to 24, a few of them frequent; 25 to 29 and 1 never occur."""
     rng = np.random.default_rng(seed)
     return [2 + rng.zipf(1.4, size=rng.integers(1, 9)) % 23 for _ in range(n_sentences)]
+
+
+def arpa_ngrams() -> Iterator[tuple[list, float]]:
+    """Yield token ids and ln p of each n-gram of FACTS. Both marks are MARK."""
+    for line in FACTS.read_text().splitlines():
+        parts = line.split("\t")
+        if len(parts) > 1 and "<unk>" not in parts[1]:
+            words = [MARK if word in ("<s>", "</s>") else int(word) for word in parts[1].split()]
+            yield words, float(parts[0]) * np.log(10)
 
 
 class KneserNey:

@@ -22,9 +22,6 @@ with job(snakemake):
         tokenizer=tokenizer,
         vocabulary_size=size,
         least_count=params.entry["least_count"],
-        programs=Path(files.programs[0]).parent if files.programs else None,
-        memory_mb=snakemake.resources.mem_mb // 2,
     )
-    estimator = "KenLM" if files.programs else "counts"
-    origin = f"n-grams of {params.entry['corpus']} by {estimator}, code {params.code}"
+    origin = f"n-grams of {params.entry['corpus']}, code {params.code}"
     write_manifest(snakemake.wildcards.model, "ngram", origin, manifest.parent, manifest)

@@ -4,8 +4,9 @@ import logging
 
 from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
+from lingprob.ngrams.words import load_word_model
 from lingprob.overlap.automaton import load_index
-from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
+from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.streaming import load_result, merge
 from lingprob.papers.leakage.overlaps import overlap_table, with_chance_level
@@ -28,7 +29,7 @@ with job(snakemake):
     )
     n_words = params.n_words or result.n_words
     if inputs.ngrams and n_words:
-        overlaps = with_chance_level(overlaps, load_kenlm(inputs.ngrams), n_words)
+        overlaps = with_chance_level(overlaps, load_word_model(inputs.ngrams), n_words)
     else:
         why = params.no_chance_level or "nobody counted the words of these token ids"
         logger.warning("%s: no chance level: %s", searched, why)

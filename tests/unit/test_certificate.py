@@ -233,21 +233,18 @@ def test_a_model_of_ones_own_gives_the_chance_level(folder, place):
     assert table["verdict"].tolist() == [chance.CHANCE] * 2
 
 
-def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place, monkeypatch):
+def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place):
     searched = [
         Corpus(name, [CorpusFile(name, {"parser": parser}, [])])
         for name, parser in (("ids", "token_rows"), ("a", "text"), ("b", "text"))
     ]
     plan = Run(*read_settings({}))
     models = corpora.NgramModels("auto", searched, plan, place)
-    monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: None)
     assert [models.source_for(corpus)[0] for corpus in searched] == ["a", "b", "a"]
     alone = corpora.NgramModels("auto", searched[1:2], plan, place)
     assert alone.source_for(searched[1])[1] == "there is no other corpus (name one as `ngrams`)"
     named = corpora.NgramModels("b", searched, plan, place)
     assert [named.source_for(corpus)[0] for corpus in searched] == ["b"] * 3
-    monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: "no cmake")
-    assert models.source_for(searched[0]) == (None, "no cmake")
 
 
 def test_a_saved_corpus_answers_other_texts_without_the_corpus(folder, place):

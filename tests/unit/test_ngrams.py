@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
 import runpy
-import shutil
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,11 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import yaml
 
+from checkout import ROOT
 from lingprob.errors import LingprobError
 from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.models.tokenizer import load_tokenizer
+from lingprob.ngrams import lmplz
+from lingprob.ngrams import words as words_module
 from lingprob.ngrams.estimate import (
     FALLBACK,
     count_ngrams,
@@ -25,20 +29,20 @@ from lingprob.ngrams.estimate import (
     estimate_model,
     word_tokenizer,
 )
-from lingprob.ngrams.lmplz import PROGRAMS, obtain_programs
 from lingprob.ngrams.model import as_language_model
-from lingprob.ngrams.tables import read_arpa
+from lingprob.ngrams.words import CountedWords, count_words, estimate_word_model, load_word_model
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.continuations import ContextItem, score_in_context
 from lingprob.scoring.engine import Scorer
 from lingprob.unigrams.counts import count_tokens
-from lingprob.workflow import scope, sources
+from lingprob.workflow import missing, scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.costs import BASE_MEMORY_MB, Costs
 from lingprob.workflow.digests import SCRIPTS
+from lingprob.workflow.missing import is_placed
 from lingprob.workflow.sources import Run
 from models_for_tests import save_tiny_tokenizer
-from ngram_reference import FACTS, MARK, ORDER, VOCABULARY, KneserNey, corpus
+from ngram_reference import FACTS, MARK, ORDER, VOCABULARY, KneserNey, arpa_ngrams, corpus
 
 TEXT = [
     "The cat sat on the mat.\nThe dog sat on the cat.",
@@ -86,37 +90,132 @@ def test_estimates_are_those_of_the_definition(order):
         assert found == pytest.approx(np.log(expected), abs=2e-6)
 
 
-def test_estimates_and_probabilities_are_kenlm_s():
-    """KenLM's own estimate (lmplz) of the same corpus, and what its own program says of texts."""
-    theirs = read_arpa(FACTS, VOCABULARY, MARK)
-    ours = count_ngrams(corpus(), ORDER, VOCABULARY, MARK)
+def test_estimates_are_those_of_kenlm():
+    """All n-grams of KenLM's estimate (lmplz) of the same corpus, after their own contexts."""
+    tables = count_ngrams(corpus(), ORDER, VOCABULARY, MARK)
     assert discounts(np.array([1, 1, 1, 2, 2, 3])) is not FALLBACK
-    for name in ("keys", "logprobs", "backoffs"):
-        pairs = list(zip(getattr(ours, name), getattr(theirs, name), strict=True))
-        for our, their in pairs:
-            assert our == pytest.approx(their, abs=1e-5)
-    kenlm = pytest.importorskip("kenlm")
-    queried = kenlm.Model(str(FACTS))
+    model = as_language_model(tables, MARK)
+    seen = 0
+    for ngram, logprob in arpa_ngrams():
+        if ngram in ([MARK], ["<s>"]) and logprob >= 0:
+            continue  # the beginning of a sentence is no outcome
+        if len(ngram) == 1:
+            found = tables.logprobs[0][ngram[0]]
+        else:
+            found = model(torch.tensor([ngram[:-1]])).logits[0, -1, ngram[-1]].item()
+        assert found == pytest.approx(logprob, abs=1e-5), ngram
+        seen += 1
+    assert seen == 26 - 2 + 233 + 469  # <s> and <unk> are left out
+
+
+def test_word_models_score_as_kenlm_does():
+    kenlm = pytest.importorskip("kenlm").Model(str(FACTS))
+    ours = CountedWords(
+        count_ngrams(corpus(), ORDER, VOCABULARY, MARK), map(str, range(2, VOCABULARY))
+    )
     rng = np.random.default_rng(3)
-    for ids in [*corpus(8, 20), rng.integers(2, VOCABULARY, 40)]:
-        found = logprobs(ours, [MARK, *ids.tolist()])
-        scores = queried.full_scores(" ".join(map(str, ids)), bos=True, eos=True)
-        expected = np.array([score for score, _, _ in scores]) * np.log(10)
-        outcomes = [*ids.tolist(), MARK]
-        assert found[np.arange(len(outcomes)), outcomes] == pytest.approx(expected, abs=1e-5)
+    texts = [" ".join(map(str, ids)) for ids in [*corpus(8, 20), rng.integers(2, VOCABULARY, 40)]]
+    for text in [*texts, "7", "never seen 3 4", "3 4 never 3 4"]:
+        for bos, eos in ((True, True), (False, False), (True, False)):
+            expected = list(kenlm.full_scores(text, bos=bos, eos=eos))
+            found = list(ours.full_scores(text, bos=bos, eos=eos))
+            np.testing.assert_allclose(
+                [score for score, _, _ in found], [score for score, _, _ in expected], atol=1e-5
+            )
+            words = [*text.split(), *["</s>"] * eos]
+            known = [word == "</s>" or word in ours.ids for word in words]
+            assert [not unknown for _, _, unknown in found] == known
+            assert ours.score(text, bos=bos, eos=eos) == pytest.approx(
+                kenlm.score(text, bos=bos, eos=eos), abs=1e-4
+            )
 
 
-def test_kenlm_s_own_estimate_here(tmp_path):
-    if not all(shutil.which(program) for program in PROGRAMS):
+def test_word_models_by_the_definition(tmp_path, monkeypatch):
+    """A document is one sentence of white-space words, across its lines."""
+    monkeypatch.setattr(words_module, "has_kenlm", lambda: False)
+    documents = [*TEXT, "The\u00a0cat\tsat .", " \n "]
+    estimate_word_model(documents, 3, 10, tmp_path / "small.ngrams")
+    model = load_word_model(tmp_path / "small.ngrams")
+    sentences = [np.array([model.ids[w] for w in text.split()]) for text in documents[:-1]]
+    reference = KneserNey(sentences, 3, len(model.ids) + 2)
+    for text in ("cat sat on", "mat. The dog", "The unicorn sat", "bird"):
+        ids = [model.ids.get(word, 1) for word in text.split()]
+        expected = [
+            math.log10(reference.probability(word, tuple(ids[:place])))
+            for place, word in enumerate(ids)
+        ]
+        found = [score for score, _, _ in model.full_scores(text, bos=False, eos=False)]
+        assert found == pytest.approx(expected, abs=1e-5)
+        assert model.score(text, bos=False, eos=False) == pytest.approx(sum(expected), abs=1e-5)
+    orders = [order for _, order, _ in model.full_scores("cat sat on the unicorn", False, False)]
+    assert orders == [1, 2, 3, 3, 1]
+    assert list(model.full_scores("", bos=False, eos=False)) == []
+    with pytest.raises(LingprobError, match="more than 6 words, which do not fit"):
+        count_words(["a b c d", "e f g"], 2, memory_mb=0.001)
+
+
+def test_a_corpus_without_words_has_no_word_model(tmp_path, monkeypatch):
+    monkeypatch.setattr(words_module, "has_kenlm", lambda: False)
+    with pytest.raises(LingprobError, match="without a sentence"):
+        estimate_word_model(["", " "], 3, 10, tmp_path / "small.ngrams")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A machine whose PATH has one folder, with nothing in it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+
+    def add(name: str, script: str = "") -> None:
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+
+    return add
+
+
+def test_kenlm_is_there_with_package_and_programs(programs, monkeypatch):
+    packages = {"kenlm"}
+    monkeypatch.setattr(lmplz, "find_spec", lambda name: name if name in packages else None)
+    assert not lmplz.has_kenlm()
+    programs("lmplz")
+    assert not lmplz.has_kenlm()
+    programs("build_binary")
+    assert lmplz.has_kenlm()
+    packages.clear()
+    assert not lmplz.has_kenlm()
+
+
+def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch):
+    """Stand-ins for the programs: they write what they were given, or fail."""
+    monkeypatch.setattr(words_module, "has_kenlm", lambda: True)
+    # Builtins of a shell alone, because the PATH has nothing else.
+    copy = 'while [ "$1" != "--text" ]; do shift; done; while read -r line; do echo "$line"; done'
+    programs("lmplz", f'{copy} < "$2" > "$4"')
+    programs("build_binary", 'while read -r line; do echo "$line"; done < "$3" > "$4"')
+    target = tmp_path / "results" / "small.ngrams"
+    estimate_word_model(["the a\n sees  the f", "it\u00a0does"], 5, 100, target)
+    assert target.read_text() == "the a sees the f\nit does\n"
+    programs("lmplz", "echo no room here >&2; exit 3")
+    target.unlink()
+    with pytest.raises(LingprobError, match=r"(?s)lmplz failed.*no room here"):
+        estimate_word_model(["a b"], 5, 100, target)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_kenlms_own_estimate_is_ours(tmp_path, monkeypatch):
+    if not lmplz.has_kenlm():
         pytest.skip("KenLM's lmplz and build_binary are not on the PATH")
-    obtain_programs(tmp_path / "programs")
-    for folder, programs in (("ours", None), ("theirs", tmp_path / "programs")):
-        estimate_model(lambda: TEXT * 3, 4, tmp_path / folder, programs=programs, memory_mb=100)
-    ours, theirs = (load_language_model(tmp_path / name) for name in ("ours", "theirs"))
-    weights = ours.model.state_dict()
-    assert weights.keys() == theirs.model.state_dict().keys()
-    for name, values in theirs.model.state_dict().items():
-        assert weights[name].numpy() == pytest.approx(values.numpy(), abs=1e-5), name
+    texts = [text.replace("\n", " ") for text in TEXT] * 3
+    models = []
+    for there in (True, False):
+        monkeypatch.setattr(words_module, "has_kenlm", lambda there=there: there)
+        estimate_word_model(texts, 4, 100, tmp_path / "model.ngrams")
+        models.append(load_word_model(tmp_path / "model.ngrams"))
+    for text in ("The cat sat on the mat.", "a bird saw nobody"):
+        scores = [model.score(text, bos=False, eos=False) for model in models]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
 @pytest.mark.parametrize("order", [1, 2, 5])
@@ -140,14 +239,6 @@ def test_a_token_asked_for_alone_has_its_logprob_of_all_logits(order):
         targets = (ids[row, (column + 1) % 9] + shift) % VOCABULARY
         alone = model.logprobs_at(ids, row, column, targets)
         assert torch.equal(alone, logits[row, column, targets])
-
-
-def test_a_vocabulary_of_which_all_occurs_is_refused_where_kenlm_keeps_some(tmp_path):
-    with pytest.raises(LingprobError, match="estimator: counts"):
-        read_arpa(FACTS, 24, MARK)
-    (tmp_path / "damaged.arpa").write_text("nothing\n")
-    with pytest.raises(LingprobError, match="not an ARPA file"):
-        read_arpa(tmp_path / "damaged.arpa", 24, MARK)
 
 
 def test_a_discount_out_of_range_or_without_counts_is_kenlm_s_fixed_one():
@@ -235,13 +326,13 @@ def test_the_rule_makes_a_model_whose_tokenizer_counts_its_corpus(tmp_path, monk
         code="0",
     )
     snakemake = SimpleNamespace(
-        input=SimpleNamespace(tokenizer=[], programs=[]), output=[str(manifest)], params=params,
-        wildcards=SimpleNamespace(model="my-bigram"), resources=SimpleNamespace(mem_mb=1000),
+        input=SimpleNamespace(tokenizer=[]), output=[str(manifest)], params=params,
+        wildcards=SimpleNamespace(model="my-bigram"),
         log=[str(tmp_path / "log.txt")], rule="estimate_ngram_model",
     )  # fmt: skip
     runpy.run_path(str(SCRIPTS / "estimate_ngram_model.py"), init_globals={"snakemake": snakemake})
     lm, provenance = load_prepared(manifest, {"dtype": {"cpu": "float32"}})
-    assert provenance["origin"] == "n-grams of mine by counts, code 0"
+    assert provenance["origin"] == "n-grams of mine, code 0"
     tokenizer, size = load_tokenizer(manifest)
     counts = count_tokens(TEXT, tokenizer, size)
     vocabulary = tokenizer.get_vocab()
@@ -249,35 +340,29 @@ def test_the_rule_makes_a_model_whose_tokenizer_counts_its_corpus(tmp_path, monk
     assert [counts[vocabulary[word]] for word in ("The", "cat", ".", "</s>")] == [4, 4, 5, 0]
 
 
-def plan_of(monkeypatch, *, missing: str | None, **entry: object) -> Run:
-    monkeypatch.setattr("lingprob.workflow.sources.lmplz_missing", lambda: missing)
+def plan_of(**entry: object) -> Run:
     mine = {"title": "M", "family": "ngram", "source": "ngram", "corpus": "mine", "order": 3}
     corpus = {"title": "C", "kind": "corpus", "parser": "text", "path": "text.txt"}
     models = {"grams": {**mine, **entry}}
     return Run(*read_settings({"scale": "demo", "models": models, "datasets": {"mine": corpus}}))
 
 
-def test_a_model_is_planned_by_its_entry_alone(monkeypatch):
-    words = plan_of(monkeypatch, missing="no cmake")
+def test_a_model_is_planned_by_its_entry_alone():
+    words = plan_of()
     manifest = "resources/models/grams/manifest.json"
     found = sources.ngram_inputs(words, "grams")
-    assert found == {"corpus": ["text.txt"], "tokenizer": [], "programs": []}
+    assert found == {"corpus": ["text.txt"], "tokenizer": []}
     assert sources.tokenizer_manifest(words, "grams") == manifest
     assert words.catalog.model("grams")["unigrams"] == ["corpus_mine"]
     assert scope.start_tokens(words, "grams") == ["bos", "none"]
-    shared = plan_of(monkeypatch, missing=None, tokenizer="smollm2")
-    found = sources.ngram_inputs(shared, "grams")
+    found = sources.ngram_inputs(plan_of(tokenizer="smollm2"), "grams")
     assert found["tokenizer"] == "resources/models/smollm2-135m/manifest.json"
-    assert found["programs"] == [f"resources/tools/kenlm/{name}" for name in PROGRAMS]
-    for asked, missing, built in (("counts", None, False), ("kenlm", "no cmake", True)):
-        plan = plan_of(monkeypatch, missing=missing, estimator=asked)
-        assert bool(sources.ngram_inputs(plan, "grams")["programs"]) == built
 
 
 def test_an_n_gram_model_asks_for_what_its_corpus_makes_it(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     Path("text.txt").write_text("a " * 4_000_000)
-    plan = plan_of(monkeypatch, missing=None)
+    plan = plan_of()
     costs = Costs(plan.settings, plan.catalog)
     assert costs.parameters("grams") == 3 * 2_000_000
     assert costs.gpus("grams") == 0
@@ -292,12 +377,13 @@ def test_an_n_gram_model_asks_for_what_its_corpus_makes_it(monkeypatch, tmp_path
         ({"tokenizer": "smolm2"}, "Did you mean 'smollm2'"),
         ({"unigrams": ["unigrahams_grams"]}, "do not generate.*corpus_mine"),
         ({"order": 6}, "order: 6"),
+        ({"estimator": "counts"}, "estimator"),
         ({"source": "local", "path": "m"}, "not a key of such an entry"),
     ],
 )
-def test_a_mistaken_entry_is_one_clear_message(monkeypatch, entry, message):
+def test_a_mistaken_entry_is_one_clear_message(entry, message):
     with pytest.raises(LingprobError, match=message):
-        plan_of(monkeypatch, missing=None, **entry)
+        plan_of(**entry)
 
 
 def test_what_an_n_gram_model_cannot_do_is_refused(words, tmp_path):
@@ -313,3 +399,67 @@ def test_what_an_n_gram_model_cannot_do_is_refused(words, tmp_path):
 def test_discounts_that_a_corpus_is_too_small_for_are_reported(caplog):
     count_ngrams([np.array([1, 2])], 2, 4, MARK)
     assert [record.args for record in caplog.records] == [(1,), (2,)]
+
+
+# The corpus of the chance level.
+
+SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def overlap_settings(scale: str, **overlap: object) -> dict:
+    return read_settings({**SHIPPED, "scale": scale, "overlap": overlap})[0]["overlap"]
+
+
+def test_auto_takes_the_first_corpus_that_is_possible(tmp_path, monkeypatch):
+    """The Pile's chunks are tokens. OpenWebText and Gigaword are too large without KenLM."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+    monkeypatch.setattr(missing, "has_kenlm", lambda: False)
+    assert overlap_settings("laptop")["ngrams"] == "gutenberg"
+    assert overlap_settings("laptop")["no_chance_level"] == ""
+    assert overlap_settings("paper")["ngrams"] is None
+    assert "KenLM is not there" in overlap_settings("paper")["no_chance_level"]
+    monkeypatch.setattr(missing, "has_kenlm", lambda: True)
+    assert overlap_settings("paper")["ngrams"] == "openwebtext"
+    placed = tmp_path / "resources/datasets/gigaword/gigaword.jsonl.gz"
+    placed.parent.mkdir(parents=True)
+    placed.write_text("")
+    assert overlap_settings("paper")["ngrams"] == "gigaword"
+    assert overlap_settings("demo")["ngrams"] is None
+    placed.unlink()
+    with pytest.raises(LingprobError, match=r"none of overlap\.corpora is text"):
+        overlap_settings("paper", corpora=["pile_pythia"])
+
+
+def test_the_users_choice_of_a_corpus_is_taken(monkeypatch):
+    monkeypatch.setattr(missing, "has_kenlm", lambda: False)
+    assert overlap_settings("laptop", ngrams="nltk")["ngrams"] == "nltk"
+    assert overlap_settings("laptop", ngrams="nltk")["no_chance_level"] == ""
+    assert overlap_settings("laptop", ngrams=None)["no_chance_level"] == "overlap.ngrams is null"
+    with pytest.raises(LingprobError, match=r"Did you mean 'nltk'.*overlap\.corpora"):
+        overlap_settings("laptop", corpora=["nltkk"])
+
+
+@pytest.mark.parametrize(
+    ("mirror", "place", "placed"),
+    [
+        (None, "resources/datasets", True),
+        ("mirror", "mirror", True),
+        ("~/mirror", "home/mirror", True),
+        ("mirror", "elsewhere", False),
+        ("", ".", False),  # where the run is, which is no mirror
+        ("https://example.org/mirror", ".", False),
+    ],
+)
+def test_a_corpus_is_placed_in_resources_or_a_mirror(tmp_path, monkeypatch, mirror, place, placed):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    if mirror is not None:
+        monkeypatch.setenv("LINGPROB_MIRROR", mirror)
+    _, catalog = read_settings(SHIPPED)
+    assert not is_placed("gigaword", catalog)
+    path = tmp_path / place / "gigaword/gigaword.jsonl.gz"
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    assert is_placed("gigaword", catalog) == placed

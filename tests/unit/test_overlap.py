@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from itertools import permutations
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +19,6 @@ from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
 from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.ngrams import lmplz
 from lingprob.overlap import chance
 from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
 from lingprob.overlap.cdawg import build_cdawg, load_cdawg
@@ -492,35 +490,6 @@ def test_files_that_kenlm_cannot_read_are_named(tmp_path: Path) -> None:
     path.write_text("nonsense")
     with pytest.raises(LingprobError, match="kenlm cannot read it"):
         chance.load_kenlm(path)
-
-
-def test_an_estimated_model_gives_probabilities_and_flags(tmp_path: Path) -> None:
-    """KenLM's own programs over a small corpus: a sequence that it has is likelier than chance."""
-    pytest.importorskip("kenlm")
-    if not all(shutil.which(program) for program in lmplz.PROGRAMS):
-        pytest.skip("KenLM's lmplz and build_binary are not on the PATH")
-    lmplz.obtain_programs(tmp_path / "programs")
-    documents = [f"the {animal}\n sees  the {other}" for animal in "abcde" for other in "fghij"]
-    target = tmp_path / "small.kenlm"
-    lmplz.estimate_ngrams(tmp_path / "programs", documents, 2, 100, target)
-    model = chance.load_kenlm(target)
-    seen, unseen = chance.joint_log10_prob(model, ["the a sees the f", "sees sees f a the"])
-    assert unseen < seen < 0
-    table = pd.DataFrame({"overlap_text": ["the a sees the f", "sees sees f a the"]})
-    # ln p of the two, -0.05 / n at about 1e-4 for n = 500: between them.
-    n_words = float(-np.log(0.95) / 10 ** ((seen + unseen) / 2))
-    flagged = leakage.with_chance_level(table, model, n_words)
-    assert flagged["below_threshold"].tolist() == [False, True]
-    assert flagged["5gram_logprob"].tolist() == [seen, unseen]
-
-
-def test_a_failing_program_says_what_it_said(tmp_path: Path) -> None:
-    program = tmp_path / "lmplz"
-    program.write_text("#!/bin/sh\necho no room here >&2\nexit 3\n")
-    program.chmod(0o755)
-    with pytest.raises(LingprobError, match=r"(?s)lmplz failed.*no room here"):
-        lmplz.estimate_ngrams(tmp_path, ["a b"], 2, 100, tmp_path / "model.kenlm")
-    assert not (tmp_path / "model.kenlm").exists()
 
 
 def test_a_file_without_a_token_is_named(tmp_path):

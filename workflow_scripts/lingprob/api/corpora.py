@@ -19,10 +19,8 @@ from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.io.files import dataset_paths
 from lingprob.io.tables import write_csv
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
-from lingprob.ngrams.lmplz import estimate_ngrams, obtain_programs
-from lingprob.overlap.chance import load_kenlm
+from lingprob.ngrams.words import estimate_word_model, load_word_model
 from lingprob.overlap.corpora import Corpus, CorpusFile, corpus_of, is_saved, load_corpus
-from lingprob.overlap.kenlm_programs import PROGRAMS, missing_for_kenlm
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
 
@@ -119,8 +117,6 @@ class NgramModels:
             return None, "no n-gram model was wanted"
         if self.wanted != AUTO:
             return self.wanted, ""
-        if missing := missing_for_kenlm():
-            return None, missing
         others = [name for name in self.corpora if name != corpus.name]
         return (
             (others[0], "") if others else (None, "there is no other corpus (name one as `ngrams`)")
@@ -134,19 +130,16 @@ class NgramModels:
 
     def _read(self, source: str) -> Any:
         if source not in self.corpora:
-            return load_kenlm(source)
-        programs = self.cache / "resources/tools/kenlm"
-        if not all((programs / program).is_file() for program in PROGRAMS):
-            obtain_programs(programs)
+            return load_word_model(source)
         kept = is_pinned(source, self.run)
         with tempfile.TemporaryDirectory() as scratch:
             folder = self.cache / "results/ngrams" if kept else Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            target = folder / f"{source if kept else 'own'}.kenlm"
+            target = folder / f"{source if kept else 'own'}.ngrams"
             if not target.is_file():
                 documents = self.corpora[source].documents()
-                estimate_ngrams(programs, documents, ORDER, MEMORY_MB, target)
-            return load_kenlm(target)
+                estimate_word_model(documents, ORDER, MEMORY_MB, target)
+            return load_word_model(target)
 
 
 def is_pinned(corpus: str, run: Run) -> bool:

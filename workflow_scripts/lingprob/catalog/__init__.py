@@ -313,5 +313,4 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
     if entry["source"] == "ngram":
         # The very text that it is of, so that what it adds to unigrams is known.
         fallback |= {"unigrams": [f"corpus_{entry['corpus']}"], "least_count": 2}
-        fallback["estimator"] = "auto"
     return {**fallback, **families.get(entry["family"], {}), **entry}

@@ -1,7 +1,7 @@
-"""From a corpus to the folder of an n-gram model.
+"""From a corpus to an n-gram model of its words, or of the tokens of another model's tokenizer.
 
-Its tokens are words of its own, or those of another model's tokenizer. Modified Kneser-Ney
-estimates are made from counts in memory, as KenLM's lmplz makes them on disk.
+Modified Kneser-Ney estimates are made from counts in memory. KenLM's lmplz, which makes the same
+estimates on disk, is compared with them in the tests.
 """
 
 from __future__ import annotations
@@ -21,16 +21,42 @@ from transformers.utils import logging as transformers_logging
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
 from lingprob.models.tokenizer import encode
-from lingprob.ngrams.lmplz import estimate_arpa
-from lingprob.ngrams.model import as_language_model
-from lingprob.ngrams.tables import NgramTables, as_numerals, read_arpa
 
 logger = logging.getLogger(__name__)
-# KenLM's, where a small corpus lacks the counts for a discount (lmplz --discount_fallback).
+# KenLM's, if a small corpus lacks the counts for a discount (lmplz --discount_fallback).
 FALLBACK = np.array([0.0, 0.5, 1.0, 1.5])
 CHARACTERS_PER_BATCH = 2**20
-# The mark of both ends of a sentence, what rarer words are, and an entry that never occurs.
+# The mark of both ends of a sentence, rare words, and an entry that never occurs.
 MARK, UNKNOWN, UNUSED = "</s>", "<unk>", "<unused>"
+
+
+@dataclass(frozen=True)
+class NgramTables:
+    """A backoff model as sorted arrays: interpolated log-probabilities and backoff weights (nats).
+
+    The key of an n-gram is the place of its first n - 1 tokens among those of its order, times the
+    size of the vocabulary, plus its last token. So all tokens seen after a context lie together.
+    One token id, the `mark`, is both ends of a sentence: the beginning as context, the end as
+    outcome.
+
+    `logprobs[0]` and `backoffs[0]` (V,) have a value for each token id. `logprobs[k]` (float32) and
+    `keys[k]` (int64, ascending) belong to the n-grams of order k + 1, and `keys[0]` is empty.
+    `backoffs[k]` belongs to these n-grams as contexts, for all orders but the highest.
+    """
+
+    keys: list[np.ndarray]
+    logprobs: list[np.ndarray]
+    backoffs: list[np.ndarray]
+
+    @property
+    def order(self) -> int:
+        """The tokens of the longest n-grams."""
+        return len(self.logprobs)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The number V of token ids."""
+        return len(self.logprobs[0])
 
 
 def estimate_model(
@@ -41,52 +67,32 @@ def estimate_model(
     tokenizer: PreTrainedTokenizerBase | None = None,
     vocabulary_size: int | None = None,
     least_count: int = 2,
-    programs: Path | None = None,
-    memory_mb: int = 1000,
 ) -> None:
-    """Estimate an n-gram model with modified Kneser-Ney smoothing and save it.
+    """Estimate an n-gram model with modified Kneser-Ney smoothing and save it for transformers.
 
-    Every line of a document is a sentence: its first token follows the mark, which follows its
-    last one.
+    Every line of a document is a sentence. The mark precedes its first token and follows its last
+    one.
 
     Args:
-        documents: streams the corpus's texts; called once or twice.
+        documents: streams the corpus's texts. It is called once or twice.
         order: tokens of the longest n-grams.
-        directory: of the files, which transformers loads.
-        tokenizer: whose tokens are counted; None: words of the corpus itself.
-        vocabulary_size: logits of the tokenizer's model, where it has more than tokens.
-        least_count: of words of the corpus itself that are not `<unk>`.
-        programs: the directory of `obtain_programs`, for KenLM to estimate; None: counted here.
-        memory_mb: that KenLM may take.
+        directory: of the files.
+        tokenizer: of the counted tokens. None: words of the corpus.
+        vocabulary_size: logits of the tokenizer's model, if it has more than tokens.
+        least_count: of words of the corpus that are not `<unk>`.
 
-    Raises LingprobError if the corpus has no text, or KenLM fails.
+    Raises LingprobError if the corpus has no text, or if the model cannot be saved.
     """
+    from lingprob.ngrams.model import as_language_model
+
     if tokenizer is None:
         tokenizer = word_tokenizer(documents(), least_count)
     mark = with_mark(tokenizer, str(tokenizer.name_or_path))
-    vocabulary_size = max(vocabulary_size or 0, len(tokenizer))
-    text = sentences(documents(), tokenizer)
-    if programs is None:
-        tables = count_ngrams(list(text), order, vocabulary_size, mark)
-    else:
-        directory.mkdir(parents=True, exist_ok=True)
-        arpa = directory / ".model.arpa"
-        try:
-            estimate_arpa(
-                programs, as_numerals(text), order, memory_mb, arpa, vocabulary=vocabulary_size
-            )
-            tables = read_arpa(arpa, vocabulary_size, mark)
-        finally:
-            arpa.unlink(missing_ok=True)
-    _save(tables, mark, tokenizer, directory)
-
-
-def _save(
-    tables: NgramTables, mark: int, tokenizer: PreTrainedTokenizerBase, directory: Path
-) -> None:
-    transformers_logging.disable_progress_bar()
+    text = list(sentences(documents(), tokenizer))
+    tables = count_ngrams(text, order, max(vocabulary_size or 0, len(tokenizer)), mark)
     sizes = [tables.vocabulary_size, *map(len, tables.keys[1:])]
     logger.info("n-grams by order: %s", ", ".join(f"{size:,}" for size in sizes))
+    transformers_logging.disable_progress_bar()
     try:
         as_language_model(tables, mark).save_pretrained(directory)
         tokenizer.save_pretrained(directory)
@@ -98,9 +104,9 @@ def _save(
 
 @dataclass(frozen=True)
 class _Ngrams:
-    """The n-grams of one order: `key` as in `NgramTables`, `suffix`, the place of the last n - 1
-    tokens among those of the order below, `count`, how often each occurs, and whether each
-    `begins` a sentence; `place` is that of the one which ends at each token of the text."""
+    """The n-grams of one order: `key` as in `NgramTables`, and `suffix`, the place of the last
+    n - 1 tokens among those of the order below. `count` is how often each occurs, and `begins`
+    whether it begins a sentence. `place` has the n-gram that ends at each token, or -1."""
 
     key: np.ndarray
     suffix: np.ndarray
@@ -155,9 +161,9 @@ def count_ngrams(
 
 
 def discounts(counts: np.ndarray) -> np.ndarray:
-    """Return what is taken from counts of 0, 1, 2, and 3 or more (Chen & Goodman 1998, eq. 26).
+    """Return the discounts of counts of 0, 1, 2, and 3 or more (Chen & Goodman 1998, eq. 26).
 
-    Where none of 1, 2 or 3 occurs, or a discount would be out of range, all are the fixed ones.
+    If none of 1, 2 or 3 occurs, or if a discount would be out of range, all are the fixed ones.
     """
     of = np.bincount(counts[counts <= 4], minlength=5).astype(float)
     if not of[1:4].all():
@@ -171,9 +177,9 @@ def discounts(counts: np.ndarray) -> np.ndarray:
 def _ngrams(
     tokens: np.ndarray, depth: np.ndarray, order: int, vocabulary_size: int
 ) -> list[_Ngrams]:
-    """Return the n-grams of every order; of the first all token ids, whether they occur or not.
+    """Return the n-grams of every order, of the first all token ids, even unseen ones.
 
-    `depth` is how many tokens, the mark included, precede each in its sentence.
+    `depth` is the number of tokens, the mark included, before each in its sentence.
     """
     every = np.arange(vocabulary_size)
     outcomes = np.bincount(tokens[depth > 0], minlength=vocabulary_size)
@@ -194,16 +200,16 @@ def _ngrams(
 
 
 def _adjusted(ngrams: _Ngrams, longer: _Ngrams) -> np.ndarray:
-    """Return how many tokens precede each n-gram, or, where it begins a sentence, its count."""
+    """Return how many tokens precede each n-gram, or its count if it begins a sentence."""
     preceded = np.bincount(longer.suffix, minlength=len(ngrams.key))
     return np.where(ngrams.begins, ngrams.count, preceded)
 
 
 def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedTokenizerFast:
-    """Return a tokenizer of the words and punctuation marks of a corpus, in its own spelling.
+    """Return a tokenizer of the words and punctuation marks of a corpus, in its spelling.
 
-    Those that occur fewer than `least_count` times are `<unk>`, as are words of other texts; so
-    with 2 or more `<unk>` has a count of its own. `</s>` precedes and ends sentences.
+    Rarer ones than `least_count`, and words of other texts, are `<unk>`. With 2 or more, `<unk>`
+    therefore has counts. `</s>` precedes and ends sentences.
     """
     split = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
@@ -219,7 +225,7 @@ def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedToke
 
 
 def with_mark(tokenizer: Any, name: str) -> int:
-    """Make the token that ends a text precede it, too, and return its id.
+    """Make the token that ends a text also precede it, and return its id.
 
     Raises LingprobError if the tokenizer has no token that ends or begins a text.
     """
@@ -234,7 +240,7 @@ def with_mark(tokenizer: Any, name: str) -> int:
 
 
 def sentences(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
-    """Yield the token ids (int32) of every line of a corpus: what stands between two marks."""
+    """Yield the token ids (int32) of every line of a corpus, without marks."""
     for some in batches(lines(documents), CHARACTERS_PER_BATCH):
         for ids in encode(tokenizer, some)["input_ids"]:
             if ids:

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutput
 
-from lingprob.ngrams.tables import NgramTables
+from lingprob.ngrams.estimate import NgramTables
 
 CONTEXT_WINDOW = 2048  # how many tokens are run at once; a token sees the last few alone
 
@@ -32,7 +32,7 @@ class NgramConfig(PreTrainedConfig):
 
 
 class Unigrams(torch.nn.Module):
-    """Log-probabilities (V,) where no context is known: what others have embeddings for."""
+    """Log-probabilities (V,) without a context, in the place of a network's embeddings."""
 
     def __init__(self, vocabulary_size: int) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class NgramForCausalLM(PreTrainedModel):
         """Nothing is drawn: all weights are those of the tables."""
 
     def get_input_embeddings(self) -> torch.nn.Module:
-        """Return the unigrams, which lie where the model does."""
+        """Return the unigrams, which are on the model's device."""
         return self.unigrams
 
     def get_output_embeddings(self) -> torch.nn.Module:
@@ -76,7 +76,7 @@ class NgramForCausalLM(PreTrainedModel):
     ) -> CausalLMOutput:
         """Return log p (rows, length, V) of every token after each of `input_ids` (rows, length).
 
-        Raises TypeError where what precedes is handed over in any other way.
+        Raises TypeError if the tokens before are passed in another way.
         """
         if past_key_values is not None or position_ids is not None:
             raise TypeError("an n-gram model reads the tokens before a token and keeps no others")
@@ -102,7 +102,7 @@ class NgramForCausalLM(PreTrainedModel):
     ) -> torch.Tensor:
         """Return log p (n,) of `targets` after position `column` of row `row` of `ids`, in nats.
 
-        These are what `forward` has there, without those of the rest of the vocabulary.
+        They are equal to those of `forward`, which has the whole vocabulary.
         """
         device = self.unigrams.weight.device
         ids, row, column, targets = (part.to(device) for part in (ids, row, column, targets))
@@ -138,7 +138,7 @@ class NgramForCausalLM(PreTrainedModel):
     def _follow(
         self, logits: torch.Tensor, order: int, context: torch.Tensor, row: torch.Tensor
     ) -> None:
-        """Lay what follows contexts over the logits (positions, V) in these rows."""
+        """Write the tokens seen after contexts into the logits (positions, V) in these rows."""
         keys, vocabulary = self.get_buffer(f"keys_{order}"), self.config.vocab_size
         logits[row] += self.backoffs[order - 2][context, None]
         first = torch.searchsorted(keys, context * vocabulary)
@@ -151,7 +151,7 @@ class NgramForCausalLM(PreTrainedModel):
 
 
 def as_language_model(tables: NgramTables, mark: int) -> NgramForCausalLM:
-    """Return the model of these tables; `mark` begins and ends what it reads."""
+    """Return the model of these tables. `mark` begins and ends its texts."""
     config = NgramConfig(
         tables.vocabulary_size,
         [len(keys) for keys in tables.keys[1:]],

@@ -1,4 +1,4 @@
-"""What a run does without: data and models that nobody can fetch for the user, and KenLM."""
+"""Data and models that a run does without, and the corpus of the chance level."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotated_types import MinLen
 
 from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError
-from lingprob.overlap.kenlm_programs import missing_for_kenlm
+from lingprob.ngrams.lmplz import has_kenlm
 from lingprob.workflow.settings import keys, value_of
 
 # Settings that name one corpus, and what to set to which value without it.
@@ -25,6 +25,11 @@ CORPORA: dict[str, tuple[str, Any]] = {
 }
 PAPERS_CORPUS = "gigaword"  # leakage, §2.1
 NO_TEXT = "token_rows"
+COUNTABLE = 200_000_000  # bytes of a corpus
+TOO_LARGE = (
+    "no corpus of text is small enough for n-grams to be counted in memory, and KenLM is not there "
+    "(lmplz and build_binary on the PATH, and the package kenlm)"
+)
 # Jobs inherit what was decided at the start: a file placed during a run changes nothing in it.
 VARIABLE = "LINGPROB_LEFT_OUT"
 MIRROR_VARIABLE = "LINGPROB_MIRROR"
@@ -99,15 +104,14 @@ def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
     """Return `ngrams`, the corpus or file of the n-gram model, and `no_chance_level`, why none.
 
     `auto` is the paper's corpus if its file is placed, and otherwise the first searched corpus of
-    text. Without KenLM it is none. What the user names is taken as it is.
+    text. Without KenLM it is one that can be counted in memory. A corpus that the user names is
+    taken as it is.
 
     Raises LingprobError for `auto` if no searched corpus is text.
     """
     if overlap["ngrams"] != "auto":
         wanted = overlap["ngrams"] is not None
         return {"no_chance_level": "" if wanted else "overlap.ngrams is null"}
-    if lacking := missing_for_kenlm():
-        return {"ngrams": None, "no_chance_level": lacking}
     texts = [n for n in overlap["corpora"] if catalog.dataset(n)["parser"] != NO_TEXT]
     if is_placed(PAPERS_CORPUS, catalog):
         texts = [PAPERS_CORPUS, *texts]
@@ -116,7 +120,16 @@ def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
             "overlap.ngrams: none of overlap.corpora is text for a 5-gram model. "
             f"Name a corpus, place {PAPERS_CORPUS}, or set null."
         )
+    if not has_kenlm():
+        texts = [name for name in texts if _is_countable(catalog.dataset(name))]
+    if not texts:
+        return {"ngrams": None, "no_chance_level": TOO_LARGE}
     return {"ngrams": texts[0], "no_chance_level": ""}
+
+
+def _is_countable(entry: Entry) -> bool:
+    """Tell whether a corpus is a user's or is small enough for n-grams to be counted in memory."""
+    return sum(file.get("bytes", COUNTABLE + 1) for file in entry.get("files", [])) <= COUNTABLE
 
 
 def is_placed(corpus: str, catalog: Catalog) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 from lingprob.catalog import Catalog, Entry
 from lingprob.io.files import dataset_paths
 from lingprob.models import folders
-from lingprob.overlap.kenlm_programs import PROGRAMS, lmplz_missing
 
 # Sources of models that can score new sentences.
 WITH_WEIGHTS = ("hub", "package", "local", "trained", "ngram")
@@ -188,18 +187,12 @@ def unigram_shards(run: Run, tokenizer: str, source: str) -> list[str]:
 
 
 def ngram_inputs(run: Run, model: str) -> dict[str, Any]:
-    """Return the inputs of a model of source `ngram`: `corpus`, `tokenizer` and `programs`.
-
-    A model of words has no tokenizer. KenLM's programs are left out if the entry asks for counts,
-    or if they cannot be had.
-    """
+    """Return the inputs of a model of source `ngram`. A model of words has no `tokenizer`."""
     entry = run.catalog.model(model)
-    words, estimator = entry["tokenizer"] == model, entry["estimator"]
-    counted = estimator == "counts" or (estimator == "auto" and lmplz_missing() is not None)
+    words = entry["tokenizer"] == model
     return {
         "corpus": corpus_files(run, entry["corpus"]),
         "tokenizer": [] if words else tokenizer_manifest(run, entry["tokenizer"]),
-        "programs": [] if counted else [f"resources/tools/kenlm/{name}" for name in PROGRAMS],
     }
 
 

@@ -1,0 +1,137 @@
+"""n-gram models of white-space words, which give the chance level of an overlap (leakage, §2.1).
+
+They are KenLM's if its programs are there, and otherwise counted in memory. Both have the methods
+of `kenlm.Model`.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lingprob.errors import LingprobError
+from lingprob.io.files import atomic_path
+from lingprob.ngrams.estimate import NgramTables, count_ngrams
+from lingprob.ngrams.lmplz import estimate_with_kenlm, has_kenlm
+from lingprob.overlap.chance import load_kenlm
+
+MARK, UNKNOWN = 0, 1  # ids of the ends of a document and of unknown words
+BYTES_PER_WORD = 150  # that counting takes, at order 5
+
+
+class CountedWords:
+    """A counted n-gram model of words."""
+
+    def __init__(self, tables: NgramTables, words: Iterable[str]) -> None:
+        """Take the tables and the words of the ids from 2 on."""
+        self.tables = tables
+        self.ids = {word: number for number, word in enumerate(words, start=UNKNOWN + 1)}
+
+    def full_scores(
+        self, text: str, bos: bool = True, eos: bool = True
+    ) -> Iterator[tuple[float, int, bool]]:
+        """Yield log10 p, the order of the n-gram found, and whether it is unknown, of each word.
+
+        `bos` and `eos`: whether the text begins and ends a document. The end counts as a word.
+        """
+        ids = [self.ids.get(word, UNKNOWN) for word in text.split()]
+        ids = [*[MARK] * bos, *ids, *[MARK] * eos]
+        logprobs, orders = ngram_logprobs(self.tables, np.array(ids, dtype=np.int64))
+        for place in range(int(bos), len(ids)):
+            found = float(logprobs[place]) / math.log(10)
+            yield found, int(orders[place]), ids[place] == UNKNOWN
+
+    def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
+        """Return log10 p of a text's words."""
+        return math.fsum(score for score, _, _ in self.full_scores(text, bos, eos))
+
+
+def ngram_logprobs(tables: NgramTables, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ln p of each token after those before it, and the order of the n-gram found.
+
+    `ids` is int64 (n,), and so are the orders. The log-probabilities are float64 (n,).
+    """
+    logprobs, orders = tables.logprobs[0][ids].astype(np.float64), np.ones(len(ids), dtype=int)
+    place = ids  # of the n-gram that ends at each token, or -1
+    for order in range(2, tables.order + 1):
+        ends = np.flatnonzero(place[:-1] >= 0) + 1
+        context = place[ends - 1]
+        logprobs[ends] += tables.backoffs[order - 2][context]
+        keys, wanted = tables.keys[order - 1], context * tables.vocabulary_size + ids[ends]
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        seen = keys[at] == wanted
+        logprobs[ends[seen]] = tables.logprobs[order - 1][at[seen]]
+        orders[ends[seen]] = order
+        place = np.full(len(ids), -1)
+        place[ends[seen]] = at[seen]
+    return logprobs, orders
+
+
+def estimate_word_model(documents: Iterable[str], order: int, memory_mb: int, target: Path) -> None:
+    """Estimate a modified Kneser-Ney model of white-space words and write it.
+
+    A document is one long sentence, because overlaps cross the ends of sentences.
+
+    Args:
+        documents: texts, from `lingprob.io.corpora.iter_documents`.
+        order: of the model (5 in the paper, leakage, §2.1).
+        memory_mb: that may be taken.
+        target: the file, written atomically.
+
+    Raises LingprobError if KenLM fails, or if the corpus is empty or too large to be counted.
+    """
+    with atomic_path(target) as temporary:
+        if has_kenlm():
+            lines = (f"{' '.join(document.split())}\n" for document in documents)
+            estimate_with_kenlm(lines, order, memory_mb, temporary)
+            return
+        model = count_words(documents, order, memory_mb)
+        tables = model.tables
+        named = {
+            f"{name}_{number}": part
+            for name in ("keys", "logprobs", "backoffs")
+            for number, part in enumerate(getattr(tables, name))
+        }
+        with open(temporary, "wb") as stream:
+            np.savez(stream, words=np.frombuffer("\n".join(model.ids).encode(), np.uint8), **named)
+
+
+def count_words(documents: Iterable[str], order: int, memory_mb: int) -> CountedWords:
+    """Return the model of `estimate_word_model`, counted in memory."""
+    ids: defaultdict[str, int] = defaultdict(lambda: len(ids) + UNKNOWN + 1)
+    sentences, n_words, most = [], 0, int(memory_mb * 1e6 / BYTES_PER_WORD)
+    for document in documents:
+        sentence = np.array([ids[word] for word in document.split()], dtype=np.int32)
+        n_words += len(sentence)
+        if n_words > most:
+            raise LingprobError(
+                f"the corpus has more than {most:,} words, which do not fit in {memory_mb} MB "
+                "when they are counted. Install KenLM (lmplz and build_binary on the PATH, and "
+                "the package kenlm), or name a smaller corpus or none (overlap.ngrams)."
+            )
+        if len(sentence):
+            sentences.append(sentence)
+    return CountedWords(count_ngrams(sentences, order, len(ids) + UNKNOWN + 1, MARK), ids)
+
+
+def load_word_model(path: str | Path) -> Any:
+    """Load a file of `estimate_word_model`, or a user's ARPA or binary file of KenLM.
+
+    Raises LingprobError as `load_kenlm` does for a file of KenLM.
+    """
+    if not zipfile.is_zipfile(path):
+        return load_kenlm(path)
+    with np.load(path) as kept:
+        words = kept["words"].tobytes().decode().split("\n")
+        names = ("keys", "logprobs", "backoffs")
+        parts = [
+            [kept[f"{name}_{n}"] for n in range(len(kept)) if f"{name}_{n}" in kept]
+            for name in names
+        ]
+    return CountedWords(NgramTables(*parts), words)
