@@ -176,12 +176,6 @@ def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
     assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
 
 
-def test_a_model_of_neither_family_stands_in_table_3():
-    shown = tabulate(tables_of(fits("smollm2-135m")), RUN)
-    assert "smollm2-135m" in set(shown["table_3"]["model"])
-    assert "smollm2-135m" not in set(shown["table_4"]["model"])
-
-
 def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path):
     table = fits()
     stimuli = pd.DataFrame(
@@ -209,8 +203,6 @@ def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path
     assert (gamma["low"], gamma["high"]) == (own["gamma_low"], own["gamma_high"])
     frequency = ("§5", "(none)", "r_falls_with_frequency_slope")
     assert by_key.loc[frequency, "verdict"] == "not run"
-    published = by_key.loc[("§4.3", "models/published", "gamma_rises_with_size")]
-    assert published["verdict"] == "supported"
     own = by_key.loc[("§4.3", "models/linguistic_inquiry", "gamma_rises_with_size")]
     assert own["verdict"] == "not run"
     assert own["note"].startswith("too few models for a slope within families: pythia-70m")
@@ -221,34 +213,16 @@ def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path
     }
 
 
-def test_of_the_agreements_between_participants_the_paper_s_own_meets_the_published_one():
-    """§4.1: of equal halves, of its data set; other rows, whatever their order, say nothing."""
+def test_agreement_is_that_of_equal_halves_of_the_paper_s_data():
     kinds = [("linguistic_inquiry", "equal_halves"), ("linguistic_inquiry", "one_and_rest"),
              ("elsewhere", "equal_halves")]  # fmt: skip
     halves = pd.DataFrame(kinds, columns=["dataset", "definition"])
     halves = halves.assign(r=[0.99, 0.5, 0.5], r_low=0.4, r_high=1.0, description="of these")
-    table, stimuli = fits("pythia-12b"), inputs()[0].assign(dataset="linguistic_inquiry")
-    by_name = default_fits(table).set_index("linking_function")
+    stimuli = pd.DataFrame({"dataset": [PAPER], "text": "x", "rating": 0.0})
+    tables = {"linking_functions": pd.DataFrame([one_fit("slor", r_cv=0.5)]), "stimuli": stimuli}
     for order in (halves, halves[::-1]):
-        card = compare(
-            tables_of(table, stimuli) | {"intergroup_correlation": order}, RUN
-        ).set_index(["row", "column"])
-        row = card.loc[("linguistic_inquiry/intergroup_correlation", "r")]
-        assert (row["ours"], row["published"]) == (0.99, 0.86)
-        less = card.loc[("pythia-12b/gain", "error_reduction")]
-        gain = by_name.loc["morcela", "r_cv"] - by_name.loc["slor", "r_cv"]
-        assert less["ours"] == pytest.approx(100 * gain / (0.99 - by_name.loc["slor", "r_cv"]))
-
-
-def test_where_slor_lacks_nothing_of_the_agreement_there_is_no_error_to_reduce():
-    halves = pd.DataFrame(
-        {"dataset": ["linguistic_inquiry"], "definition": ["equal_halves"], "r": [0.1],
-         "r_low": [0.0], "r_high": [0.2], "description": ["of these"]}
-    )  # fmt: skip
-    given = tables_of(fits("pythia-12b"), inputs()[0].assign(dataset="linguistic_inquiry"))
-    card = compare(given | {"intergroup_correlation": halves}, RUN)
-    row = card.set_index(["row", "column"]).loc[("pythia-12b/gain", "error_reduction")]
-    assert row["verdict"] == "not run"
+        found = morcela_quantities(tables | {"intergroup_correlation": order}, RUN)
+        assert found[f"{PAPER}/intergroup_correlation", "r"].value == 0.99
 
 
 def test_data_sets_are_read_from_their_tables_by_name(tmp_path):
@@ -273,7 +247,6 @@ def test_numbers_on_simulated_ratings_never_meet_published_ones():
     assert set(numbers["verdict"]) == {"not run"}
     claims = card[card["row"] == "pythia-70m/demo_minimal_pairs"]
     assert claims["note"].str.contains("simulated ratings").all()
-    assert not card["row"].str.contains("published").any()
 
 
 def test_published_r_is_that_of_the_sse_and_stands_beside_the_printed_one():
@@ -282,9 +255,9 @@ def test_published_r_is_that_of_the_sse_and_stands_beside_the_printed_one():
     odd = table.loc[("opt-350m", "morcela")]
     assert (round(odd["r"], 3), odd["r_cv"]) == (0.629, 0.751)
     printed = table["r_cv"].dropna()
-    at_odds = (table["r"] - printed).dropna().abs() > 0.015
+    at_odds = (table["r"] - printed).dropna().abs() > 0.01
     assert set(at_odds[at_odds].index.get_level_values("model")) == {
-        "opt-350m", "pythia-70m", "pythia-160m", "pythia-410m"
+        "opt-350m", "pythia-70m", "pythia-160m", "pythia-410m", "pythia-1b", "pythia-1.4b"
     }  # fmt: skip
 
 
@@ -386,18 +359,18 @@ def one_fit(linking_function: str, **columns: float) -> dict:
     return {**about, **values, **ends}
 
 
-@pytest.mark.parametrize(("r", "reduced"), [([0.8], True), ([0.5], False), ([], False)])
-def test_an_error_is_reduced_by_the_gain_s_part_of_what_slor_lacks(r, reduced):
-    """.12 (.02 to .32) of .8 less .5."""
+@pytest.mark.parametrize(("slor", "reduced"), [(0.56, True), (0.86, False)])
+def test_an_error_is_reduced_by_the_gain_s_part_of_it(slor, reduced):
+    """0.12 (0.02 to 0.32) of 0.86 - 0.56."""
     fits = pd.DataFrame(
-        [one_fit("logprob", r_cv=0.4), one_fit("slor", r_cv=0.5), one_fit("morcela", r_cv=0.6)]
+        [one_fit("logprob", r_cv=0.4), one_fit("slor", r_cv=slor), one_fit("morcela", r_cv=0.6)]
     )
-    halves = pd.DataFrame({"r": r, "dataset": PAPER, "definition": "equal_halves", "r_low": 0.0,
-                           "r_high": 1.0, "description": "halves"})  # fmt: skip
-    stimuli = pd.DataFrame({"dataset": [PAPER], "text": "x", "rating": 0.0})
-    tables = {"linking_functions": fits, "intergroup_correlation": halves, "stimuli": stimuli}
     elsewhere = fits.assign(model="pythia-1b", dataset="elsewhere")
-    tables["linking_functions"] = pd.concat([fits, elsewhere], ignore_index=True)
+    tables = {
+        "linking_functions": pd.concat([fits, elsewhere], ignore_index=True),
+        "intergroup_correlation": pd.DataFrame(columns=["dataset", "definition", "r"]),
+        "stimuli": pd.DataFrame({"dataset": [PAPER], "text": "x", "rating": 0.0}),
+    }
     run = Run("demo", {"pythia-1b": {"parameters": 11 * 10**8}}, published=PUBLISHED)
     found = morcela_quantities(tables, run)
     assert found["pythia-1b/parameters", "billions"].value == pytest.approx(1.1)
@@ -537,18 +510,19 @@ def test_differences_by_hand():
         "beta": [0.9, 0.5], "gamma": [20.0, 11.0], "r_cv": [0.7, 0.6],
     })  # fmt: skip
     number = np.arange(41)
+    base = 7 * number % 41  # draws neither rise nor fall with their number
     draws = pd.concat(
         pd.DataFrame({
             "dataset": "d", "model": model, "draw": number, "n": 9, "cluster": "item",
             "linking_function": name,
-            "beta": size * number, "gamma": size * number**2, "r_cv": size * number / 100,
+            "beta": base + own, "gamma": base**2 + own, "r_cv": (base + own) / 100,
         })
-        for model, name, size in (
-            ("a", "morcela", 2.0), ("b", "morcela", 1.0), ("a", "morcela_gamma_0", 7.0))
+        for model, name, own in (
+            ("a", "morcela", number), ("b", "morcela", 0), ("a", "morcela_gamma_0", 7.0))
     )  # fmt: skip
     row = parameter_differences(fits, draws.sample(frac=1, random_state=0)).iloc[0]
     assert row[["beta", "beta_low", "beta_high"]].to_list() == pytest.approx([0.4, 1, 39])
-    assert row[["gamma", "gamma_low", "gamma_high"]].to_list() == pytest.approx([9, 1, 39**2])
+    assert row[["gamma", "gamma_low", "gamma_high"]].to_list() == pytest.approx([9, 1, 39])
     assert row[["r_cv", "r_cv_low", "r_cv_high"]].to_list() == pytest.approx([0.1, -0.09, 0.29])
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
 from lingprob.figures.panels import bits_a_byte, draw_against, frame
-from lingprob.papers.morcela.claims import STATISTICS, judged_fits
 from lingprob.papers.morcela.figures import (
     correlation_by_model,
     family_panels,
@@ -19,10 +18,8 @@ from lingprob.papers.morcela.figures import (
 )
 from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
-from lingprob.papers.morcela.tables import kind_of, with_certain_parameters
-from lingprob.papers.morcela.trends import kinds_of
-from lingprob.papers.run import Run
-from lingprob.papers.string_probability.claims import judged_tables
+from lingprob.papers.morcela.tables import with_certain_parameters
+from lingprob.papers.run import Run, judged
 from lingprob.papers.string_probability.figures import correlation_by_bin, trends
 from lingprob.papers.string_probability.separation_figures import accuracies
 
@@ -113,11 +110,6 @@ def test_orders_of_one_family_differ_in_shade_and_none_is_darker_than_black():
     assert sorted(colours, reverse=True) == colours
 
 
-def test_kinds_of_models():
-    names = ("big", "tiny", "tiny-4", "2gram", "unheard-of")
-    assert [kind_of(name, RUN) for name in names] == ["model", "model", "step", "order", "model"]
-
-
 def test_quality_is_of_sentences_above_the_middle_of_a_scale_from_1_to_7_too():
     table, stimuli = scores({"tiny": 3.0})
     likert = stimuli.assign(rating=[6.0, 5.5, 2.0])
@@ -184,32 +176,6 @@ def test_morcela_s_trends_are_by_bits_where_every_token_counts_and_sizes_of_fini
     assert against_size == {10**5, 10**6, 10**8}
 
 
-def test_what_a_training_kept_and_orders_are_judged_apart_and_never_by_size():
-    tables = {"linking_functions": fits()}
-    by_r = dict(STATISTICS["gamma_rises_with_r"](tables, RUN))
-    assert set(by_r) == {"models/mine", "trainings/mine", "n-grams/mine"}
-    assert by_r["trainings/mine"].value == pytest.approx(3)
-    assert by_r["trainings/mine"].n == 2 * (len(STEPS) + 1)
-    assert "steps of trainings" in by_r["trainings/mine"].note
-    assert by_r["n-grams/mine"].n == 4
-    # Within the family r falls with size, whatever rises from step to step.
-    by_size = dict(STATISTICS["gamma_rises_with_size"](tables, RUN))
-    assert set(by_size) == {"models/mine"}
-
-
-def test_where_a_training_alone_is_known_there_are_no_models():
-    index = pd.Index(["m-4", "m-8"], name="model")
-    points = pd.DataFrame({"kind": "step", "series": "m", "family": "f"}, index=index)
-    assert list(kinds_of(points)) == ["trainings"]
-
-
-def test_one_model_s_claims_are_not_about_what_a_training_kept():
-    tables = {"linking_functions": fits()}
-    assert set(judged_fits(tables, RUN)["model"]) == {"big", "tiny", "large"}
-    populations = [about for about, _ in STATISTICS["gamma_above_0"](tables, RUN)]
-    assert populations == ["big/mine", "tiny/mine", "large/mine"]
-
-
 def strings() -> dict[str, pd.DataFrame]:
     """String probability's tables of one data set of pairs, with rows of every model."""
     about = pd.DataFrame({"model": list(CATALOG), "dataset": "mine"})
@@ -244,14 +210,11 @@ def test_the_trends_of_strings_are_by_bits_of_grammatical_sentences_and_by_size(
     assert list(point.get_xdata()) == pytest.approx([BITS["tiny"]])
 
 
-def test_the_claims_about_strings_are_judged_of_models_with_panels():
-    tables = strings()
-    judged = judged_tables({**tables, "datasets": pd.DataFrame({"dataset": ["mine"]})}, RUN)
-    assert {name: len(table) for name, table in judged.items()} == {
-        "string_correlations": 1, "string_separation": 1, "string_scores": 3, "stimuli": 3,
-        "datasets": 1,
-    }  # fmt: skip
-    assert len(judged_tables(tables, Run("demo"))["string_correlations"]) == len(CATALOG)
+def test_claims_are_tested_on_models_that_are_not_made_here():
+    table = pd.DataFrame({"model": list(CATALOG), "value": range(len(CATALOG))})
+    assert judged(table, RUN)["model"].tolist() == ["big"]
+    of_trained = table[table["model"] != "big"]
+    assert judged(of_trained, RUN) is of_trained
 
 
 def test_many_models_stand_abreast_by_family_and_size_and_the_legend_has_their_families():
@@ -298,10 +261,6 @@ def test_ratios_to_a_slope_that_may_be_none_are_left_out_and_their_models_said(l
     why = "Without gamma and beta, because their log-probabilities' slope may be 0"
     assert uncertain_parameters(table, RUN) == f"{why}: tiny, step 4."
     assert uncertain_parameters(table[~of_step], RUN) == ""
-    # One such point would decide the slope of all.
-    by_r = dict(STATISTICS["gamma_rises_with_r"]({"linking_functions": table}, RUN))
-    assert by_r["trainings/mine"].value == pytest.approx(3)
-    assert by_r["trainings/mine"].n == 2 * (len(STEPS) + 1) - 1
 
 
 def test_correlations_are_joined_over_the_sizes_of_one_state_of_training():

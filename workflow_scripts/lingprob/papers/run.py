@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.scorecard.comparison import MADE_HERE
+
 logger = logging.getLogger(__name__)
 FAILED = "failed"  # the only column of a table that was not made
 # Tables by the names of their schemas (`io.tables.read_tables`).
@@ -34,6 +36,17 @@ class Run:
     titles: Mapping[str, str] = field(default_factory=dict)
     published: Published = field(default_factory=dict)
     note: str = ""
+
+
+def judged(table: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Return the rows of the models on which a paper's claims are tested.
+
+    Models that the run trains or counts itself are points in figures of trends alone, unless the
+    run has no others. Their sizes and training are outside the papers' range, and checkpoints of
+    one training depend on each other.
+    """
+    made = {name for name, look in run.models.items() if look.get("source") in MADE_HERE}
+    return table if made >= set(table["model"]) else table[~table["model"].isin(made)]
 
 
 def make_each(makers: Mapping[str, Callable[[], pd.DataFrame]]) -> dict[str, pd.DataFrame]:

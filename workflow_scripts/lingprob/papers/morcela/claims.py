@@ -1,7 +1,6 @@
-"""MORCELA's numbers and claims against ours, with an interval for every population.
+"""Estimates that judge MORCELA's numbers and claims, with an interval for each population.
 
-A population is a model on a data set, or all models of a data set; the published numbers are one
-more data set of the latter, so that the same statistic judges the paper and us.
+A population is a model on a data set, or all models on a data set.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ import pandas as pd
 from lingprob.papers.morcela.tables import (
     PAPER_DATASET,
     default_fits,
-    kind_of,
+    parameter_differences,
+    printed_agreement,
     slope_may_be_zero,
 )
 from lingprob.papers.morcela.trends import SIZES, less_in_opt, printed_sizes, trend
-from lingprob.papers.run import Run, Tables
+from lingprob.papers.run import Run, Tables, judged
 from lingprob.scorecard.comparison import (
     Quantities,
     Statistic,
@@ -30,10 +30,11 @@ from lingprob.scorecard.comparison import (
 from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
-# OPT models and the Pythia models of about their size, by name.
+# Pythia models of about the size of small OPT models, by name.
 SMALL = {"opt-125m": "pythia-160m", "opt-350m": "pythia-410m"}
-# A difference of BIC of less than 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
+# A difference of BIC below 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
 NO_EVIDENCE = 2.0
+RULE = "2 to either side is a rule of thumb, not an interval"
 WITHOUT_SLOPE = "the slope of log-probability may be 0"
 # The sentences of Figure 1.
 EXAMPLES = {
@@ -44,10 +45,10 @@ EXAMPLES = {
 
 
 def compare_models(linking_function: str, column: str, models: tuple[str, ...] = ()) -> Statistic:
-    """Return the statistic that is a column of one linking function, for each (or some) model."""
+    """Return the statistic that is a column of one linking function, for all or some models."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        fits = judged_fits(tables, run)
+        fits = judged(default_fits(tables["linking_functions"]), run)
         for fit in fits[fits["linking_function"] == linking_function].to_dict("records"):
             if not models or fit["model"] in models:
                 yield population(fit), estimate_of(fit, column)
@@ -55,16 +56,10 @@ def compare_models(linking_function: str, column: str, models: tuple[str, ...] =
     return statistic
 
 
-def judged_fits(tables: Tables, run: Run) -> pd.DataFrame:
-    """Return the default fits of complete models: neither steps of a training nor n-grams."""
-    fits = default_fits(tables["linking_functions"])
-    return fits[[kind_of(name, run) == "model" for name in fits["model"]]]
-
-
 def estimate_of(fit: dict, column: str) -> Estimate:
     """Return a fit's estimate with its interval, and whether the ratings are people's.
 
-    Beta and gamma have no interval where the slope of log-probability may be 0.
+    Beta and gamma have no interval if the slope of log-probability may be 0.
     """
     value, low, high = (float(fit[column + end]) for end in ("", "_low", "_high"))
     if column in ("beta", "gamma") and slope_may_be_zero(fit):
@@ -83,40 +78,39 @@ def population(fit: dict) -> str:
 
 
 def bic_difference(tables: Tables, run: Run) -> Rows:
-    """BIC of MORCELA with beta = 1 less MORCELA's; less than 2 decides nothing."""
-    fits = judged_fits(tables, run)
+    """Yield the BIC of MORCELA with beta = 1 minus MORCELA's; below 2 it decides nothing."""
+    fits = judged(default_fits(tables["linking_functions"]), run)
     for (model, dataset), group in fits.groupby(["model", "dataset"], sort=False):
         bic = group.set_index("linking_function")["bic"]
         if {"morcela", "morcela_beta_1"} <= set(bic.index):
             value = float(bic["morcela_beta_1"] - bic["morcela"])
             ends = (value - NO_EVIDENCE, value + NO_EVIDENCE)
-            note = note_on(group["rating_source"].iloc[0])
+            note = "; ".join(filter(None, [RULE, note_on(group["rating_source"].iloc[0])]))
             yield f"{model}/{dataset}", Estimate(value, *ends, note=note)
 
 
 def small_models(tables: Tables, run: Run) -> Rows:
-    """R of MORCELA for small OPT models less that of Pythia models of about their size.
+    """Yield r of MORCELA for small OPT models minus that of Pythia models of about their size.
 
-    The interval of the difference takes both r as independent, which it is wider for.
+    The draws of both models are of the same resamples of sentences.
     """
-    fits = judged_fits(tables, run)
-    fits = fits[fits["linking_function"] == "morcela"]
-    for dataset, group in fits.groupby("dataset", sort=False):
-        by_model = group.set_index("model")
+    fits = default_fits(tables["linking_functions"])
+    chosen = {*SMALL, *SMALL.values()}
+    fits, draws = (table[table["model"].isin(chosen)] for table in (fits, tables["linking_draws"]))
+    n = fits.groupby("dataset")["n"].min()
+    for row in parameter_differences(fits, draws).to_dict("records"):
         for opt, pythia in SMALL.items():
-            if {opt, pythia} <= set(by_model.index):
-                pair = by_model.loc[[opt, pythia]]
-                r = pair["r_cv"]
-                value = float(r.iloc[0] - r.iloc[1])
-                below, above = r - pair["r_cv_low"], pair["r_cv_high"] - r
-                low = value - np.hypot(below.iloc[0], above.iloc[1])
-                high = value + np.hypot(above.iloc[0], below.iloc[1])
-                yield f"{opt}/{pythia}/{dataset}", Estimate(value, low, high, int(pair["n"].min()))
+            pair, sign = (row["model"], row["other"]), 1 if row["model"] == opt else -1
+            if set(pair) == {opt, pythia}:
+                low, high = sorted(sign * row[f"r_cv{end}"] for end in ("_low", "_high"))
+                found = Estimate(sign * row["r_cv"], low, high, int(n[row["dataset"]]))
+                yield f"{opt}/{pythia}/{row['dataset']}", found
 
 
-def people_less_models(tables: Tables, run: Run) -> Rows:
-    """R between halves of the judgments less MORCELA's r: the ends of both intervals."""
-    fits, halves = judged_fits(tables, run), tables["intergroup_correlation"]
+def people_above_models(tables: Tables, run: Run) -> Rows:
+    """Yield r between halves of the judgments minus MORCELA's, from the ends of both intervals."""
+    fits = judged(default_fits(tables["linking_functions"]), run)
+    halves = tables["intergroup_correlation"]
     halves = halves[halves["definition"] == "equal_halves"].set_index("dataset")
     for fit in fits[fits["linking_function"] == "morcela"].to_dict("records"):
         if fit["dataset"] in halves.index:
@@ -152,15 +146,15 @@ STATISTICS: dict[str, Statistic] = {
     "beta_alone_falls_with_r": trend("r_beta_alone", "beta_alone"),
     "r_falls_with_frequency_slope": trend("frequency_slope", "r"),
     "beta_rises_with_frequency_slope": trend("frequency_slope", "beta"),
-    "people_above_models": people_less_models,
+    "people_above_models": people_above_models,
 }
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare MORCELA's numbers and claims with ours; return a `scorecard` table.
 
-    Tables: `linking_functions`, `linking_draws`, `intergroup_correlation`, `stimuli` and, where §5
-    was computed, `frequency_slopes`.
+    Tables: `linking_functions`, `linking_draws`, `intergroup_correlation`, `stimuli` and, if §5 was
+    computed, `frequency_slopes`.
     """
     numbers = compare_numbers(run.published, morcela_quantities(tables, run), run.scale)
     claims = judge_claims(run.published, STATISTICS, tables, run)
@@ -176,7 +170,7 @@ def morcela_quantities(tables: Tables, run: Run) -> Quantities:
     fits = every[every["dataset"] == PAPER_DATASET]
     halves = tables["intergroup_correlation"]
     halves = halves[(halves["dataset"] == PAPER_DATASET) & (halves["definition"] == "equal_halves")]
-    found = _sentences(tables["stimuli"]) | _sizes(every["model"], run) | _gains(fits, halves)
+    found = _sentences(tables["stimuli"]) | _sizes(every["model"], run) | _gains(fits, run)
     for fit in fits.to_dict("records"):
         row, note = f"{fit['model']}/{fit['linking_function']}", f"{fit['bos']}, {fit['unigrams']}"
         for column in ("beta", "gamma", "r_cv"):
@@ -193,7 +187,7 @@ def morcela_quantities(tables: Tables, run: Run) -> Quantities:
 
 
 def _sentences(stimuli: pd.DataFrame) -> Quantities:
-    """How many sentences there are, and the mean ratings of those in Figure 1."""
+    """Return the number of sentences, and the mean ratings of those in Figure 1."""
     found: Quantities = {}
     paper = stimuli[stimuli["dataset"] == PAPER_DATASET]
     if len(paper):
@@ -206,7 +200,7 @@ def _sentences(stimuli: pd.DataFrame) -> Quantities:
 
 
 def _sizes(names: pd.Series, run: Run) -> Quantities:
-    """Parameters of the models that were fitted, in the unit that Table 1 has for each."""
+    """Return the parameters of the fitted models, in the unit of Table 1."""
     found: Quantities = {}
     sizes = printed_sizes(run.published)
     for model, printed in sizes[sizes.index.isin(names)].items():
@@ -217,13 +211,14 @@ def _sizes(names: pd.Series, run: Run) -> Quantities:
     return found
 
 
-def _gains(fits: pd.DataFrame, halves: pd.DataFrame) -> Quantities:
-    """What MORCELA gains over log-probability and over SLOR, and what part of the error that is.
+def _gains(fits: pd.DataFrame, run: Run) -> Quantities:
+    """Return MORCELA's gains over log-probability and SLOR, and the part of the error that is.
 
-    The error is what SLOR's r lacks of the r between halves of the judgments (morcela, §4.1);
-    where it lacks nothing there is none to reduce.
+    The error is the printed r between two groups of judgments minus SLOR's r (morcela, §4.1). The
+    r of this run would be another ceiling, and the parts could not be compared.
     """
     found: Quantities = {}
+    ceiling = printed_agreement(run.published, PAPER_DATASET) or np.nan
     for model, group in fits.groupby("model", sort=False):
         by_name = {fit["linking_function"]: fit for fit in group.to_dict("records")}
         if not {"morcela", "slor", "logprob"} <= set(by_name):
@@ -231,10 +226,9 @@ def _gains(fits: pd.DataFrame, halves: pd.DataFrame) -> Quantities:
         over_slor = estimate_of(by_name["morcela"], "over_slor")
         found[f"{model}/gain", "over_slor"] = over_slor
         found[f"{model}/gain", "over_logprob"] = estimate_of(by_name["logprob"], "below_morcela")
-        error = float(halves["r"].iloc[0]) - by_name["slor"]["r_cv"] if len(halves) else 0.0
+        error = ceiling - by_name["slor"]["r_cv"]
         if error > 0:
-            value, low, high = (
-                100 * end / error for end in (over_slor.value, over_slor.low, over_slor.high)
-            )
+            ends = (over_slor.value, over_slor.low, over_slor.high)
+            value, low, high = (100 * end / error for end in ends)
             found[f"{model}/gain", "error_reduction"] = Estimate(value, low, high, over_slor.n)
     return found

@@ -34,7 +34,6 @@ from lingprob.figures.panels import (
     join_models,
     whiskers,
 )
-from lingprob.papers.morcela.tables import kind_of
 from lingprob.papers.run import Run, Tables
 
 Fit = Mapping[Any, Any]  # a row of a table of fits
@@ -112,7 +111,7 @@ def frequency_slopes(
     reach = 1.96 * morcela["slope_std_error"]
     morcela["slope_low"], morcela["slope_high"] = morcela["slope"] - reach, morcela["slope"] + reach
     first = ~morcela.duplicated("model")
-    drawn = [kind_of(name, run) != "step" for name in morcela[first]["model"]]
+    drawn = [models[name].get("series", name) == name for name in morcela[first]["model"]]
     for fit in morcela[first][drawn].to_dict("records"):
         of_fit = (bins["model"] == fit["model"]) & (bins["start_token"] == fit["start_token"])
         _plot_bins(axes[0], bins[of_fit & (bins["n_tokens"] > 1)], fit, models)

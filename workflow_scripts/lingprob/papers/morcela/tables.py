@@ -1,4 +1,4 @@
-"""MORCELA's Tables 2 to 4, ours beside the published values, and differences between models."""
+"""MORCELA's Tables 2 to 4 with the published values, and differences between models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
 
 
 def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.DataFrame:
-    """Beta, gamma and r of MORCELA for each model, ours and published (Table 2)."""
+    """Return beta, gamma and r of MORCELA for each model, with the published ones (Table 2)."""
     ours = fits.loc[
         fits["linking_function"] == "morcela",
         ["dataset", "rating_source", "model", "bos", "unigrams"]
@@ -48,10 +48,9 @@ def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.D
 def table_of_criteria(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models, number: int
 ) -> pd.DataFrame:
-    """AIC, BIC and SSE by linking function, ours and published, by BIC within a model.
+    """Return AIC, BIC and SSE by linking function, with the published ones, by BIC within a model.
 
-    Table 3 has the OPT models, Table 4 the Pythia models; a model of ours that is neither stands
-    in Table 3.
+    Table 4 has the Pythia models, Table 3 the OPT models and all others.
     """
     family = {3: "opt", 4: "pythia"}[number]
     shown = {"slor", "morcela", "morcela_beta_1", "morcela_gamma_0"}
@@ -91,29 +90,30 @@ def _side_by_side(
 
 
 def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
-    """Return MORCELA's beta, gamma and r_cv of each model less those of each later one.
+    """Return MORCELA's beta, gamma and r_cv of each model minus those of each later one.
+
+    The intervals, _low and _high, are of draws paired by their number. They are narrower than the
+    models' own intervals suggest, because both models fit the same ratings. Models that scored
+    different sentences are not compared.
 
     Args:
         fits: `linking_functions` under each model's default convention.
         draws: `linking_draws` of the same models.
 
-    One row per data set and pair of models: dataset, model, other, and the differences with _low
-    and _high, the percentiles of paired draws about the estimates. Models whose scores have other
-    sentences are not compared. Paired intervals are narrower than the two models' own suggest,
-    since both fit the same ratings.
+    Returns one row per data set and pair of models: dataset, model, other and the differences.
     """
     values, draws = (table[table["linking_function"] == "morcela"] for table in (fits, draws))
     values, rows = values.set_index(["dataset", "model"]), []
     for dataset, of_dataset in draws.groupby("dataset", sort=False):
         by_model = dict(tuple(of_dataset.groupby("model", sort=False)))
         for model, other in combinations(by_model, 2):
-            pair = [by_model[name].sort_values("draw") for name in (model, other)]
-            shared = [{(row.n, row.cluster) for row in one.itertuples()} for one in pair]
-            if shared[0] != shared[1] or len(pair[0]) != len(pair[1]):
+            pair = [by_model[name].set_index("draw") for name in (model, other)]
+            shared = [set(one[["n", "cluster"]].itertuples(index=False)) for one in pair]
+            if shared[0] != shared[1] or set(pair[0].index) != set(pair[1].index):
                 continue
             row = {"dataset": dataset, "model": model, "other": other}
             for name in PARAMETERS:
-                drawn = pair[0][name].to_numpy(float) - pair[1][name].to_numpy(float)
+                drawn = (pair[0][name] - pair[1][name]).to_numpy(float)
                 of_each = [values.loc[(dataset, one), name] for one in (model, other)]
                 value = of_each[0] - of_each[1]
                 low, high = np.nanquantile(drawn, (0.025, 0.975))
@@ -133,8 +133,8 @@ def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
 def printed_fits(published: Published) -> pd.DataFrame:
     """Return Tables 2, 3 and 4 as one row per model and linking function of the paper's data set.
 
-    Columns: dataset, those of the tables, r_cv as Table 2 prints it of MORCELA, and r, which
-    follows from the SSE for every linking function: sqrt(1 - SSE / SST). For four models they are
+    Columns: dataset, those of the tables, r_cv as Table 2 prints it for MORCELA, and r, which
+    follows from the SSE of each linking function: sqrt(1 - SSE / SST). For six models the two are
     at odds.
     """
     rows: dict[tuple[str, str], dict[str, float]] = {}
@@ -151,17 +151,17 @@ def printed_fits(published: Published) -> pd.DataFrame:
 
 
 def printed_agreement(published: Published, dataset: str) -> float | None:
-    """Return the r between two groups of judgments that the paper prints, of its data set alone."""
+    """Return the printed r between two groups of judgments, or None for other data sets."""
     key = f"{PAPER_DATASET}/intergroup_correlation"
     rows = [item["rows"][key] for item in published.get("items", []) if key in item["rows"]]
     return float(rows[0][0]) if rows and dataset == PAPER_DATASET else None
 
 
 def with_certain_parameters(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return fits without beta and gamma (NaN) if `slope_may_be_zero`.
+    """Return fits with NaN for beta and gamma if `slope_may_be_zero`.
 
-    Both are ratios to the slope of log-probability. If that may be 0 they may be anything, of
-    either sign, and their intervals leave out what they should hold.
+    Both are ratios to the slope of log-probability. If that may be 0, they may have any value of
+    either sign, and their intervals are too narrow.
     """
     if "logprob_slope" not in fits:
         return fits
@@ -172,8 +172,9 @@ def with_certain_parameters(fits: pd.DataFrame) -> pd.DataFrame:
 
 
 def slope_may_be_zero(fits: Any) -> Any:
-    """Return whether the interval of the slope of log-probability holds 0: of a table of fits, bool
-    (n,), or of one fit.
+    """Return whether the interval of the slope of log-probability includes 0.
+
+    The result is bool for one fit, and (n,) bool for a table of fits.
     """
     return (fits["logprob_slope_low"] <= 0) & (fits["logprob_slope_high"] >= 0)
 
@@ -187,11 +188,3 @@ def main_dataset(fits: pd.DataFrame) -> str:
 def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:
     """Return the rows under each model's default BOS policy and unigram source."""
     return linking_functions[linking_functions["default_convention"]].reset_index(drop=True)
-
-
-def kind_of(model: str, run: Run) -> str:
-    """Return `order` of n-grams over one corpus, `step` that a training kept, or else `model`."""
-    look = run.models.get(model, {})
-    if look.get("source") == "ngram":
-        return "order"
-    return "model" if look.get("series", model) == model else "step"

@@ -1,10 +1,9 @@
-"""Trends of MORCELA over models: how what is fitted goes with their size or r (morcela, §4, §5).
+"""Trends of MORCELA's parameters over models: with size, r or frequency slopes (morcela, §4, §5).
 
-Models differ by chance, and so do sentences: all models are fitted to the same, whose chance moves
-the better models' beta and gamma otherwise than the worse ones'. Over models that differ in
-nothing but quality a Student's t over models alone found a trend of beta in half of the samples of
-sentences (`tests/unit/test_morcela_trends.py`); so the resamples that all models share are in a
-trend's interval, too.
+All models are fitted to the same sentences, whose chance moves the beta and gamma of better models
+and of worse ones differently. Student's t over models misses this and finds a trend of beta in half
+of the samples, even if models differ in quality alone. So a trend's interval also has the spread
+over the resamples of sentences that all models share.
 """
 
 from __future__ import annotations
@@ -15,119 +14,82 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.morcela.tables import (
-    PAPER_DATASET,
-    default_fits,
-    kind_of,
-    printed_fits,
-    with_certain_parameters,
-)
-from lingprob.papers.run import Published, Run, Tables
+from lingprob.papers.morcela.tables import default_fits, with_certain_parameters
+from lingprob.papers.run import Published, Run, Tables, judged
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
-from lingprob.scorecard.verdicts import Estimate
+from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
 SIZES = {"millions": 1e6, "billions": 1e9}
-# What a reader of a trend over others than models should know.
-NOTES = {
-    "trainings": "steps of trainings here, of which one depends on that before",
-    "n-grams": "orders over one corpus",
-}
+# A slope over models needs so many models, and degrees of freedom within families.
+FEWEST_MODELS, FEWEST_DEGREES = 3, 2
 
 
 def trend(x: str, y: str) -> Statistic:
-    """Return the statistic that is the slope of y on x over models, within families.
-
-    States of a training and orders of n-grams are no sizes: they are populations of their own, and
-    of what has another x than size. There the slope is within each training or corpus.
-    """
+    """Return the statistic that is the slope of y on x over models, within families."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
         draws = draws_of(tables)
-        for about, points in points_of(tables, run).items():
-            for kind, chosen in kinds_of(points).items():
-                if {x, y} <= set(chosen) and (kind == "models" or x != "size"):
-                    known = chosen.dropna(subset=[x, y, "series"])
-                    slope = slope_within(known[x], known[y], known["series"])
-                    slope = widened(slope, drawn_slopes(draws.get(about), known, x, y))
-                    found = _or_why_not(slope, chosen)
-                    note = "; ".join(filter(None, [found.note, NOTES.get(kind)]))
-                    yield f"{kind}/{about}", replace(found, note=note)
+        for dataset, points in points_of(tables, run).items():
+            if {x, y} <= set(points):
+                known = points.dropna(subset=[x, y])
+                if enough(known):
+                    slope = slope_within(known[x], known[y], known["family"])
+                    slope = widened(slope, drawn_slopes(draws.get(dataset), known, x, y))
+                else:
+                    slope = too_few(known)
+                yield f"models/{dataset}", slope
 
     return statistic
 
 
-def kinds_of(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return points of `points_of` by what varies among them: models, with their family as series;
-    the steps of trainings, their ends included; and orders of n-grams. None of what is not there.
-    """
-    models = points[points["kind"] == "model"]
-    found = {"models": models.assign(series=models["family"])} if len(models) else {}
-    for kind, title in (("step", "trainings"), ("order", "n-grams")):
-        series = points.loc[points["kind"] == kind, "series"]
-        if len(series):
-            found[title] = points[points["series"].isin(series)]
-    return found
-
-
 def less_in_opt(tables: Tables, run: Run) -> Rows:
-    """Slope of r on size in OPT less that in Pythia."""
+    """Yield the slope of r on size in OPT minus that in Pythia."""
     draws = draws_of(tables)
-    for about, every in points_of(tables, run).items():
-        points = every[every["kind"] == "model"]
+    for dataset, points in points_of(tables, run).items():
         if "r" not in points:
             continue
-        known = points.assign(series=points["family"]).dropna(subset=["size", "r"])
-        slopes = slope_difference(known["size"], known["r"], known["series"], "pythia", "opt")
-        pythia, opt = (
-            drawn_slopes(draws.get(about), known[known["series"] == name], "size", "r")
-            for name in ("pythia", "opt")
-        )
-        slopes = widened(slopes, opt - pythia)
-        yield f"opt and pythia/{about}", _or_why_not(slopes, points)
+        known = points.dropna(subset=["size", "r"])
+        pythia, opt = (known[known["family"] == name] for name in ("pythia", "opt"))
+        if min(len(pythia), len(opt)) < FEWEST_MODELS:
+            yield f"opt and pythia/{dataset}", too_few(pd.concat([pythia, opt]))
+            continue
+        slopes = slope_difference(known["size"], known["r"], known["family"], "pythia", "opt")
+        drawn = [drawn_slopes(draws.get(dataset), one, "size", "r") for one in (pythia, opt)]
+        yield f"opt and pythia/{dataset}", widened(slopes, drawn[1] - drawn[0])
 
 
-def _or_why_not(slope: Estimate, points: pd.DataFrame) -> Estimate:
-    few = f"too few models for a slope within families: {', '.join(points.index.unique('model'))}"
-    return slope if np.isfinite(slope.value) else replace(slope, note=few)
+def enough(points: pd.DataFrame) -> bool:
+    """Return whether there are enough models for a slope within families."""
+    degrees = len(points) - points["family"].nunique() - 1
+    return len(points) >= FEWEST_MODELS and degrees >= FEWEST_DEGREES
+
+
+def too_few(points: pd.DataFrame) -> Estimate:
+    """Return an unknown slope, with the models that are too few for it in its note."""
+    names = ", ".join(points.index.unique("model")) or "none"
+    return replace(NOTHING, note=f"too few models for a slope within families: {names}")
 
 
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return what is known of each model, by data set; `published` is the paper's.
+    """Return one row per model on which claims are tested, by data set.
 
-    One row per model. Columns: family; kind (`kind_of`) and series (`palette.describe_models`);
-    size, log10 of the parameters; r, slor and logprob (r of MORCELA, SLOR and log-probability);
-    gain and gap (r of MORCELA less SLOR's and less that with beta = 1); beta and gamma of MORCELA,
-    which `with_certain_parameters` leaves; beta_alone, r_beta_alone, gamma_alone, r_gamma_alone of
-    the ablations; and frequency_slope if it was computed (§5).
+    Columns: family; size, log10 of the parameters; r, slor and logprob (r of MORCELA, SLOR and
+    log-probability); gain and gap (r of MORCELA minus those of SLOR and of beta = 1); beta and
+    gamma of MORCELA unless its slope may be 0; beta_alone, r_beta_alone, gamma_alone and
+    r_gamma_alone of the ablations; and frequency_slope if it was computed (§5).
     """
-    fits = with_certain_parameters(default_fits(tables["linking_functions"]))
-    wide, found = _wide(fits, ["dataset", "model"], "r_cv"), {}
-    names = wide.index.get_level_values("model")
-    wide["family"] = [run.models[name]["family"] for name in names]
-    wide["kind"] = [kind_of(name, run) for name in names]
-    wide["series"] = [run.models[name].get("series", name) for name in names]
+    fits = judged(with_certain_parameters(default_fits(tables["linking_functions"])), run)
+    points = _wide(fits, ["dataset", "model"])
+    names = points.index.get_level_values("model")
+    points["family"] = [run.models[name]["family"] for name in names]
     sizes = [run.models[name].get("parameters") for name in names]
-    wide["size"] = np.log10(np.array(sizes, float))
+    points["size"] = np.log10(np.array(sizes, float))
     if "frequency_slopes" in tables:
-        wide["frequency_slope"] = names.map(
-            tables["frequency_slopes"].groupby("model")["slope"].first()
-        )
-    for dataset, points in wide.groupby(level="dataset", sort=False):
-        found[str(dataset)] = points
-    if run.published and PAPER_DATASET in found:
-        found["published"] = published_points(run.published)
-    return found
-
-
-def published_points(published: Published) -> pd.DataFrame:
-    """Return the paper's points as `points_of` does, r from the SSE for all linking functions."""
-    fits = printed_fits(published)
-    points = _wide(fits, ["model"], "r")
-    points["family"] = [name.partition("-")[0] for name in points.index]
-    points = points.assign(kind="model", series=points.index)
-    return points.assign(size=np.log10(printed_sizes(published)))
+        slopes = tables["frequency_slopes"].groupby("model")["slope"].first()
+        points["frequency_slope"] = names.map(slopes)
+    return {str(dataset): part for dataset, part in points.groupby(level="dataset", sort=False)}
 
 
 def printed_sizes(published: Published) -> pd.Series:
@@ -141,20 +103,20 @@ def printed_sizes(published: Published) -> pd.Series:
 
 
 def draws_of(tables: Tables) -> dict[str, pd.DataFrame]:
-    """Return what `points_of` has of fits, of each resample: a row a draw and model, by data set.
+    """Return the fits' columns of `points_of` in each resample, indexed by draw and model.
 
-    No data set where nothing was resampled.
+    The result has no data set that was not resampled.
     """
     if "linking_draws" not in tables:
         return {}
-    wide = _wide(tables["linking_draws"], ["dataset", "draw", "model"], "r_cv")
+    wide = _wide(tables["linking_draws"], ["dataset", "draw", "model"])
     return {str(name): part.droplevel(0) for name, part in wide.groupby(level=0, sort=False)}
 
 
 def drawn_slopes(draws: pd.DataFrame | None, points: pd.DataFrame, x: str, y: str) -> np.ndarray:
-    """Return the slope of y on x within series over points that are known, in each resample."""
+    """Return the slope of y on x within families over known points, in each resample."""
     given = [drawn_values(draws, points, column) for column in (x, y)]
-    return slopes_within(given[0], given[1], points["series"])
+    return slopes_within(given[0], given[1], points["family"])
 
 
 def drawn_values(draws: pd.DataFrame | None, points: pd.DataFrame, column: str) -> np.ndarray:
@@ -174,14 +136,14 @@ def drawn_values(draws: pd.DataFrame | None, points: pd.DataFrame, column: str) 
     return drawn
 
 
-def _wide(fits: pd.DataFrame, index: Sequence[str], r: str) -> pd.DataFrame:
-    """Return what `points_of` has of fits, a row for each of `index`; `r` is their column of r."""
-    by = fits.pivot(index=index, columns="linking_function", values=[r, "beta", "gamma"])
-    wanted: dict[str, tuple[str, str]] = {
-        "r": (r, "morcela"), "slor": (r, "slor"), "logprob": (r, "logprob"),
+def _wide(fits: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
+    """Return the fits' columns of `points_of`, one row per value of `index`."""
+    by = fits.pivot(index=index, columns="linking_function", values=["r_cv", "beta", "gamma"])
+    wanted = {
+        "r": ("r_cv", "morcela"), "slor": ("r_cv", "slor"), "logprob": ("r_cv", "logprob"),
         "beta": ("beta", "morcela"), "gamma": ("gamma", "morcela"),
-        "r_beta_alone": (r, "morcela_gamma_0"), "beta_alone": ("beta", "morcela_gamma_0"),
-        "r_gamma_alone": (r, "morcela_beta_1"), "gamma_alone": ("gamma", "morcela_beta_1"),
+        "r_beta_alone": ("r_cv", "morcela_gamma_0"), "beta_alone": ("beta", "morcela_gamma_0"),
+        "r_gamma_alone": ("r_cv", "morcela_beta_1"), "gamma_alone": ("gamma", "morcela_beta_1"),
     }  # fmt: skip
     columns = {name: by[key].astype(float) for name, key in wanted.items() if key in by}
     points = pd.DataFrame(columns, index=by.index).dropna(axis="columns", how="all")

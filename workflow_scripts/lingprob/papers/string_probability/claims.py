@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from lingprob.papers.run import Run, Tables
-from lingprob.papers.string_probability.data import with_panels
+from lingprob.papers.run import Run, Tables, judged
 from lingprob.scorecard.comparison import (
     Quantities,
     Statistic,
@@ -167,23 +166,17 @@ def surprisal_differences(surprisals: pd.DataFrame, difference: str) -> list[tup
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours; return a `scorecard` table.
 
-    Claims are judged of the models that have panels (`with_panels`). Tables: `string_correlations`,
+    Claims are tested on the models that `judged` leaves. Tables: `string_correlations`,
     `string_confounds`, `string_separation`, `toy_surprisals`, and `datasets` and `filters` of
     `tables.tabulate`.
     """
     counts = {"datasets", "filters"}
     ours = counted(tables["datasets"], tables["filters"]) if counts <= tables.keys() else {}
     numbers = compare_numbers(run.published, ours | sizes(run), run.scale)
-    judged = judged_tables(tables, run)
-    return make_scorecard(numbers + judge_claims(run.published, STATISTICS, judged, run))
-
-
-def judged_tables(tables: Tables, run: Run) -> Tables:
-    """Return the tables with the rows of the models that claims are judged of."""
-    return {
-        name: with_panels(table, run) if "model" in table else table
-        for name, table in tables.items()
+    kept = {
+        name: judged(table, run) if "model" in table else table for name, table in tables.items()
     }
+    return make_scorecard(numbers + judge_claims(run.published, STATISTICS, kept, run))
 
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.run import Run
 from lingprob.stimuli.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
-MADE_HERE = ("trained", "ngram")  # sources of models
 RESAMPLED = ("clusters", "pairs")
 TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
 
@@ -249,12 +247,3 @@ def toy_surprisals(
     chosen = scores[scores["unigrams"] == scores.groupby("model")["unigrams"].transform("first")]
     joined = chosen.merge(stimuli, on="item_id")
     return joined.assign(surprisal=-joined["logprob"] / np.log(2))[TOY_COLUMNS]
-
-
-def with_panels(table: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """Return the rows of the models that have panels and whose claims are judged.
-
-    What the run trains or counts itself is points of trends, unless there is nothing else.
-    """
-    made = {name for name, look in run.models.items() if look.get("source") in MADE_HERE}
-    return table if len(made) == len(run.models) else table[~table["model"].isin(made)]

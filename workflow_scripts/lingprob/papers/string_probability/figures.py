@@ -31,8 +31,8 @@ from lingprob.figures.panels import (
     wrapped,
 )
 from lingprob.figures.style import draw_each
-from lingprob.papers.run import Run, Tables
-from lingprob.papers.string_probability.data import pairs_of, variables, with_panels
+from lingprob.papers.run import Run, Tables, judged
+from lingprob.papers.string_probability.data import pairs_of, variables
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
@@ -65,8 +65,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
         pooled: the data sets that are taken together if a model has any.
     """
     scores, own, correlations = (
-        with_panels(tables[f"string_{name}"], run)
-        for name in ("scores", "separation", "correlations")
+        judged(tables[f"string_{name}"], run) for name in ("scores", "separation", "correlations")
     )
     every_r, separation = tables["string_correlations"], tables["string_separation"]
     keys = separation[["model", "dataset"]].drop_duplicates()
