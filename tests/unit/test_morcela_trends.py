@@ -71,8 +71,8 @@ def verdicts(runs: int, **options: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     for seed in range(runs):
         tables = sixteen_models(seed, **options)
         alone = {"linking_functions": tables["linking_functions"]}
-        for found, given in zip(rows, (tables, alone), strict=True):
-            found.append({claim: verdict(claim, given) for claim in TRENDS})
+        for found, some in zip(rows, (tables, alone), strict=True):
+            found.append({claim: verdict(claim, some) for claim in TRENDS})
     return pd.DataFrame(rows[0]), pd.DataFrame(rows[1])
 
 
