@@ -33,12 +33,15 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from lingprob.io.corpora import iter_documents  # noqa: E402
 from lingprob.overlap.automaton import build_index  # noqa: E402
-from lingprob.overlap.cdawg import build_cdawg  # noqa: E402
-from lingprob.overlap.passages import longest_matches  # noqa: E402
+from lingprob.overlap.cdawg import ARRAYS, build_cdawg  # noqa: E402
+from lingprob.overlap.matches import longest_matches  # noqa: E402
 from lingprob.overlap.streaming import scan  # noqa: E402
-from lingprob.overlap.texts import read_texts  # noqa: E402
-from lingprob.overlap.token_blocks import normalise, read_rows  # noqa: E402
-from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize  # noqa: E402
+from lingprob.overlap.token_blocks import (  # noqa: E402
+    normalise,
+    read_rows,
+    read_texts,
+    token_ids,
+)
 
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR") or ROOT.parent / "shared" / "mirror")
 OUTPUT = ROOT / "results" / "benchmarks" / "overlap.csv"
@@ -205,9 +208,8 @@ def real_sources() -> tuple[np.ndarray, list[np.ndarray]] | None:
     names = ("abc", "inaugural", "state_union", "webtext", "movie_reviews")
     zips = [MIRROR / "nltk_corpora" / f"{name}.zip" for name in names]
     texts = [*iter_documents("gutenberg", books), *iter_documents("nltk_zip", zips)]
-    tokenize = fast_tokenize(tokenizer, [normalise(text)[:50_000] for text in texts[::50]])
-    tokens = np.concatenate([block.tokens for block in read_texts(texts, tokenize)])
-    queries = usual_tokenize(tokenizer)(list(map(normalise, stimuli())))
+    tokens = np.concatenate([block.tokens for block in read_texts(texts, tokenizer)])
+    queries = token_ids(tokenizer, list(map(normalise, stimuli())))
     return tokens.astype(np.uint16), [np.array(ids) for ids in queries]
 
 
@@ -289,7 +291,7 @@ def measure_ours(system: str, folder: Path, queries: list[np.ndarray]) -> dict[s
         built, times = timed(lambda: graph(block_copies(rows())))
         offsets = np.cumsum([0, *map(len, queries)])
         matches = built.longest_matches(np.concatenate(queries), offsets, **facts)
-        size = built.bytes_per_token
+        size = sum(getattr(built, name).nbytes for name in ARRAYS) / len(built.text)
         return times | {"bytes_per_token": size, "matches": np.array(matches).tolist()}
     least = SCANS[system]
 
@@ -303,7 +305,8 @@ def measure_ours(system: str, folder: Path, queries: list[np.ndarray]) -> dict[s
     held = resident("VmRSS") - before
     result, times = timed(lambda: scanned(passages, rows()), at_least=1.0)
     times["peak_mb"] += held
-    found = np.array(longest_matches(passages, result), dtype=np.int64)
+    longest = longest_matches(passages, result)
+    found = np.array([longest.lengths, longest.frequencies], dtype=np.int64)
     matches = np.where(found[0] >= least, found, -1)
     return times | {"bytes_per_token": 0.0, "matches": matches.tolist()}
 

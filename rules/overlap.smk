@@ -233,6 +233,7 @@ rule report_overlap:
             else ""
         ),
         published=PUBLISHED_OVERLAPS,
+        coverage=OVERLAP["whole_coverage"],
         soft=SOFT_OPTIONS,
         soft_title=f"Soft overlaps by corpus: {OVERLAP['soft_min_words']} words or more, up to 2 gaps",
     script:

@@ -2,7 +2,7 @@
 
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.texts import index_texts
+from lingprob.overlap.corpora import index_texts
 from lingprob.reading.texts import passage_texts
 from lingprob.workflow import job
 

@@ -6,17 +6,18 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.corpora import load_corpus, search
+from lingprob.overlap.matches import merge
 from lingprob.papers.leakage.overlaps import overlap_table, require_same_overlaps
 from lingprob.workflow import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     tokenizer, index = open_tokenizer(inputs.tokenizer), load_index(inputs.index)
-    found = search(load_corpus(Path(inputs.graphs)), index, tokenizer, params.min_length)
+    matches = search(load_corpus(Path(inputs.graphs)), index, tokenizer, params.min_length)
     overlaps = overlap_table(
         index,
         read_table(inputs.passages, "overlap_passages"),
-        (found.lengths, found.frequencies),
+        merge(matches),
         tokenizer.decode,
         snakemake.wildcards.corpus,
         params.scale,

@@ -2,14 +2,10 @@
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
-from lingprob.overlap.soft_tables import longest_of_files, summarise_soft_overlaps
+from lingprob.overlap.soft import longest_of_files, summarise_soft_overlaps
 from lingprob.papers.leakage.overlap_claims import compare
 from lingprob.papers.leakage.overlap_figures import draw
-from lingprob.papers.leakage.overlaps import (
-    passage_lengths,
-    summarise_overlaps,
-    with_published,
-)
+from lingprob.papers.leakage.overlaps import passage_lengths, summarise_overlaps, with_published
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages
@@ -20,7 +16,8 @@ with job(snakemake):
     files, output, params = snakemake.input, snakemake.output, snakemake.params
     tables, run = read_tables(dict(files.items())), Run(**params.run)
     overlaps = with_published(tables["overlap"], params.published, run.scale)
-    pages = {"summary": summarise_overlaps(overlaps), "passage_lengths": passage_lengths(overlaps)}
+    summary = summarise_overlaps(overlaps, params.coverage)
+    pages = {"summary": summary, "passage_lengths": passage_lengths(overlaps)}
     write_pages(pages, {"summary": params.title}, [*output.csv, output.html])
     write_table(overlaps, "overlap", output.overlap)
     for path in output.soft:
@@ -29,7 +26,8 @@ with job(snakemake):
         write_pages(pages, {"soft_summary": params.soft_title}, output.soft_pages)
         write_table(soft, "soft_overlap", path, params.soft)
     figures = draw({"overlap": overlaps}, run)
-    card = with_failures(compare(tables | {"overlap": overlaps}, run), style.failures(figures))
+    card = compare(tables | {"overlap": overlaps}, run, params.coverage)
+    card = with_failures(card, style.failures(figures))
     write_table(card, "scorecard", output.scorecard)
     write_scorecard_pages(card, output.pages, params.left_out)
     style.save_figures(figures, output.figures, params.left_out)

@@ -3,19 +3,22 @@
 from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
-from lingprob.overlap.streaming import load_result
-from lingprob.papers.leakage.overlaps import leakage_free_chunks
+from lingprob.overlap.matches import load_matches
+from lingprob.papers.leakage.overlaps import chunk_overlaps, select_chunks
 from lingprob.workflow import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    results = [load_result(path) for path in inputs.files]
-    chunks = leakage_free_chunks(
+    matches = [load_matches(path) for path in inputs.files]
+    overlaps = chunk_overlaps(
         load_index(inputs.index),
         read_table(inputs.passages, "overlap_passages"),
-        dict(zip(map(tuple, params.chunks), results, strict=True)),
+        dict(zip(map(tuple, params.chunks), matches, strict=True)),
         open_tokenizer(inputs.tokenizer).decode,
         params.scale,
+    )
+    chunks = select_chunks(
+        overlaps,
         min_length=params.min_length,
         max_overlap=params.max_overlap,
         chunks_selected=params.chunks_selected,

@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 
 from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path
-from lingprob.overlap.tokenizing import usual_tokenize
+from lingprob.overlap.token_blocks import token_ids
 from lingprob.reading.texts import passage_texts
 from lingprob.training.corpus import TrainingData, examples_of_step
 
@@ -76,7 +76,7 @@ def corpus_with_passages(
 ) -> dict[str, Any]:
     """Write a corpus with the passages of `words` tables for one training, and describe it."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=f"{described['tokenizer']}/tokenizer.json")
-    ids = usual_tokenize(tokenizer)([text for words in texts for text in passage_texts(words)])
+    ids = token_ids(tokenizer, [text for words in texts for text in passage_texts(words)])
     passages = [np.asarray(passage, dtype=np.int64) for passage in ids]
     options = {name: training["plan"][name] for name in ("steps", "batch_size", "seed")}
     options["validation_examples"] = training["validation_examples"]

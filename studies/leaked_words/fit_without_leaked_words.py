@@ -5,8 +5,7 @@ import numpy as np
 from lingprob.io.tables import read_table, write_csv
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
-from lingprob.overlap.passages import longest_matches
-from lingprob.overlap.streaming import load_result
+from lingprob.overlap.matches import load_matches
 from lingprob.papers.leakage.regressions import read_study
 from lingprob.workflow import job
 from studies.leaked_words.analysis import covering_lengths, deltas_without_leaked_words
@@ -19,8 +18,10 @@ with job(snakemake):
     index, passages = load_index(files.index), read_table(files.passages, "overlap_passages")
     numbers = passages.index[passages["corpus"] == params.entry["texts"]].tolist()
     tokenizer = open_tokenizer(files.tokenizer).tokenizer
-    matches = [longest_matches(index, load_result(path))[0] for path in files.scans]
-    leakage = [covering_lengths(study.words, numbers, index, m, tokenizer) for m in matches]
+    leakage = [
+        covering_lengths(study.words, numbers, index, load_matches(path).lengths, tokenizer)
+        for path in files.scans
+    ]
     deltas = deltas_without_leaked_words(
         study,
         np.max(leakage, axis=0),

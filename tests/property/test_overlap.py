@@ -1,22 +1,53 @@
-"""The streaming index, the CDAWG and all substrings in a table give the same overlaps."""
+"""Exact and soft overlaps against the obvious ways: tables of all substrings and alignments."""
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
+from lingprob.errors import LingprobError
+from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import cdawg_build
 from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.cdawg import build_cdawg
-from lingprob.overlap.passages import longest_matches, passage_overlaps
-from lingprob.overlap.streaming import ScanResult, merge, scan
-from lingprob.overlap.token_blocks import TokenBlock
-from overlap_reference import Sequences, arrays, block, random_case, slow_matches
+from lingprob.overlap.corpora import (
+    Corpus,
+    CorpusFile,
+    SavedFile,
+    load_corpus,
+    save_corpus,
+    split_documents,
+)
+from lingprob.overlap.matches import Matches, longest_matches, merge, passage_overlaps
+from lingprob.overlap.search import first_places, longest_overlaps
+from lingprob.overlap.soft import (
+    build_soft_index,
+    find_soft_overlaps,
+    folded_words,
+    quotation,
+)
+from lingprob.overlap.streaming import scan
+from lingprob.overlap.token_blocks import TokenBlock, normalise
+from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
+from overlap_reference import (
+    Sequences,
+    arrays,
+    block,
+    random_case,
+    slow_matches,
+    slow_soft_overlap,
+    words_in_common,
+)
 
 MIN_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 9, 12)
 sequences = st.lists(st.lists(st.integers(0, 3), max_size=25), min_size=1, max_size=4)
@@ -26,14 +57,19 @@ def index_of(passages: Sequences, vocabulary_size: int = 10) -> StimulusIndex:
     return build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=vocabulary_size)
 
 
-def scanned(
+def matched(
     index: StimulusIndex, blocks: Sequence[TokenBlock], file: str = "0", min_length: int = 1,
     separator: int | None = None,
-) -> ScanResult:  # fmt: skip
-    return scan(
-        index, blocks, file=file, tokenizer_hash="t", min_length=min_length,
-        separator=separator,
-    )  # fmt: skip
+) -> Matches:  # fmt: skip
+    result = scan(
+        index, blocks, file=file, tokenizer_hash="t", min_length=min_length, separator=separator
+    )
+    return longest_matches(index, result)
+
+
+def assert_equal(one: Matches, other: Matches) -> None:
+    np.testing.assert_array_equal(one.lengths, other.lengths)
+    np.testing.assert_array_equal(one.frequencies, other.frequencies)
 
 
 def check_everything(passages: Sequences, documents: Sequences) -> None:
@@ -41,11 +77,10 @@ def check_everything(passages: Sequences, documents: Sequences) -> None:
     lengths, frequencies = slow_matches(passages, documents)
     index = index_of(passages)
     for min_length in MIN_LENGTHS:
-        result = scanned(index, [block(documents)], min_length=min_length)
-        found, counted = longest_matches(index, result)
+        found = matched(index, [block(documents)], min_length=min_length)
         known = lengths >= min_length
-        np.testing.assert_array_equal(found, np.where(known, lengths, 0))
-        np.testing.assert_array_equal(counted, np.where(known, frequencies, 0))
+        np.testing.assert_array_equal(found.lengths, np.where(known, lengths, 0))
+        np.testing.assert_array_equal(found.frequencies, np.where(known, frequencies, 0))
     cdawg = build_cdawg([block(documents)], tokenizer_hash="t", vocabulary_size=10)
     found, counted = cdawg.longest_matches(index.tokens, index.offsets, tokenizer_hash="t")
     np.testing.assert_array_equal(found, lengths)
@@ -54,17 +89,13 @@ def check_everything(passages: Sequences, documents: Sequences) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(passages=sequences, documents=sequences)
-def test_streaming_and_cdawg_find_what_the_table_has(
-    passages: Sequences, documents: Sequences
-) -> None:
+def test_scans_and_graphs_equal_the_table(passages: Sequences, documents: Sequences) -> None:
     check_everything(passages, documents)
 
 
 @settings(deadline=None, max_examples=100)
 @given(documents=sequences, data=st.data())
-def test_passages_taken_from_the_corpus_and_from_one_another(
-    documents: Sequences, data: st.DataObject
-) -> None:
+def test_passages_taken_from_the_corpus(documents: Sequences, data: st.DataObject) -> None:
     """Passages are stretches of documents or of other passages, so most matches are long."""
     passages: Sequences = []
     for _ in range(data.draw(st.integers(1, 5))):
@@ -89,7 +120,7 @@ def test_ten_thousand_random_cases() -> None:
     min_length=st.sampled_from(MIN_LENGTHS),
     order=st.permutations(range(3)),
 )
-def test_any_split_into_files_and_any_order_of_merging_give_the_same(
+def test_merged_files_equal_one_file(
     passages: Sequences, documents: Sequences, file_of: list[int], min_length: int,
     order: list[int],
 ) -> None:  # fmt: skip
@@ -100,17 +131,14 @@ def test_any_split_into_files_and_any_order_of_merging_give_the_same(
         + [[9] * (number + 1)]
         for number in range(3)
     ]
-    whole = scanned(index, [block([*parts[0], *parts[1], *parts[2]])], min_length=min_length)
-    results = [scanned(index, [block(parts[i])], str(i), min_length) for i in order]
-    together = merge(results)
-    stepwise = merge([results[2], merge(results[:2])])
-    one_block_each = scanned(
+    whole = matched(index, [block([*parts[0], *parts[1], *parts[2]])], min_length=min_length)
+    results = [matched(index, [block(parts[i])], str(i), min_length) for i in order]
+    one_block_each = matched(
         index, [block([document]) for part in parts for document in part], min_length=min_length
     )
-    for other in (together, stepwise, one_block_each):
+    for other in (merge(results), merge([results[2], merge(results[:2])]), one_block_each):
         assert other.n_tokens == whole.n_tokens
-        for name in ("states", "visits", "longest", "at_longest"):
-            np.testing.assert_array_equal(getattr(other, name), getattr(whole, name))
+        assert_equal(other, whole)
 
 
 @settings(deadline=None, max_examples=60)
@@ -118,7 +146,7 @@ def test_any_split_into_files_and_any_order_of_merging_give_the_same(
     passages=sequences, documents=sequences, min_length=st.sampled_from(MIN_LENGTHS),
     row_length=st.integers(1, 9),
 )  # fmt: skip
-def test_separators_and_rows_both_end_documents(
+def test_separators_and_rows_end_documents(
     passages: Sequences, documents: Sequences, min_length: int, row_length: int
 ) -> None:
     separator = 7
@@ -133,58 +161,46 @@ def test_separators_and_rows_both_end_documents(
                 pieces[-1].append(token)
         pieces.append([])
     index = index_of(passages)
-    results = [
-        scanned(index, [block(rows)], min_length=min_length, separator=separator),
-        scanned(index, [block(pieces)], min_length=min_length),
-    ]
-    for one, other in zip(*(longest_matches(index, result) for result in results), strict=True):
-        np.testing.assert_array_equal(one, other)
-    graphs = [
-        build_cdawg([block(rows)], tokenizer_hash="t", vocabulary_size=10, separator=separator),
-        build_cdawg([block(pieces)], tokenizer_hash="t", vocabulary_size=10),
-    ]
-    matches = [
-        graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="t") for graph in graphs
-    ]
-    np.testing.assert_array_equal(matches[0], matches[1])
+    assert_equal(
+        matched(index, [block(rows)], min_length=min_length, separator=separator),
+        matched(index, [block(pieces)], min_length=min_length),
+    )
+    parted = split_documents(block(rows), separator)
+    assert parted.tokens.tolist() == [token for piece in pieces for token in piece]
+    # The last piece is what follows the end of the last row.
+    assert np.diff(parted.offsets).tolist() == list(map(len, pieces[:-1]))
+    assert split_documents(parted, None) is parted
 
 
 @settings(deadline=None, max_examples=60)
 @given(passages=sequences, documents=sequences, min_length=st.sampled_from(MIN_LENGTHS))
-def test_wide_ids_and_32_bit_files_give_the_same_as_narrow_ones(
+def test_wide_and_narrow_ids_give_the_same(
     passages: Sequences, documents: Sequences, min_length: int
 ) -> None:
     """The same ids, 32-bit; and ids moved beyond 16 bits in a vocabulary that needs more."""
-    expected = longest_matches(
-        index := index_of(passages), scanned(index, [block(documents)], min_length=min_length)
-    )
-    found = longest_matches(
-        index, scanned(index, [block(documents, "uint32")], min_length=min_length)
-    )
-    np.testing.assert_array_equal(found, expected)
+    index = index_of(passages)
+    expected = matched(index, [block(documents)], min_length=min_length)
+    assert_equal(matched(index, [block(documents, "uint32")], min_length=min_length), expected)
     moved = [
         [[token + 70_000 for token in text] for text in part] for part in (passages, documents)
     ]
     index = index_of(moved[0], vocabulary_size=100_000)
-    # Multiples of 65,536 away from passages' ids: to be taken for them would be an overflow.
+    # Ids at multiples of 65,536 from the passages' would be mistaken for them by an overflow.
     foreign = [[token - 65_536 for token in text] for text in moved[1]]
     wide = block(moved[1] + foreign, "uint32")
-    found = longest_matches(index, scanned(index, [wide], min_length=min_length))
-    np.testing.assert_array_equal(found, expected)
+    assert_equal(matched(index, [wide], min_length=min_length), expected)
     graph = build_cdawg([wide], tokenizer_hash="t", vocabulary_size=100_000)
     lengths, _ = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="t")
     if min_length == 1:
-        np.testing.assert_array_equal(lengths, expected[0])
+        np.testing.assert_array_equal(lengths, expected.lengths)
 
 
 @settings(deadline=None, max_examples=60)
 @given(passages=sequences, documents=sequences)
-def test_longest_overlap_of_each_passage_and_all_its_places(
-    passages: Sequences, documents: Sequences
-) -> None:
+def test_longest_overlaps_have_all_their_places(passages: Sequences, documents: Sequences) -> None:
     lengths, frequencies = slow_matches(passages, documents)
     index = index_of(passages)
-    table = passage_overlaps(index, *longest_matches(index, scanned(index, [block(documents)])))
+    table = passage_overlaps(index, matched(index, [block(documents)]))
     assert table.passage.unique().tolist() == list(range(len(passages)))
     start = 0
     for number, passage in enumerate(passages):
@@ -202,7 +218,7 @@ def test_longest_overlap_of_each_passage_and_all_its_places(
         start += len(passage)
 
 
-def test_larger_texts_fill_hash_tables_and_bitmaps() -> None:
+def test_larger_texts_fill_hash_tables() -> None:
     """Thousands of symbols and nodes: streaming and CDAWG, which share no code, agree."""
     generator = np.random.default_rng(3)
     ids = np.minimum(generator.zipf(1.3, 300_000), 30_000)
@@ -215,13 +231,13 @@ def test_larger_texts_fill_hash_tables_and_bitmaps() -> None:
     lengths, frequencies = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="t")
     assert (lengths[499::900] >= 500).all()
     for min_length in (1, 4, 5, 8, 12, 40):
-        found, counted = longest_matches(index, scanned(index, corpus, min_length=min_length))
+        found = matched(index, corpus, min_length=min_length)
         known = lengths >= min_length
-        np.testing.assert_array_equal(found, np.where(known, lengths, 0))
-        np.testing.assert_array_equal(counted, np.where(known, frequencies, 0))
+        np.testing.assert_array_equal(found.lengths, np.where(known, lengths, 0))
+        np.testing.assert_array_equal(found.frequencies, np.where(known, frequencies, 0))
 
 
-def test_the_cdawg_outgrows_the_room_set_aside() -> None:
+def test_graph_outgrows_its_room() -> None:
     generator = np.random.default_rng(4)
     text = np.minimum(generator.zipf(1.5, 5000), 99).astype(np.uint16)
     text[::250] = separator = 2**16 - 1
@@ -231,3 +247,242 @@ def test_the_cdawg_outgrows_the_room_set_aside() -> None:
     grown = cdawg_build.pack(*cdawg_build._build(text, separator, *room))
     for one, other in zip(grown, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+# Places of overlaps.
+
+AROUND = 24  # tokens before and after a place
+documents_of_ids = st.lists(st.lists(st.integers(0, 2), max_size=60), min_size=1, max_size=5)
+# Words whose tokens others begin or end with; some are more bytes than characters.
+WORDS = ["The", "Then", "cat", "cats", "é", "naïve", "東京", "🙂", "&", "mat.", "<b>"]
+texts_of_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory) -> Tokenizer:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    save_tiny_tokenizer(folder)
+    return Tokenizer(AutoTokenizer.from_pretrained(folder), VOCABULARY_SIZE, "tiny")
+
+
+def occurrences(documents: Sequences, sequence: list[int]) -> Iterator[tuple[int, int]]:
+    """Where documents have a sequence, in their order: document from 1, first token from 0."""
+    for number, document in enumerate(documents, start=1):
+        for first in range(len(document) - len(sequence) + 1):
+            if document[first : first + len(sequence)] == sequence:
+                yield number, first
+
+
+@settings(deadline=None, max_examples=100)
+@given(documents=documents_of_ids, data=st.data())
+def test_first_places_are_found_with_their_surroundings(
+    documents: Sequences, data: st.DataObject
+) -> None:
+    filled = [document for document in documents if document]
+    sequences = [
+        document[(start := data.draw(st.integers(0, len(document) - 1))) :
+                 data.draw(st.integers(start + 1, len(document)))]
+        for document in filled
+    ]  # fmt: skip
+    cut = data.draw(st.integers(0, len(documents)))
+    blocks = [block(documents[:cut], "uint32"), block(documents[cut:], "uint16")]
+    places = first_places(
+        [np.array(sequence) for sequence in sequences], blocks, file="f", vocabulary_size=9
+    ) if sequences else []  # fmt: skip
+    for sequence, place in zip(sequences, places, strict=True):
+        number, first = next(occurrences(documents, sequence))
+        document, last = documents[number - 1], first + len(sequence)
+        assert (place.document, place.first_token) == (number, first)
+        assert place.before.tolist() == document[max(0, first - AROUND) : first]
+        assert place.after.tolist() == document[last : last + AROUND]
+
+
+def test_sequences_across_documents_are_none() -> None:
+    documents = [[1, 2], [3, 4], [0, 2, 3, 1]]
+    (place,) = first_places([np.array([2, 3])], [block(documents)], file="f", vocabulary_size=9)
+    assert (place.document, place.first_token) == (3, 1)
+    with pytest.raises(LingprobError, match="f: lacks a sequence"):
+        first_places([np.array([4, 0])], [block(documents)], file="f", vocabulary_size=9)
+
+
+@pytest.mark.parametrize("vocabulary_size", [2**16 - 1, 2**16])
+def test_saved_files_keep_their_documents(vocabulary_size: int) -> None:
+    documents = [[1, 2], [], [3]]
+    graph = build_cdawg([block(documents)], tokenizer_hash="t", vocabulary_size=vocabulary_size)
+    tokenizer = Tokenizer(None, vocabulary_size, "t")
+    (found,) = SavedFile("f", graph).blocks(tokenizer)
+    assert found.tokens.tolist() == [1, 2, 3]
+    assert found.offsets.tolist()[:4] == [0, 2, 2, 3]
+
+
+def test_bytes_of_two_tokens_are_none() -> None:
+    """258, 513, 258 are the bytes 2 1 1 2 2 1: 257 lies across two tokens before it is one."""
+    documents = [[258, 513, 258, 257]]
+    (place,) = first_places([np.array([257])], [block(documents)], file="f", vocabulary_size=999)
+    assert place.first_token == 3
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    texts=st.lists(texts_of_words, min_size=1, max_size=4),
+    files=st.lists(st.lists(texts_of_words, min_size=1, max_size=3), min_size=1, max_size=2),
+    min_length=st.sampled_from([1, 3, 5]),
+)
+def test_longest_overlaps_equal_those_of_all_stretches(
+    tokenizer: Tokenizer, texts: list[str], files: list[list[str]], min_length: int
+) -> None:
+    # A word of its own keeps two files from being copies of one another.
+    files = [[*documents, f"x{number}"] for number, documents in enumerate(files)]
+    ids = [[tokenizer.tokenizer.encode(text) for text in documents] for documents in files]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{number}.jsonl") for number in range(len(files))]
+        for path, documents in zip(paths, files, strict=True):
+            lines = (json.dumps({"text": text.replace(" ", " \n ")}) for text in documents)
+            path.write_text("\n".join(lines))
+        corpus = Corpus("c", [CorpusFile(path.name, {"parser": "lines"}, [path]) for path in paths])
+        series = pd.Series(texts, [f"t{number}" for number in range(len(texts))])
+        spaced = series.str.replace(" ", "\t ")
+        table = longest_overlaps(spaced, [corpus], tokenizer, min_length)
+        save_corpus(corpus, tokenizer, "tiny", Path(folder, "saved"))
+        saved = load_corpus(Path(folder, "saved"))
+        again = longest_overlaps(spaced, [saved], tokenizer, min_length)
+    pd.testing.assert_frame_equal(again, table)
+    n_words = sum(len(text.split()) for documents in files for text in documents)
+    assert (table["corpus_words"] == n_words).all()
+    assert table["text_id"].tolist() == series.index.tolist()
+    for row, text in zip(table.itertuples(), texts, strict=True):
+        variants = [tokenizer.tokenizer.encode(blank + text) for blank in ("", " ")]
+        everything = [document for documents in ids for document in documents]
+        matches = [slow_matches([variant], everything) for variant in variants]
+        longest = [int(lengths.max()) for lengths, _ in matches]
+        longest = [length if length >= min_length else 0 for length in longest]
+        shares = [n / len(variant) for n, variant in zip(longest, variants, strict=True)]
+        assert row.overlap_tokens / row.n_tokens == max(shares)
+        if not max(shares):
+            assert (row.occurrences, row.last_token, row.file) == (0, -1, "")
+            assert (row.document, row.first_token, row.overlap_text) == (0, -1, "")
+            continue
+        # The overlap is one of a variant that has the largest share, and the most frequent one.
+        best = [which for which in (0, 1) if shares[which] == max(shares)]
+        assert row.occurrences == max(
+            matches[which][1][matches[which][0] == longest[which]].max() for which in best
+        )
+        number = next(n for n, path in enumerate(paths) if path.name == row.file)
+        document = ids[number][row.document - 1]
+        last = row.first_token + row.overlap_tokens
+        sequence = document[row.first_token : last]
+        everywhere = [list(occurrences(documents, sequence)) for documents in ids]
+        assert row.occurrences == sum(map(len, everywhere))
+        assert next(n for n, found in enumerate(everywhere) if found) == number
+        assert everywhere[number][0] == (row.document, row.first_token)
+        assert tokenizer.decode(sequence) == row.overlap_text
+        around = row.before + row.overlap_text + row.after
+        if "\ufffd" not in around:
+            assert around in normalise(files[number][row.document - 1])
+
+
+# Soft overlaps.
+
+texts = st.lists(st.lists(st.sampled_from("abc"), max_size=20), min_size=1, max_size=3)
+numbers = {"min_words": st.integers(1, 9), "gaps": st.integers(0, 3)}
+
+
+def check_soft_overlaps(
+    passages: list[list[str]], documents: list[list[str]], min_words: int, gaps: int
+) -> None:
+    """Compare words and gaps with the table's, and align what is said to be the overlap."""
+    index = build_soft_index(passages, min_words, gaps)
+    found = find_soft_overlaps(index, [" ".join(document) for document in documents])
+    of_passage = found.set_index("passage")
+    for number, passage in enumerate(passages):
+        expected = slow_soft_overlap(passage, documents, min_words, gaps)
+        if number not in of_passage.index:
+            assert expected == (0, 0)
+            continue
+        row = of_passage.loc[number]
+        assert (row.overlap_words, row.gaps) == expected
+        of_corpus = row.overlap_text.split()
+        assert any(row.overlap_text in " ".join(document) for document in documents)
+        stretch = passage[row["first"] : row["last"] + 1]
+        assert words_in_common(stretch, of_corpus, row.gaps) == row.overlap_words
+        assert (stretch[0], stretch[-1]) == (of_corpus[0], of_corpus[-1])
+
+
+@settings(deadline=None, max_examples=200)
+@given(passages=texts, documents=texts, **numbers)
+def test_soft_overlaps_equal_those_of_all_alignments(passages, documents, min_words, gaps):
+    check_soft_overlaps(passages, documents, min_words, gaps)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    passage=st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=25),
+    edits=st.lists(st.tuples(st.integers(0, 24), st.sampled_from(["", "x", "a", "a b"])),
+                   max_size=4),
+    **numbers,
+)  # fmt: skip
+def test_soft_overlaps_of_edited_copies(passage, edits, min_words, gaps):
+    """A document is the passage with words left out, replaced and put in."""
+    edited = list(passage)
+    for place, word in edits:
+        edited[place % len(edited)] = word
+    check_soft_overlaps([passage, passage[3:]], [" ".join(edited).split()], min_words, gaps)
+
+
+def random_soft_case(generator: random.Random) -> tuple[list[list[str]], list[list[str]], int, int]:
+    """Draw passages, documents that may have stretches of them, edited, and both numbers."""
+    letters = "abcdef"[: generator.choice([1, 2, 3, 6])]
+
+    def text(lengths: list[int]) -> list[str]:
+        return [generator.choice(letters) for _ in range(generator.choice(lengths))]
+
+    passages = [text([0, 1, 4, 9, 14]) for _ in range(generator.randint(1, 3))]
+    documents = [text([0, 1, 5, 12]) for _ in range(generator.randint(1, 2))]
+    copied = generator.choice(passages)[generator.randrange(4) :]
+    for _ in range(generator.randrange(4) if copied else 0):
+        copied[generator.randrange(len(copied))] = generator.choice(["", "x", *letters])
+    documents.append([*documents[0][:3], *filter(None, copied), *documents[-1][-3:]])
+    return passages, documents, generator.randint(1, 8), generator.randrange(4)
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_soft_cases():
+    generator = random.Random(20261122)
+    for _ in range(10_000):
+        check_soft_overlaps(*random_soft_case(generator))
+
+
+def test_longer_texts_in_several_batches():
+    """Two thousand words, of which half stand in the corpus, with a gap after every hundredth."""
+    generator = random.Random(3)
+    passage = [f"w{generator.randrange(400)}" for _ in range(2000)]
+    copy = list(passage[500:1500])
+    for place in range(100, 1000, 100):
+        copy[place] = "else"
+    filler = " ".join(f"v{generator.randrange(10**6)}" for _ in range(200_000))
+    index = build_soft_index([passage, ["other"]], 12, 2)
+    found = find_soft_overlaps(index, [filler, f"{filler} {' '.join(copy)}.", filler])
+    assert found["passage"].tolist() == [0]
+    row = found.iloc[0]
+    # From one gap to the third after it there are 3 * 99 words, and the last stretch has 99 + 100.
+    assert (row.overlap_words, row.gaps, row["first"], row["last"]) == (298, 2, 500, 799)
+    assert row.overlap_text == " ".join(copy[:300])
+
+
+def test_case_punctuation_and_white_space_are_folded():
+    assert folded_words('"Don\'t -- STOP!"\n\n_said_ he\u2026 Stra\u00dfe 1,000\ufb01') == [
+        "dont", "stop", "said", "he", "strasse", "1", "000fi"
+    ]  # fmt: skip
+    assert folded_words("don\u2019t dogs' 'tis to-day cafe\u0301 \uff21\u00bd") == [
+        "dont", "dogs", "tis", "to", "day", "caf\u00e9", "a1", "2"
+    ]  # fmt: skip
+    assert folded_words(" ... ") == []
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_quotations_have_their_words(text):
+    words = folded_words(text)
+    for first in range(min(len(words), 4)):
+        for last in range(first, min(len(words), first + 3)):
+            assert folded_words(quotation(text, first, last)) == words[first : last + 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import lingprob
+from lingprob.api.corpora import dataset_texts
 from lingprob.catalog import read_datasets
 from lingprob.io.corpora import iter_documents
-from lingprob.overlap import chance
 from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.cdawg import build_cdawg
-from lingprob.overlap.passages import longest_matches, passage_overlaps
+from lingprob.overlap.chance import logprob_threshold
+from lingprob.overlap.matches import Matches, longest_matches, passage_overlaps
 from lingprob.overlap.soft import build_soft_index, find_soft_overlaps, folded_words
 from lingprob.overlap.streaming import scan
-from lingprob.overlap.texts import read_texts
-from lingprob.overlap.token_blocks import TokenBlock, normalise
-from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
+from lingprob.overlap.token_blocks import TokenBlock, read_texts, token_ids
+from lingprob.papers.leakage.overlaps import (
+    PUBLISHED_THRESHOLDS,
+    covered_passages,
+    one_per_passage,
+    published_overlaps,
+    read_published,
+)
 from lingprob.reading.texts import build_words, passage_texts
+from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run
 
 MIRROR = Path(
     os.environ.get("LINGPROB_MIRROR")
@@ -35,8 +44,6 @@ pytestmark = pytest.mark.skipif(
 )
 VOCABULARY_SIZE = 50_277
 LEVELS = {"the_pile": (75, 207), "owt": (32, 246)}  # flagged rows: compat, corrected
-
-Tokenize = Callable[[list[str]], Any]
 
 
 @pytest.fixture(scope="module")
@@ -82,18 +89,12 @@ def brown_corpus() -> list[str]:
     return [" ".join(word.rsplit("/", 1)[0] for word in text) for text in texts]
 
 
-def index_of(passages: list[str], tokenize: Tokenize) -> StimulusIndex:
-    ids = [np.asarray(passage) for passage in tokenize(passages)]
+def index_of(passages: list[str], tokenizer: Any) -> StimulusIndex:
+    ids = [np.asarray(passage) for passage in token_ids(tokenizer, passages)]
     return build_index(ids, tokenizer_hash="neox", vocabulary_size=VOCABULARY_SIZE)
 
 
-def blocks_of(texts: list[str], tokenize: Tokenize) -> list[TokenBlock]:
-    return list(read_texts(texts, tokenize))
-
-
-def matches(
-    index: StimulusIndex, blocks: list[TokenBlock], min_length: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
+def matches(index: StimulusIndex, blocks: Iterable[TokenBlock], min_length: int = 1) -> Matches:
     result = scan(index, blocks, file="all", tokenizer_hash="neox", min_length=min_length)
     return longest_matches(index, result)
 
@@ -112,23 +113,22 @@ def test_the_novel_leaks_into_geco_as_the_paper_found(tokenizer: Any) -> None:
     The paper's longest overlaps with the Pile have 127 to 343 tokens, a chapter each; GECO's words
     without punctuation had at most 29 with their own novel.
     """
-    tokenize = usual_tokenize(tokenizer)
-    index = index_of(geco_chapters(), tokenize)
+    index = index_of(geco_chapters(), tokenizer)
     files = [MIRROR / "gutenberg" / name for name in ("863-0.txt", "1155-0.txt")]
     styles, adversary = (list(iter_documents("gutenberg", [file])) for file in files)
-    lengths, frequencies = matches(index, blocks_of(styles, tokenize))
-    assert covered(lengths, 12) == pytest.approx(0.716, abs=0.001)
-    longest = passage_overlaps(index, lengths, frequencies).groupby("passage").first()
+    found = matches(index, read_texts(styles, tokenizer))
+    assert covered(found.lengths, 12) == pytest.approx(0.716, abs=0.001)
+    longest = passage_overlaps(index, found).groupby("passage").first()
     assert (longest.overlap_tokens.min(), longest.overlap_tokens.max()) == (131, 225)
     # In an edition of ASCII quotation marks, chapter 4's longest is the published one.
     ascii_marks = dict(zip("\u2018\u2019\u201c\u201d", "''\"\"", strict=True)) | {"\u2014": "--"}
     edition = [text.translate(str.maketrans(ascii_marks)) for text in styles]
-    found = passage_overlaps(index, *matches(index, blocks_of(edition, tokenize)))
-    table = chance.read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
+    found = passage_overlaps(index, matches(index, read_texts(edition, tokenizer)))
+    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
     published = table[table.corpus == "geco"].set_index("article_num").overlap_len
     assert found.groupby("passage").overlap_tokens.first()[3] == published[3] == 317
     # Another novel of the same author and years has nothing of the kind.
-    assert covered(matches(index, blocks_of(adversary, tokenize))[0], 12) < 0.01
+    assert covered(matches(index, read_texts(adversary, tokenizer)).lengths, 12) < 0.01
 
 
 def test_geco_without_punctuation_is_found_in_its_novel() -> None:
@@ -160,42 +160,38 @@ def test_geco_without_punctuation_is_found_in_its_novel() -> None:
 
 
 def test_the_brown_corpus_gives_the_brown_passages_back(tokenizer: Any) -> None:
-    tokenize = usual_tokenize(tokenizer)
-    index = index_of([bare(passage) for passage in brown_passages()], tokenize)
-    blocks = blocks_of([bare(text) for text in brown_corpus()], tokenize)
-    lengths, frequencies = matches(index, blocks)
-    assert covered(lengths, 12) > 0.998
-    overlaps = passage_overlaps(index, lengths, frequencies)
+    index = index_of([bare(passage) for passage in brown_passages()], tokenizer)
+    blocks = read_texts([bare(text) for text in brown_corpus()], tokenizer)
+    found = matches(index, blocks)
+    assert covered(found.lengths, 12) > 0.998
+    overlaps = passage_overlaps(index, found)
     assert (overlaps.overlap_tokens >= 281).all()
     assert (overlaps.frequency == 1).all()
     assert overlaps.overlap_tokens.iloc[12] == overlaps.passage_tokens.iloc[12] == 874
 
 
 def test_streaming_and_cdawg_agree_on_real_text(tokenizer: Any) -> None:
-    tokenize = usual_tokenize(tokenizer)
-    index = index_of([*brown_passages(), *natural_stories(), *geco_chapters()], tokenize)
+    index = index_of([*brown_passages(), *natural_stories(), *geco_chapters()], tokenizer)
     texts = [
         *iter_documents("gutenberg", [MIRROR / "gutenberg" / "863-0.txt"]),
         *iter_documents("nltk_zip", [MIRROR / "nltk_corpora" / "inaugural.zip"]),
     ]
-    blocks = blocks_of(texts, tokenize)
+    blocks = list(read_texts(texts, tokenizer))
     graph = build_cdawg(blocks, tokenizer_hash="neox", vocabulary_size=VOCABULARY_SIZE)
     expected = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="neox")
-    np.testing.assert_array_equal(matches(index, blocks), expected)
-    for min_length in (5, 12):
-        lengths, frequencies = matches(index, blocks, min_length)
+    for min_length in (1, 5, 12):
+        found = matches(index, blocks, min_length)
         known = expected[0] >= min_length
-        np.testing.assert_array_equal(lengths, np.where(known, expected[0], 0))
-        np.testing.assert_array_equal(frequencies, np.where(known, expected[1], 0))
+        np.testing.assert_array_equal(found.lengths, np.where(known, expected[0], 0))
+        np.testing.assert_array_equal(found.frequencies, np.where(known, expected[1], 0))
 
 
 def test_passage_lengths_are_the_published_ones(tokenizer: Any) -> None:
     """Brown 13 of 13, Natural Stories 9 of 10: story 2 has a token less here."""
-    table = chance.read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
+    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
     published = table.groupby(["corpus", "article_num"]).article_len.first()
-    tokenize = usual_tokenize(tokenizer)
     for name, passages in (("brown", brown_passages()), ("naturalstories", natural_stories())):
-        index = index_of(passages, tokenize)
+        index = index_of(passages, tokenizer)
         difference = np.diff(index.offsets) - published[name].to_numpy()
         assert difference.tolist() == ([0] * 13 if name == "brown" else [0, -1] + [0] * 8)
     assert published.sum() + len(published) - 1 == 165_486 + 157
@@ -205,36 +201,61 @@ def test_passage_lengths_are_the_published_ones(tokenizer: Any) -> None:
     assert (whole.overlap_last_token == whole.article_len - 1).all()
 
 
-def test_all_published_flags_are_reproduced() -> None:
-    n_reproduced = 0
-    for name, threshold in chance.PUBLISHED_THRESHOLDS.items():
-        table = chance.read_published(MIRROR / "rt_leakage" / f"rt_overlap_{name}.tsv")
-        log10_prob = table["5gram_logprob"].to_numpy()
-        compat = chance.below_threshold(log10_prob, threshold, "compat")
-        corrected = chance.below_threshold(log10_prob, threshold, "corrected")
-        n_reproduced += int((compat == table.below_threshold).sum())
+def test_published_flags_and_whole_passages_are_reproduced() -> None:
+    """One passage of Provo is complete in each corpus; 15 and 6 are covered to 90% or more."""
+    n_reproduced, covered = 0, {}
+    for name in PUBLISHED_THRESHOLDS:
+        table = published_overlaps(MIRROR / f"rt_leakage/rt_overlap_{name}.tsv", name, "test")
+        compat, corrected = table["below_threshold_compat"], table["below_threshold_corrected"]
+        n_reproduced += int((compat == table["below_threshold"]).sum())
         assert (compat.sum(), corrected.sum()) == LEVELS[name]
         if name == "the_pile":  # overlaps of six tokens are improbable already
-            assert table.overlap_len[corrected].min() == 6
+            assert table["overlap_len"][corrected].min() == 6
+        passages = one_per_passage(table)
+        for coverage in (1, 0.9):
+            whole = passages["corpus"][covered_passages(passages, coverage)]
+            covered[name, coverage] = whole.value_counts().to_dict()
     assert n_reproduced == 533
+    assert covered == {
+        ("the_pile", 1): {"provo": 1}, ("owt", 1): {"provo": 1},
+        ("the_pile", 0.9): {"provo": 15}, ("owt", 0.9): {"provo": 6},
+    }  # fmt: skip
 
 
 def test_thresholds_in_words() -> None:
     """p = 2.9e-13 for n = 1.77e11 words; in log10 the limits are -12.54 and -11.00."""
-    pile, owt = chance.PUBLISHED_THRESHOLDS["the_pile"], chance.PUBLISHED_THRESHOLDS["owt"]
+    pile, owt = PUBLISHED_THRESHOLDS["the_pile"], PUBLISHED_THRESHOLDS["owt"]
     assert np.exp(pile) == pytest.approx(2.9e-13, rel=0.01)
-    assert chance.logprob_threshold(1.77e11) == pytest.approx(pile, abs=0.01)
+    assert logprob_threshold(1.77e11) == pytest.approx(pile, abs=0.01)
     assert (pile / np.log(10), owt / np.log(10)) == (
         pytest.approx(-12.54, abs=0.005), pytest.approx(-11.00, abs=0.005)
     )  # fmt: skip
 
 
-def test_tiktoken_gives_the_same_ids(tokenizer: Any) -> None:
-    pytest.importorskip("tiktoken")
-    books = [MIRROR / "gutenberg" / name for name in ("1342-0.txt", "135-0.txt")]
-    texts = [normalise(text) for text in iter_documents("gutenberg", books)]
-    fast = fast_tokenize(tokenizer, [texts[0]])
-    usual = usual_tokenize(tokenizer)
-    assert fast.__qualname__ != usual.__qualname__
-    for text in texts:
-        assert list(fast([text])[0]) == list(usual([text])[0])
+FIRST_OF_BROWN = (
+    "The Fulton County Grand Jury said Friday an investigation of Atlanta's recent primary election"
+)
+
+
+def test_first_words_of_brown_are_its_first_tokens(tmp_path: Path) -> None:
+    (row,) = lingprob.certify(
+        FIRST_OF_BROWN, "brown_corpus", tokenizer="gpt-neox-20b", ngrams="none",
+        config={"mirror": str(MIRROR)}, cache=tmp_path,
+    ).to_dict("records")  # fmt: skip
+    assert row["overlap_text"] == FIRST_OF_BROWN
+    assert (row["overlap_tokens"], row["occurrences"]) == (row["n_tokens"], 1)
+    assert (row["file"], row["document"], row["first_token"]) == ("brown.zip", 1, 0)
+    assert (row["before"], row["after"].split()[:3]) == ("", ["produced", '"no', 'evidence"'])
+
+
+@pytest.mark.parametrize(
+    ("name", "n_texts", "first"),
+    [("linguistic_inquiry", 1450, None), ("provo", 55, "There are now rumblings that Apple"),
+     ("syntaxgym", 3304, "The painting that the artist painted deteriorated")],
+)  # fmt: skip
+def test_texts_are_data_sets_of_the_catalog(
+    tmp_path: Path, name: str, n_texts: int, first: str | None
+) -> None:
+    texts = dataset_texts(name, Run(*read_settings({"mirror": str(MIRROR)})), tmp_path)
+    assert len(texts) == texts.index.nunique() == n_texts
+    assert first is None or texts.iloc[0].startswith(first)

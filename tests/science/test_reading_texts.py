@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_datasets
-from lingprob.overlap.chance import read_published
-from lingprob.papers.leakage.overlaps import CATALOG_NAMES
+from lingprob.papers.leakage.overlaps import CATALOG_NAMES, read_published
 from lingprob.reading.printed import printed_geco, words_that_differ
 from lingprob.reading.texts import build_words, passage_texts
 

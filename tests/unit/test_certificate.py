@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from lingprob.api.cli import main
 from lingprob.api.corpora import choose_tokenizer
 from lingprob.errors import LingprobError
 from lingprob.overlap import chance
-from lingprob.overlap.chance import below_threshold, logprob_threshold
+from lingprob.overlap.chance import logprob_threshold
 from lingprob.overlap.corpora import Corpus, CorpusFile
 from lingprob.overlap.search import whole_words
 from lingprob.workflow.configuration import read_settings
@@ -112,7 +112,7 @@ def test_a_pattern_is_a_corpus_of_files_and_copies_are_refused(folder, place):
     (row,) = certified(folder, PLANTED, "*.jsonl").to_dict("records")
     assert (row["corpus"], row["file"], row["occurrences"]) == ("*.jsonl", "one.jsonl", 2)
     write_lines(place / "three.jsonl", ["Who did Mary", ", say that John saw? Zürich!"])
-    with pytest.raises(LingprobError, match=r"'three.jsonl' and 'two.jsonl' hold the same"):
+    with pytest.raises(LingprobError, match=r"'three.jsonl' and 'two.jsonl' have the same"):
         certified(folder, PLANTED, "*.jsonl")
 
 
@@ -124,7 +124,7 @@ def test_a_pattern_is_a_corpus_of_files_and_copies_are_refused(folder, place):
         (["one.jsonl", "one.jsonl"], {}, "each one once"),
         ([], {}, "Name at least one"),
         ("one.jsonl", {"ngrams": "gutenburg"}, "unknown n-gram model 'gutenburg'"),
-        ("one.jsonl", {"min_length": -1}, "min_length is -1"),
+        ("one.jsonl", {"min_length": 0}, "min_length is 0"),
         ("rows", {}, "token ids of another tokenizer"),
     ],
 )
@@ -165,8 +165,64 @@ def test_the_chance_level_is_that_of_the_paper():
     assert chance.chance_level(np.array([0.0, -400.0]), 1e9).tolist() == [1.0, 0.0]
     log10_prob = np.linspace(-14, 0, 400)
     for n_words in (1e3, 3.7e6, 1.77e11):
-        below = below_threshold(log10_prob, logprob_threshold(n_words), "corrected")
+        below = log10_prob * np.log(10) < logprob_threshold(n_words)
         assert ((chance.chance_level(log10_prob, n_words) < 0.05) == below).all()
+    # 1 - (1 - p)^3 is 0.875 if p is a half.
+    assert logprob_threshold(3, level=0.875) == pytest.approx(np.log(0.5))
+    # p far below the spacing of numbers around 1: 1 - (1 - p)^n is n p there.
+    assert logprob_threshold(1e10, level=1e-10) == pytest.approx(np.log(1e-20))
+    for n_words, level, said in ((0, 0.05, "positive"), (5, 1.0, "between"), (5, 0.0, "between")):
+        with pytest.raises(LingprobError, match=said):
+            logprob_threshold(n_words, level)
+
+
+class Bigrams:
+    """The bigrams of BIGRAMS, by the definition, with KenLM's method and its defaults."""
+
+    unigrams: ClassVar = {"<unk>": (-2.0, 0.0), "<s>": (-99.0, -0.5), "</s>": (-1.2, 0.0),
+                          "Mary": (-1.0, -0.25), "say": (-1.5, 0.0)}  # fmt: skip
+    bigrams: ClassVar = {("Mary", "say"): -0.3}
+
+    def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
+        """Return log10 p: a listed bigram's, else backoff weight and unigram."""
+        total, before = 0.0, "<s>" if bos else None
+        for word in [*text.split(), *(["</s>"] if eos else [])]:
+            word = word if word in self.unigrams else "<unk>"
+            backed_off = self.unigrams[word][0] + self.unigrams.get(before, (0.0, 0.0))[1]
+            total += self.bigrams.get((before, word), backed_off)
+            before = word
+        return total
+
+
+@pytest.fixture(params=["reference", "kenlm"])
+def bigrams(request, tmp_path: Path) -> Any:
+    """Return BIGRAMS by the definition and by KenLM itself."""
+    if request.param == "reference":
+        return Bigrams()
+    pytest.importorskip("kenlm")
+    (tmp_path / "model.arpa").write_text(BIGRAMS)
+    return chance.load_kenlm(tmp_path / "model.arpa")
+
+
+def test_overlaps_have_no_sentence_boundaries(bigrams: Any) -> None:
+    found = chance.joint_log10_prob(bigrams, ["Mary say", "Mary Mary", "say", "c"])
+    np.testing.assert_allclose(found, [-1.3, -2.25, -1.5, -2.0], atol=1e-6)
+    # With both marks: Mary after <s> is -1 - 0.5, and </s> after "say" is -1.2.
+    assert bigrams.score("Mary say") == pytest.approx(-1.5 - 0.3 - 1.2, abs=1e-6)
+
+
+def test_files_that_kenlm_refuses_are_named(tmp_path: Path) -> None:
+    """Without <unk> a text with an unknown word would have no probability at all."""
+    pytest.importorskip("kenlm")
+    path = tmp_path / "model.arpa"
+    with pytest.raises(LingprobError, match="no such n-gram model"):
+        chance.load_kenlm(tmp_path / "absent.arpa")
+    path.write_text("nonsense")
+    with pytest.raises(LingprobError, match="kenlm cannot read it"):
+        chance.load_kenlm(path)
+    path.write_text(BIGRAMS.replace("-2.0\t<unk>\n", "").replace("ngram 1=5", "ngram 1=4"))
+    with pytest.raises(LingprobError, match="the n-gram model has no <unk>"):
+        chance.load_kenlm(path)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.papers.leakage import overlap_claims as overlap
 from lingprob.papers.leakage import reading_claims as reading
 from lingprob.papers.leakage import training_claims as training
-from lingprob.papers.leakage.overlaps import published_overlaps
+from lingprob.papers.leakage.overlaps import covered_passages, published_overlaps
 from lingprob.papers.leakage.trends import size_trends
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import judge_claims
@@ -55,6 +55,9 @@ class Case(NamedTuple):
 def judged(room: str, name: str, tables: Tables) -> pd.DataFrame:
     """Return the rows of one claim, without that of all corpora together."""
     published = {**read_published(room), "claims": [claim_of(room, name)]}
+    if "overlap" in tables:
+        overlaps = tables["overlap"]
+        tables = {"overlap": overlaps.assign(covered=covered_passages(overlaps, 0.9))}
     rows = judge_claims(published, {name: STATISTICS[room][name]}, tables, Run("test"))
     table = pd.DataFrame(rows).set_index("row")
     return table[~table.index.str.startswith("all")]
@@ -94,9 +97,9 @@ def leaked(of_provo: bool) -> Simulate:
         chance = {1: 0.0, 0: 0.05, -1: 0.5}[int(effect)]
         whole = (table["corpus"] != "provo") & (random.random(len(table)) < chance)
         if of_provo:
-            # The paper's table has one such passage; the opposite is none, as is no effect.
-            whole = (table["article_num"] == 100) & (effect > 0)
-        table.loc[whole, "overlap_len"] = table["article_len"]
+            # Two such passages; the opposite is none, as is no effect.
+            whole = table["article_num"].isin([100, 101]) & (effect > 0)
+        table.loc[whole, "overlap_len"] = 0.95 * table["article_len"]
         return {"overlap": table}
 
     return simulate

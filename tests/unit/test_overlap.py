@@ -1,236 +1,330 @@
-"""Overlap by hand-derived values, files, and input that cannot be right."""
+"""Exact and soft overlaps by hand-derived values, at their limits, and for wrong input."""
 
 from __future__ import annotations
 
 import gzip
-import json
-from itertools import permutations
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import tokenizers
-from transformers import PreTrainedTokenizerFast
-from transformers.convert_slow_tokenizer import bytes_to_unicode
+from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
 from lingprob.io.progress import Progress
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap import chance
+from lingprob.overlap import automaton, cdawg
 from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
-from lingprob.overlap.cdawg import build_cdawg, load_cdawg
-from lingprob.overlap.passages import (
+from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
+from lingprob.overlap.corpora import CorpusFile, index_texts
+from lingprob.overlap.matches import (
+    Matches,
+    load_matches,
     longest_matches,
+    merge,
     overlap_texts,
     passage_overlaps,
-    select_chunks,
-    summarise_chunks,
 )
-from lingprob.overlap.streaming import ScanResult, load_result, merge, scan
-from lingprob.overlap.texts import read_texts, scan_file
-from lingprob.overlap.token_blocks import block_of, count_rows, normalise, read_rows
-from lingprob.overlap.tokenizing import _printable_bytes, fast_tokenize, usual_tokenize
-from lingprob.papers.leakage import overlaps as leakage
-from models_for_tests import save_tiny_tokenizer
-from overlap_reference import arrays, block
+from lingprob.overlap.soft import (
+    build_soft_index,
+    find_soft_overlaps,
+    longest_of_files,
+    soft_overlaps,
+    summarise_soft_overlaps,
+)
+from lingprob.overlap.streaming import scan
+from lingprob.overlap.token_blocks import (
+    block_of,
+    count_rows,
+    normalise,
+    read_rows,
+    read_texts,
+    token_ids,
+)
+from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
+from overlap_reference import Sequences, arrays, block, slow_matches
 
-ARPA = """\\data\\
-ngram 1=5
-ngram 2=1
-
-\\1-grams:
--2.0\t<unk>
--99\t<s>\t-0.5
--1.2\t</s>
--1.0\ta\t-0.25
--1.5\tb\t0
-
-\\2-grams:
--0.3\ta b
-
-\\end\\
-"""
 HELLOWORLD = [ord(letter) for letter in "helloworld"]
 LLOYD = [ord(letter) for letter in "lloyd"]
-EOT = 0
+OF_TINY = {"tokenizer_hash": "t", "vocabulary_size": 300}
+MARK = 2**16 - 1
+
+
+def index_of(passages: Sequences, vocabulary_size: int = 300) -> StimulusIndex:
+    return build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=vocabulary_size)
+
+
+def graph_of(documents: Sequences, vocabulary_size: int = 300) -> Cdawg:
+    blocks = [block(documents, "uint32")]
+    return build_cdawg(blocks, tokenizer_hash="t", vocabulary_size=vocabulary_size)
+
+
+def matched(index: StimulusIndex, documents: Sequences, file: str = "a", **options: Any) -> Matches:
+    result = scan(index, [block(documents)], file=file, tokenizer_hash="t", **options)
+    return longest_matches(index, result)
+
+
+def found_by(graph: Cdawg, query: list[int]) -> list[list[int]]:
+    offsets = np.array([0, len(query)])
+    found = graph.longest_matches(np.array(query, dtype=int), offsets, tokenizer_hash="t")
+    return [values.tolist() for values in found]
 
 
 @pytest.fixture(scope="module")
 def index() -> StimulusIndex:
     """Index the paper's query, an empty passage and a short one."""
-    return build_index(arrays([LLOYD, [], [7, 8, 9]]), tokenizer_hash="t", vocabulary_size=300)
+    return index_of([LLOYD, [], [7, 8, 9]])
 
 
-def scanned(index: StimulusIndex, documents: list[list[int]], file: str = "a", **options: int
-            ) -> ScanResult:  # fmt: skip
-    return scan(index, [block(documents)], file=file, tokenizer_hash="t", **options)
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    folder = tmp_path_factory.mktemp("tokenizer")
+    save_tiny_tokenizer(folder)
+    return Tokenizer(AutoTokenizer.from_pretrained(folder), VOCABULARY_SIZE, "tiny")
+
+
+# Longest matches.
 
 
 def test_the_papers_example(index: StimulusIndex) -> None:
     """Querying 'lloyd' against 'helloworld' (leakage, footnote 2)."""
-    lengths, frequencies = longest_matches(index, scanned(index, [HELLOWORLD]))
-    assert lengths.tolist() == [1, 2, 3, 0, 1, 0, 0, 0]
-    assert frequencies.tolist() == [3, 1, 1, 0, 1, 0, 0, 0]
-    graph = build_cdawg([block([HELLOWORLD])], tokenizer_hash="t", vocabulary_size=300)
-    found = graph.longest_matches(np.array(LLOYD), np.array([0, 5]), tokenizer_hash="t")
-    assert found[0].tolist() == [1, 2, 3, 0, 1]
-    assert found[1].tolist() == [3, 1, 1, 0, 1]
+    found = matched(index, [HELLOWORLD])
+    assert found.lengths.tolist() == [1, 2, 3, 0, 1, 0, 0, 0]
+    assert found.frequencies.tolist() == [3, 1, 1, 0, 1, 0, 0, 0]
+    assert found_by(graph_of([HELLOWORLD]), LLOYD) == [[1, 2, 3, 0, 1], [3, 1, 1, 0, 1]]
 
 
 @pytest.mark.parametrize("blocks", [[], [[]]])
-def test_a_graph_of_no_text_has_nothing(blocks: list[list[list[int]]]) -> None:
-    graph = build_cdawg(map(block, blocks), tokenizer_hash="t", vocabulary_size=300)
-    found = graph.longest_matches(np.array(LLOYD), np.array([0, 5]), tokenizer_hash="t")
-    assert [values.tolist() for values in found] == [[0] * 5, [0] * 5]
+def test_graph_without_text_has_no_matches(blocks: list[list[list[int]]]) -> None:
+    graph = build_cdawg(map(block, blocks), **OF_TINY)
+    assert found_by(graph, LLOYD) == [[0] * 5, [0] * 5]
 
 
-def test_overlapping_occurrences_and_all_documents_count() -> None:
-    index = build_index(arrays([[1, 1, 2]]), tokenizer_hash="t", vocabulary_size=5)
-    lengths, frequencies = longest_matches(index, scanned(index, [[1, 1, 1, 1], [3, 1, 1]]))
-    assert lengths.tolist() == [1, 2, 0]
-    assert frequencies.tolist() == [6, 4, 0]
+def test_overlapping_occurrences_in_all_documents_count() -> None:
+    found = matched(index_of([[1, 1, 2]]), [[1, 1, 1, 1], [3, 1, 1]])
+    assert found.lengths.tolist() == [1, 2, 0]
+    assert found.frequencies.tolist() == [6, 4, 0]
 
 
-def test_passages_without_overlap_and_below_the_threshold(index: StimulusIndex) -> None:
-    result = scanned(index, [HELLOWORLD, [7, 8]], min_length=4)
-    table = passage_overlaps(index, *longest_matches(index, result))
-    assert table.passage_tokens.tolist() == [5, 0, 3]
-    assert table.overlap_tokens.tolist() == [0, 0, 0]
-    assert table.last_token.tolist() == [-1, -1, -1]
+@pytest.mark.parametrize("min_length", [1, 2, 3, 4])
+def test_matches_below_the_minimum_are_none(index: StimulusIndex, min_length: int) -> None:
+    """'llo' has 3 tokens, '7 8' has 2; the empty passage has no match at any minimum."""
+    table = passage_overlaps(index, matched(index, [HELLOWORLD, [7, 8]], min_length=min_length))
+    assert table["passage_tokens"].tolist() == [5, 0, 3]
+    kept = [length if length >= min_length else 0 for length in (3, 0, 2)]
+    assert table["overlap_tokens"].tolist() == kept
+    places = [place if length else -1 for place, length in zip((2, -1, 1), kept, strict=True)]
+    assert table["last_token"].tolist() == places
 
 
 def test_texts_of_the_longest_overlaps(index: StimulusIndex) -> None:
-    result = scanned(index, [HELLOWORLD, [8, 9]])
-    overlaps = passage_overlaps(index, *longest_matches(index, result))
-    texts = overlap_texts(index, overlaps, lambda ids: "".join(map(chr, ids)))
-    assert texts == ["llo", "", "\x08\t"]
+    overlaps = passage_overlaps(index, matched(index, [HELLOWORLD, [8, 9]]))
+    assert overlaps["frequency"].tolist() == [1, 0, 1]
+    texts = overlap_texts(index, overlaps, lambda ids: f"{''.join(map(chr, ids))}.")
+    assert texts == ["llo.", "", "\x08\t."]
 
 
-def test_counts_beyond_32_bits(index: StimulusIndex) -> None:
-    result = scanned(index, [HELLOWORLD])
-    huge = ScanResult(
-        result.index_digest, result.min_length, {"b": "other"}, 2**40, result.states,
-        result.visits * 2**33, result.longest, result.at_longest * 2**33,
-    )  # fmt: skip
-    total = merge([result, huge])
-    assert total.n_tokens == 2**40 + 10
-    _, frequencies = longest_matches(index, total)
-    assert frequencies[:5].tolist() == [3 * (2**33 + 1), 2**33 + 1, 2**33 + 1, 0, 2**33 + 1]
+@pytest.mark.parametrize(("edges", "slots"), [(2, 16), (8, 16), (9, 32), (16, 32), (17, 64)])
+def test_hash_table_of_edges_is_half_empty(edges: int, slots: int) -> None:
+    passages = [[1, 10 + number] for number in range(edges)]
+    index = index_of(passages)
+    assert len(index.slots) == slots
+    assert matched(index, passages).frequencies.tolist() == [edges, 1] * edges
 
 
-def test_only_the_visits_of_the_longest_match_are_merged() -> None:
-    """'1 2' ends in a match of 2 of one file twice, and of 3 of another once; whatever the order.
+@pytest.mark.parametrize("vocabulary_size", [60_000, 100_000])
+def test_graph_nodes_with_many_continuations(vocabulary_size: int) -> None:
+    """From rows through hash tables of 24, 32 and 48, and if a node is split in two.
 
-    Behind 1 or 0, 2 and 3 are followed by the same: one state of the automaton has both.
+    The first document ends at a place from which the others continue.
     """
-    index = build_index(arrays([[1, 2, 3]]), tokenizer_hash="t", vocabulary_size=9)
-    files = [[[2, 3], [2, 3]], [[1, 2, 3]], [[3]], [[2, 3]]]
-    parts = [scanned(index, documents, str(i)) for i, documents in enumerate(files)]
-    whole = scanned(index, [document for documents in files for document in documents])
-    state = whole.states[whole.longest == 3].item()
-    at = [int(part.at_longest[part.states == state].item()) for part in parts]
-    assert at == [2, 1, 1, 1]
-    for order in permutations(parts):
-        merged = merge(order)
-        here = merged.states == state
-        assert (merged.visits[here].item(), merged.longest[here].item()) == (5, 3)
-        assert merged.at_longest[here].item() == 1
-    assert merge([parts[0], parts[3]]).at_longest.tolist()[-1] == 3
+    generator = np.random.default_rng(1)
+    symbols = generator.choice(np.arange(9, vocabulary_size), 45, replace=False).tolist()
+    documents = [[1, 2]] + [[1, 2, symbol] for symbol in symbols]
+    documents += [[3, 2, symbol, 4] for symbol in symbols[:14]] + [symbols[::2], symbols[::-3]]
+    for count in (13, 16, 17, 21, 28, 41, len(documents)):
+        kept = documents[:count] + documents[-5:]
+        passages = [*documents, *([before, 2, symbol] for before in (3, 4) for symbol in symbols)]
+        offsets = np.cumsum([0, *map(len, passages)])
+        found = graph_of(kept, vocabulary_size).longest_matches(
+            np.concatenate(arrays(passages)), offsets, tokenizer_hash="t"
+        )
+        np.testing.assert_array_equal(found, slow_matches(passages, kept))
 
 
-def test_merging_refuses_what_would_be_wrong(index: StimulusIndex) -> None:
-    result = scanned(index, [HELLOWORLD])
+@pytest.mark.parametrize(
+    ("vocabulary_size", "dtype", "mark"),
+    [(2**16 - 1, "uint16", MARK), (2**16, "uint32", 2**31 - 1)],
+)
+def test_largest_id_is_no_end_of_a_document(vocabulary_size: int, dtype: str, mark: int) -> None:
+    last = vocabulary_size - 1
+    graph = graph_of([[1, last, 1]], vocabulary_size)
+    assert (graph.text.dtype, graph.text.tolist()) == (dtype, [1, last, 1, mark])
+    assert found_by(graph, [1, last, 1])[0] == [1, 2, 3]
+
+
+# Merged files.
+
+
+def test_merged_files_add_up_as_one(index: StimulusIndex) -> None:
+    """'llo' is in two files, 'lloy' in the third, '7 8' in the second alone."""
+    files = [[HELLOWORLD], [HELLOWORLD, [7, 8]], [LLOYD[:4]]]
+    parts = [matched(index, documents, str(n)) for n, documents in enumerate(files)]
+    whole = matched(index, [document for documents in files for document in documents])
+    for order in ([0, 1, 2], [2, 0, 1]):
+        merged = merge([parts[n] for n in order])
+        assert merged.n_tokens == whole.n_tokens == 26
+        assert merged.lengths.tolist() == whole.lengths.tolist() == [1, 2, 3, 4, 1, 1, 2, 0]
+        assert merged.frequencies.tolist() == whole.frequencies.tolist()
+
+
+def test_merged_frequencies_exceed_32_bits(index: StimulusIndex) -> None:
+    part = matched(index, [HELLOWORLD])
+    huge = replace(part, name="b", digest="other", n_tokens=2**40, n_words=5,
+                   frequencies=part.frequencies * 2**33)  # fmt: skip
+    total = merge([part, huge])
+    assert (total.n_tokens, total.n_words) == (2**40 + 10, 0)
+    assert total.frequencies[0] == 3 * (2**33 + 1)
+    assert merge([replace(part, n_words=4), huge]).n_words == 9
+
+
+def test_merging_refuses_doubled_and_unlike_files(index: StimulusIndex) -> None:
+    part = matched(index, [HELLOWORLD])
     with pytest.raises(LingprobError, match="'a' would be counted twice"):
-        merge([result, scanned(index, [[1]])])
-    with pytest.raises(LingprobError, match="'a' and 'b' hold the same tokens"):
-        merge([result, scanned(index, [HELLOWORLD], "b")])
-    both = merge([result, scanned(index, [[1]], "b")])
-    with pytest.raises(LingprobError, match="'b' would be counted twice"):
-        merge([both, scanned(index, [[2]], "b")])
-    with pytest.raises(LingprobError, match="minimal lengths"):
-        merge([result, scanned(index, [[1]], "b", min_length=5)])
-    other = build_index(arrays([[1]]), tokenizer_hash="t", vocabulary_size=300)
+        merge([part, matched(index, [[1]])])
+    with pytest.raises(LingprobError, match="'a' and 'b' have the same tokens"):
+        merge([part, matched(index, [HELLOWORLD], "b")])
+    with pytest.raises(LingprobError, match=r"minimal lengths \(1 and 5\)"):
+        merge([part, matched(index, [[1]], "b", min_length=5)])
+    other = index_of([[1]])
     with pytest.raises(LingprobError, match="different passages"):
-        merge([result, scanned(other, [[1]], "b")])
+        merge([part, matched(other, [[1]], "b")])
     with pytest.raises(LingprobError, match="no scans to merge"):
         merge([])
     with pytest.raises(LingprobError, match="other passages"):
-        longest_matches(other, result)
-    # Ids that no passage has tell files apart all the same.
-    wide = build_index(arrays([[1]]), tokenizer_hash="t", vocabulary_size=100_000)
-    parts = [
-        scan(wide, [block([[70_000 + i, 2]], "uint32")], file=str(i), tokenizer_hash="t")
-        for i in range(2)
-    ]
-    assert merge(parts).n_tokens == 4
+        passage_overlaps(other, part)
+    with pytest.raises(LingprobError, match="other passages"):
+        longest_matches(other, scan(index, [], file="a", tokenizer_hash="t"))
     # Empty files are all alike, and add nothing.
-    empty = merge([scanned(index, [], "x"), scanned(index, [], "y")])
-    assert longest_matches(index, empty)[0].sum() == 0
+    empty = merge([matched(index, [], "x"), matched(index, [], "y")])
+    assert empty.lengths.sum() == 0
 
 
-def test_scanning_refuses_what_would_be_wrong(index: StimulusIndex) -> None:
+def test_file_digests_depend_on_ids_and_order() -> None:
+    """Of ids that no passage has, of 32 bits, and of four or fewer at the end of a block."""
+    documents = [[1, 2, 3, 4, 5], [2, 1, 3, 4, 5], [1, 2, 3, 4, 6], [1, 2, 3, 5, 4],
+                 [1, 2, 3, 4, 5, 0]]  # fmt: skip
+    for size, shift in ((300, 0), (100_000, 70_000), (2**17, 2**16)):
+        index = index_of([[1, 2]], size)
+        digests = [
+            scan(index, [block([[token + shift for token in one]], dtype)], file="a",
+                 tokenizer_hash="t").digest
+            for one in documents
+            for dtype in (["uint16", "uint32"] if not shift else ["uint32"])
+        ]  # fmt: skip
+        assert len(set(digests)) == len(documents)
+
+
+# Input that cannot be right.
+
+
+def test_scanning_refuses_other_tokenizers_and_ids(index: StimulusIndex) -> None:
     with pytest.raises(LingprobError, match="same tokenizer"):
         scan(index, [], file="a", tokenizer_hash="other")
     with pytest.raises(LingprobError, match=r"ids from 5 to 300.*wrong dtype"):
-        scanned(index, [[5, 300]])
+        matched(index, [[5, 300]])
     with pytest.raises(LingprobError, match="min_length is 0"):
-        scanned(index, [], min_length=0)
+        matched(index, [], min_length=0)
     with pytest.raises(LingprobError, match="token 7 separates"):
-        scanned(index, [], separator=7)
-    graph = build_cdawg([block([[1]])], tokenizer_hash="t", vocabulary_size=300)
-    with pytest.raises(LingprobError, match="same tokenizer"):
+        matched(index, [], separator=7)
+    graph = graph_of([[1]])
+    with pytest.raises(LingprobError, match=r"corpus is tokenised with 't'.*same tokenizer"):
         graph.longest_matches(np.array([1]), np.array([0, 1]), tokenizer_hash="other")
     with pytest.raises(LingprobError, match="ids from 300"):
-        graph.longest_matches(np.array([300]), np.array([0, 1]), tokenizer_hash="t")
+        found_by(graph, [300])
     with pytest.raises(LingprobError, match="ids from 400"):
-        build_cdawg([block([[400]])], tokenizer_hash="t", vocabulary_size=300)
+        graph_of([[400]])
 
 
-def test_indexing_refuses_what_would_be_wrong() -> None:
+def test_indexing_refuses_wrong_passages() -> None:
     def build(passages: list[np.ndarray]) -> StimulusIndex:
         return build_index(passages, tokenizer_hash="t", vocabulary_size=10)
 
-    with pytest.raises(LingprobError, match="no passages"):
-        build([])
-    with pytest.raises(LingprobError, match="passage 1: token ids from -1 to 3"):
-        build([np.array([1]), np.array([3, -1])])
-    with pytest.raises(LingprobError, match="passage 0: token ids from 10"):
-        build([np.array([10])])
-    with pytest.raises(LingprobError, match="float64; integers"):
-        build([np.array([1.0])])
-    with pytest.raises(LingprobError, match="one row"):
-        build([np.array([[1]])])
+    for passages, said in (
+        ([], "no passages"),
+        ([np.array([1]), np.array([3, -1])], "passage 1: token ids from -1 to 3"),
+        ([np.array([10])], "passage 0: token ids from 10"),
+        ([np.array([1.0])], "float64, but must be integers"),
+        ([np.array([[1]])], "must be one row"),
+    ):
+        with pytest.raises(LingprobError, match=said):
+            build(passages)
     assert build([np.array([])]).offsets.tolist() == [0, 0]
 
 
-def test_saved_files_come_back_and_broken_ones_are_named(
-    index: StimulusIndex, tmp_path: Path
-) -> None:
+def test_limits_of_tokens_and_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(LingprobError, match="have 4194305 tokens, 1 of them different"):
+        build_index([np.zeros(2**22 + 1, int)], tokenizer_hash="t", vocabulary_size=9)
+    with pytest.raises(LingprobError, match=r"65536 of them different\. An index can have 4194304"):
+        build_index([np.arange(2**16)], tokenizer_hash="t", vocabulary_size=2**16)
+    assert [index_of([[65_535]], size).is_narrow for size in (2**16, 2**16 + 1)] == [True, False]
+    monkeypatch.setattr(automaton, "MAX_TOKENS", 3)
+    monkeypatch.setattr(automaton, "MAX_NARROW", 3)
+    assert len(index_of([[1, 2], [2]]).tokens) == 3
+    for passages in ([[1, 2], [2, 1]], [[1, 2], [0]]):
+        with pytest.raises(LingprobError, match="Split the passages"):
+            index_of(passages)
+    assert cdawg.MAX_TOKENS == 2**30
+    monkeypatch.setattr(cdawg, "MAX_TOKENS", 4)
+    assert len(graph_of([[1, 2, 3]]).text) == 4
+    with pytest.raises(LingprobError, match="has 5 tokens and ends"):
+        graph_of([[1, 2], [3]])
+
+
+# Files.
+
+
+def test_saved_files_are_loaded_again(index: StimulusIndex, tmp_path: Path) -> None:
     index.save(tmp_path / "index.npz")
     loaded = load_index(tmp_path / "index.npz")
-    assert loaded.digest == index.digest
-    result = scanned(loaded, [HELLOWORLD])
-    result.save(tmp_path / "scan.npz")
-    again = load_result(tmp_path / "scan.npz")
-    assert (again.files, again.n_tokens, again.min_length) == (result.files, 10, 1)
-    np.testing.assert_array_equal(longest_matches(index, again), longest_matches(index, result))
-    graph = build_cdawg([block([HELLOWORLD])], tokenizer_hash="t", vocabulary_size=300)
+    assert loaded.digest == index.digest != replace(index, tokenizer_hash="u").digest
+    found = replace(matched(loaded, [HELLOWORLD], min_length=2), n_words=3)
+    found.save(tmp_path / "matches.npz")
+    again = load_matches(tmp_path / "matches.npz")
+    for field in fields(Matches):
+        expected = getattr(found, field.name)
+        np.testing.assert_array_equal(getattr(again, field.name), expected)
+        assert type(getattr(again, field.name)) is type(expected)
+    folder = tmp_path / "a" / "b" / "cdawg"
     for _ in range(2):  # a second time over the first
-        graph.save(tmp_path / "cdawg")
-    mapped = load_cdawg(tmp_path / "cdawg")
+        graph_of([HELLOWORLD]).save(folder)
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert [path.name for path in folder.parent.iterdir()] == ["cdawg"]
+    mapped = load_cdawg(folder)
     assert isinstance(mapped.edges, np.memmap)
-    found = mapped.longest_matches(np.array(LLOYD), np.array([0, 5]), tokenizer_hash="t")
-    assert found[0].tolist() == [1, 2, 3, 0, 1]
-    for name, load in (("index.npz", load_index), ("scan.npz", load_result)):
+    assert found_by(mapped, LLOYD)[0] == [1, 2, 3, 0, 1]
+
+
+def test_broken_files_are_named(index: StimulusIndex, tmp_path: Path) -> None:
+    index.save(tmp_path / "index.npz")
+    matched(index, [HELLOWORLD]).save(tmp_path / "matches.npz")
+    kinds: dict[str, tuple[Any, type]] = {
+        "index.npz": (load_index, StimulusIndex), "matches.npz": (load_matches, Matches)
+    }  # fmt: skip
+    for name, (load, kind) in kinds.items():
         content = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(content[: len(content) // 2])
-        with pytest.raises(LingprobError, match="not a whole"):
-            load(tmp_path / name)
-        with pytest.raises(LingprobError, match="not a whole"):
-            load(tmp_path / "absent.npz")
+        objects: Any = {field.name: np.array({}, dtype=object) for field in fields(kind)}
+        np.savez(tmp_path / "objects.npz", **objects)
+        for file in (name, "absent.npz", "objects.npz"):
+            with pytest.raises(LingprobError, match=f"not a whole file of {kind.__name__}"):
+                load(tmp_path / file)
+    graph_of([HELLOWORLD]).save(tmp_path / "cdawg")
     edges = tmp_path / "cdawg" / "edges.npy"
     edges.write_bytes(edges.read_bytes()[:-4])
     with pytest.raises(LingprobError, match="not a whole CDAWG"):
@@ -240,50 +334,55 @@ def test_saved_files_come_back_and_broken_ones_are_named(
 @pytest.mark.parametrize(
     ("suffix", "dtype"), [(".npy", "uint16"), (".npy", "uint32"), (".bin", "uint16")]
 )
-def test_rows_of_a_pretokenised_file(
-    tmp_path: Path, suffix: str, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("row_length", "sizes"), [(4, [8, 8, 8, 4]), (14, [14, 14]), (1, [8] * 3)])
+def test_token_rows_are_read_in_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, dtype: str, row_length: int,
+    sizes: list[int],
+) -> None:  # fmt: skip
     monkeypatch.setattr("lingprob.overlap.token_blocks.TOKENS_PER_BLOCK", 8)
-    rows = np.arange(28, dtype=dtype).reshape(7, 4)
-    path = tmp_path / f"corpus{suffix}"
+    tokens = np.arange(sum(sizes), dtype=dtype)
+    path = tmp_path / f"rows{suffix}"
     if suffix == ".npy":
-        np.save(path, rows)
+        np.save(path, tokens.reshape(-1, row_length))
     else:
-        rows.tofile(path)
-    assert count_rows(path, row_length=4) == 7
-
-    def read(**options: int) -> list[int]:
-        blocks = read_rows(path, row_length=4, **options)
-        return [token for one in blocks for token in one.tokens.tolist()]
-
-    assert read() == list(range(28))
-    assert read(n_rows=3) == list(range(12))
-    index = build_index(arrays([[3, 4, 5]]), tokenizer_hash="t", vocabulary_size=30)
-    result = scan(index, read_rows(path, row_length=4), file="a", tokenizer_hash="t")
-    assert longest_matches(index, result)[0].tolist() == [1, 1, 2]  # 3 and 4 are in two rows
+        tokens.tofile(path)
+    assert count_rows(path, row_length=row_length) == len(tokens) // row_length
+    read = []
+    for one, size in zip(read_rows(path, row_length=row_length), sizes, strict=True):
+        assert one.offsets.tolist() == list(range(0, size + 1, row_length))
+        read += one.tokens.tolist()
+    assert read == tokens.tolist()
+    first = [one.tokens.tolist() for one in read_rows(path, row_length=row_length, n_rows=1)]
+    assert first == [list(range(row_length))]
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(LingprobError, match="cut short"):
-        count_rows(path, row_length=4)
+        count_rows(path, row_length=row_length)
     with pytest.raises(LingprobError, match="cannot be read"):
         count_rows(tmp_path / f"absent{suffix}")
 
 
-def test_files_of_another_layout(tmp_path: Path) -> None:
-    np.save(tmp_path / "a.npy", np.zeros((2, 3), dtype=np.float32))
-    with pytest.raises(LingprobError, match="holds float32"):
-        count_rows(tmp_path / "a.npy")
-    np.save(tmp_path / "b.npy", np.zeros((2, 3), dtype=np.uint16))
-    with pytest.raises(LingprobError, match="rows of 3 tokens, not of 4"):
-        count_rows(tmp_path / "b.npy", row_length=4)
-    with pytest.raises(LingprobError, match="row_length is 0"):
-        count_rows(tmp_path / "b.npy", row_length=0)
-    np.save(tmp_path / "e.npy", np.zeros(6, dtype=np.uint16))
-    with pytest.raises(LingprobError, match="no whole number of rows of 4"):
-        count_rows(tmp_path / "e.npy", row_length=4)
-    np.save(tmp_path / "c.npy", np.asfortranarray(np.zeros((2, 3), dtype=np.uint16)))
-    with pytest.raises(LingprobError, match="stored by columns"):
-        count_rows(tmp_path / "c.npy", row_length=3)
-    # What has one dimension is by rows, whatever its header says, of the second version here.
+def test_no_match_crosses_two_rows(tmp_path: Path) -> None:
+    np.save(tmp_path / "rows.npy", np.arange(8, dtype=np.uint16).reshape(2, 4))
+    index = index_of([[3, 4, 5]])
+    result = scan(
+        index, read_rows(tmp_path / "rows.npy", row_length=4), file="a", tokenizer_hash="t"
+    )
+    assert longest_matches(index, result).lengths.tolist() == [1, 1, 2]
+
+
+def test_rows_of_another_layout_are_refused(tmp_path: Path) -> None:
+    rows = np.zeros((2, 3), dtype=np.uint16)
+    for array, row_length, said in (
+        (rows.astype(np.float32), 3, "contains float32"),
+        (rows, 4, "rows of 3 tokens, not of 4"),
+        (rows, 0, "row_length is 0"),
+        (rows.ravel(), 4, "6 tokens are not a whole number of rows of 4"),
+        (np.asfortranarray(rows), 3, "stored by columns"),
+    ):
+        np.save(tmp_path / "a.npy", array)
+        with pytest.raises(LingprobError, match=said):
+            count_rows(tmp_path / "a.npy", row_length=row_length)
+    # An array of one dimension is by rows, whatever its header says.
     with open(tmp_path / "d.npy", "wb") as stream:
         described = {"descr": "<u2", "fortran_order": True, "shape": (6,)}
         np.lib.format.write_array_header_2_0(stream, described)
@@ -291,215 +390,144 @@ def test_files_of_another_layout(tmp_path: Path) -> None:
     assert [b.tokens.tolist() for b in read_rows(tmp_path / "d.npy", row_length=3)] == [[*range(6)]]
 
 
-def test_bytes_are_spelled_as_gpt_2_spells_them() -> None:
-    assert _printable_bytes() == bytes_to_unicode()
-
-
-PLAIN = "a dog  barks, the\u0301\ncats' tail\u2019s 12 1s!"
-
-
-@pytest.mark.parametrize(
-    ("changes", "is_fast"),
-    [
-        ({}, True),
-        ({"normalizer": {"type": "NFC"}}, True),
-        ({"normalizer": {"type": "Lowercase"}}, False),
-        ({"model": {"byte_fallback": True}}, False),
-        ({"pre_tokenizer": {"add_prefix_space": True}}, False),
-        ({"pre_tokenizer": {"type": "Whitespace"}}, False),
-        ({"added": "bark"}, False),
-        ({"added": "  "}, True),
-    ],
-)
-def test_tiktoken_is_taken_where_it_does_the_same(
-    tmp_path: Path, changes: dict[str, Any], is_fast: bool
-) -> None:
-    pytest.importorskip("tiktoken")
-    save_tiny_tokenizer(tmp_path)
-    content = json.loads((tmp_path / "tokenizer.json").read_text())
-    for part, change in changes.items():
-        if part == "added":
-            token = {"id": 320, "content": change, "single_word": False, "lstrip": False,
-                     "rstrip": False, "normalized": False, "special": False}  # fmt: skip
-            content["added_tokens"].append(token)
-        else:
-            content[part] = {**(content[part] or {}), **change}
-    backend = tokenizers.Tokenizer.from_str(json.dumps(content))
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend)
-    usual = usual_tokenize(tokenizer)
-    found = fast_tokenize(tokenizer, ["", "a dog barks"])
-    assert (found.__qualname__ != usual.__qualname__) == is_fast
-    text = normalise(PLAIN)
-    assert [list(ids) for ids in found([text, "", "a"])] == usual([text, "", "a"])
-    with pytest.raises(LingprobError, match="it is empty"):
-        fast_tokenize(tokenizer, [""])
-
-
-def test_tiktoken_is_left_where_its_ids_differ_on_the_sample() -> None:
-    """Here merges cross blanks, at which tiktoken parts words."""
-    pytest.importorskip("tiktoken")
-    level = tokenizers.pre_tokenizers.ByteLevel
-    backend = tokenizers.Tokenizer(tokenizers.models.BPE())
-    backend.pre_tokenizer = level(add_prefix_space=False, use_regex=False)
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=300, initial_alphabet=level.alphabet(), show_progress=False
-    )
-    backend.train_from_iterator(["a b"] * 9, trainer)
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend)
-    usual = usual_tokenize(tokenizer)
-    assert len(usual(["a b"])[0]) == 1
-    assert fast_tokenize(tokenizer, ["c", "a b"]).__qualname__ == usual.__qualname__
-    assert fast_tokenize(tokenizer, ["c"]).__qualname__ != usual.__qualname__
-
-
-def test_texts_are_normalised_and_tokenised(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"text": "l l\\n\\n o  y"}\n{"text": "d"}\n'))
-
-    def tokenize(texts: list[str]) -> list[list[int]]:
-        return [[ord(letter) for letter in text if letter != " "] for text in texts]
-
-    blocks = list(read_texts(iter_documents("lines", [path]), tokenize))
-    assert [one.tokens.tolist() for one in blocks] == [LLOYD]
-    assert blocks[0].offsets.tolist() == [0, 4, 5]
-    assert blocks[0].n_words == 5
-    assert normalise(" a\r\n\tb\u00a0c ") == "a b c"
-
-
-def test_chunks(index: StimulusIndex) -> None:
-    results = {
-        f"chunk{i}": scanned(index, [[*document, 200 + i]], f"s{i}")
-        for i, document in enumerate(([7, 8], [1], [7, 8, 9], [9, 8], LLOYD))
-    }
-    table = summarise_chunks(index, results, lambda ids: "-".join(map(str, ids)))
-    assert table.overlap_tokens.tolist() == [2, 0, 3, 1, 5]
-    assert table.passage.tolist() == [2, -1, 2, 2, 0]
-    assert table.last_token.tolist() == [1, -1, 2, 1, 4]
-    assert table.overlap_text.tolist()[:3] == ["7-8", "", "7-8-9"]
-    chosen = select_chunks(table, min_length=1, seed=1, max_overlap=2, chunks_selected=2)
-    assert chosen.leakage_free.tolist() == [True, True, False, True, False]
-    assert chosen.selected.sum() == 2
-    assert (chosen.leakage_free | ~chosen.selected).all()
-    again = select_chunks(table.iloc[::-1], min_length=3, seed=1, max_overlap=2, chunks_selected=2)
-    pd.testing.assert_frame_equal(again.iloc[::-1], chosen)
-    seeds = [
-        tuple(
-            select_chunks(table, min_length=1, seed=seed, max_overlap=2, chunks_selected=2).selected
-        )
-        for seed in range(20)
-    ]
-    assert len(set(seeds)) == 3
-    with pytest.raises(LingprobError, match="would go unseen"):
-        select_chunks(table, min_length=4, seed=1, max_overlap=2, chunks_selected=2)
-    every = select_chunks(table, min_length=1, seed=1, max_overlap=2, chunks_selected=3)
-    assert every.selected.tolist() == every.leakage_free.tolist()
-    with pytest.raises(LingprobError, match="3 of 5 chunks"):
-        select_chunks(table, min_length=1, seed=1, max_overlap=2, chunks_selected=4)
-
-
-def test_chance_of_at_least_one_occurrence() -> None:
-    # 1 - (1 - p)^3 is 0.875 where p is a half.
-    assert chance.logprob_threshold(3, level=0.875) == pytest.approx(np.log(0.5))
-    for n_words in (10.0, 1.77e11):
-        missed = n_words * np.log1p(-np.exp(chance.logprob_threshold(n_words)))
-        assert -np.expm1(missed) == pytest.approx(0.05)
-    # p far below the spacing of numbers around 1: 1 - (1 - p)^n is n p there.
-    assert chance.logprob_threshold(1e10, level=1e-10) == pytest.approx(np.log(1e-20))
-    with pytest.raises(LingprobError, match="positive"):
-        chance.logprob_threshold(0)
-    with pytest.raises(LingprobError, match="between 0 and 1"):
-        chance.logprob_threshold(5, level=1.0)
-
-
-@pytest.mark.parametrize(("searched", "limit"), [("the_pile", -28.87), ("owt", -25.33)])
-def test_published_flags_are_at_the_published_limit(tmp_path, searched, limit) -> None:
-    """The limits of Figure 1's caption; `compat` compares log10 p with them as it stands."""
-    row = "brown\t0\t9\t4\t5\t1\t{:.3f}\t1\n"
-    rows = "".join(row.format(limit + shift) for shift in (-0.005, 0.005))
-    path = tmp_path / "overlaps.tsv"
-    path.write_text("\t".join(chance.PUBLISHED_COLUMNS) + "\n" + rows)
-    found = leakage.published_overlaps(path, searched, "laptop")
-    assert found["below_threshold_compat"].tolist() == [True, False]
-
-
-def test_units_of_the_threshold() -> None:
-    log10_prob = np.array([-30.0, -20.0, -10.0])
-    assert chance.below_threshold(log10_prob, -28.87).tolist() == [True, False, False]
-    corrected = chance.below_threshold(log10_prob, -28.87, "corrected")
-    assert corrected.tolist() == [True, True, False]
-    with pytest.raises(LingprobError, match="Did you mean 'compat'"):
-        chance.below_threshold(log10_prob, -28.87, "compatt")
-
-
-def test_an_empty_block_is_no_document() -> None:
-    one = block_of([])
-    assert (len(one.tokens), one.offsets.tolist()) == (0, [0])
-
-
-class Bigrams:
-    """The bigrams of ARPA, by the definition, with KenLM's method and its defaults."""
-
-    unigrams: ClassVar = {"<unk>": (-2.0, 0.0), "<s>": (-99.0, -0.5), "</s>": (-1.2, 0.0),
-                          "a": (-1.0, -0.25), "b": (-1.5, 0.0)}  # fmt: skip
-    bigrams: ClassVar = {("a", "b"): -0.3}
-
-    def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
-        """Return log10 p: a bigram's where it is listed, else backoff weight and unigram."""
-        total, before = 0.0, "<s>" if bos else None
-        for word in [*text.split(), *(["</s>"] if eos else [])]:
-            word = word if word in self.unigrams else "<unk>"
-            backed_off = self.unigrams[word][0] + self.unigrams.get(before, (0.0, 0.0))[1]
-            total += self.bigrams.get((before, word), backed_off)
-            before = word
-        return total
-
-
-@pytest.fixture(params=["reference", "kenlm"])
-def bigrams(request, tmp_path: Path) -> Any:
-    """ARPA, read by the definition and by KenLM itself."""
-    if request.param == "reference":
-        return Bigrams()
-    pytest.importorskip("kenlm")
-    (tmp_path / "model.arpa").write_text(ARPA)
-    return chance.load_kenlm(tmp_path / "model.arpa")
-
-
-def test_joint_probability_is_without_sentence_marks(bigrams: Any) -> None:
-    found = chance.joint_log10_prob(bigrams, ["a b", "a a", "b", "c"])
-    np.testing.assert_allclose(found, [-1.3, -2.25, -1.5, -2.0], atol=1e-6)
-    # By hand with both marks: a after <s> is -1 - 0.5, and </s> after b is -1.2.
-    assert bigrams.score("a b") == pytest.approx(-1.5 - 0.3 - 1.2, abs=1e-6)
-
-
-def test_the_flag_compares_nats_with_nats(bigrams: Any) -> None:
-    """Joint log10 p are -1.3, -2.25 and -2; ln p are 2.303 times that, and the limit -4.8."""
-    table = pd.DataFrame({"overlap_text": ["a b", "a a", "c"]})
-    n_words = np.log(0.95) / np.log1p(-np.exp(-4.8))
-    found = leakage.with_chance_level(table, bigrams, n_words)
-    np.testing.assert_allclose(found["5gram_logprob"], [-1.3, -2.25, -2.0], atol=1e-6)
-    assert found["below_threshold"].tolist() == [False, True, False]
-    assert found["below_threshold_corrected"].tolist() == [False, True, False]
-    assert found["below_threshold_compat"].tolist() == [False, False, False]
-
-
-def test_files_that_kenlm_cannot_read_are_named(tmp_path: Path) -> None:
-    pytest.importorskip("kenlm")
-    path = tmp_path / "model.arpa"
-    with pytest.raises(LingprobError, match="no such n-gram model"):
-        chance.load_kenlm(tmp_path / "absent.arpa")
-    path.write_text("nonsense")
-    with pytest.raises(LingprobError, match="kenlm cannot read it"):
-        chance.load_kenlm(path)
-
-
-def test_a_file_without_a_token_is_named(tmp_path):
-    """It would make every text seem to be free of its corpus."""
-    index = build_index([np.array([1, 2, 3])], tokenizer_hash="h", vocabulary_size=10)
+def test_a_file_without_tokens_is_refused(tmp_path: Path) -> None:
+    """Every text would seem to be free of its corpus."""
     path = tmp_path / "empty.npy"
     np.save(path, np.zeros((0, 2049), dtype=np.uint16))
-    tokenizer = Tokenizer(None, 10, "h")
+    file = CorpusFile("c/empty.npy", {"parser": "token_rows"}, [path])
     with (
         pytest.raises(LingprobError, match=r"empty\.npy: no token in it"),
         Progress(None, "scanning", "tokens") as progress,
     ):
-        scan_file(index, tokenizer, {"parser": "token_rows"}, [path], "c/empty.npy", 1, progress)
+        file.find_matches(index_of([[1]]), Tokenizer(None, 300, "t"), 1, progress)
+
+
+def test_texts_are_normalised_and_tokenised(tiny: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "the cat\\n\\n sat  on"}\n{"text": "a"}\n'))
+    (one,) = read_texts(iter_documents("lines", [path]), tiny.tokenizer)
+    ids = token_ids(tiny.tokenizer, ["the cat sat on", "a"])
+    assert one.tokens.tolist() == [*ids[0], *ids[1]]
+    assert one.offsets.tolist() == [0, len(ids[0]), len(ids[0]) + 1]
+    assert one.n_words == 5
+    assert normalise(" a\r\n\tb\u00a0c ") == "a b c"
+    empty = block_of([])
+    assert (len(empty.tokens), empty.offsets.tolist()) == (0, [0])
+
+
+def test_passages_are_normalised_as_corpora(tiny: Tokenizer) -> None:
+    """A no-break space is a space in both; one space before the first word stays."""
+    texts = pd.Series({"x": "the\u00a0cat  sat", "y": " \n the cat"})
+    index, passages = index_texts({"mine": texts, "other": texts[:1]}, tiny)
+    ids = token_ids(tiny.tokenizer, ["the cat sat", " the cat", "the cat sat"])
+    assert [index.passage(number).tolist() for number in range(3)] == ids
+    assert passages.to_numpy().tolist() == [["mine", 0, "x"], ["mine", 1, "y"], ["other", 0, "x"]]
+
+
+# Soft overlaps.
+
+OPTIONS: Any = {"min_words": 4, "gaps": 1, "scale": "demo"}
+NO_OVERLAP = (0, 0, "")
+
+
+def words_of(passages: dict[str, str]) -> pd.DataFrame:
+    rows = [
+        (name, place, word, 0)
+        for name, text in passages.items()
+        for place, word in enumerate(text.split())
+    ]
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+
+
+# "to-day" is two words, the dash none. Places in the passage are those of its own words.
+TEXTS = {
+    "one": words_of({"a": "He -- came to-day and went.", "b": "Nothing of the kind, Sir"}),
+    "two": words_of({"a": "...", "b": "dont worry be happy"}),
+}
+
+
+def results(table: pd.DataFrame) -> list[tuple[object, ...]]:
+    return list(table[["overlap_words", "gaps", "overlap_text"]].itertuples(index=False, name=None))
+
+
+def test_soft_overlaps_have_places_and_texts(tmp_path: Path) -> None:
+    documents = [
+        "Yes. \u201cShe CAME,\n to day, and (then) left.",
+        "Don\u2019t  worry; be happy!\u201d",
+    ]
+    table = soft_overlaps(TEXTS, documents, "corpus", **OPTIONS)
+    write_table(table, "soft_overlap", tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", "soft_overlap")
+    assert list(table) == SCHEMAS["soft_overlap"].names
+    assert list(table["corpus"] + table["passage_id"]) == ["onea", "oneb", "twoa", "twob"]
+    assert set(table["searched"]) == {"corpus"}
+    assert table["passage_words"].tolist() == [6, 5, 0, 4]
+    assert results(table) == [
+        (4, 0, "CAME, to day, and"), NO_OVERLAP, NO_OVERLAP, (4, 0, "Don\u2019t worry; be happy")
+    ]  # fmt: skip
+    assert table["first_word"].astype("Int64").tolist() == [2, pd.NA, pd.NA, 0]
+    assert table["last_word"].astype("Int64").tolist() == [4, pd.NA, pd.NA, 3]
+
+
+@pytest.mark.parametrize(("min_words", "words"), [(1, 3), (2, 3), (3, 3), (4, 0)])
+def test_soft_overlaps_below_the_minimum_are_none(min_words: int, words: int) -> None:
+    """Of one gap or none, 'of the kind' has three words and 'Sir' one."""
+    documents = ["Sir", "sort of, the KIND"]
+    table = soft_overlaps(TEXTS, documents, "c", min_words=min_words, gaps=0, scale="demo")
+    assert table["overlap_words"].tolist()[1] == words
+
+
+def test_soft_overlaps_of_files_are_put_together() -> None:
+    """More words win, then fewer gaps, then the first file. Passages keep their order."""
+    files = [
+        ["came to day once", "dont worry and be happy"],
+        ["dont worry be happy. He came to day then went"],
+        ["DONT WORRY BE HAPPY"],
+    ]
+    tables = [soft_overlaps(TEXTS, documents, "all", **OPTIONS) for documents in files]
+    assert results(tables[0])[3] == (4, 1, "dont worry and be happy")
+    longest = longest_of_files([*tables, tables[0].assign(searched="other")])
+    assert results(longest) == [
+        (5, 1, "He came to day then went"), NO_OVERLAP, NO_OVERLAP, (4, 0, "dont worry be happy"),
+        NO_OVERLAP, NO_OVERLAP, NO_OVERLAP, (4, 1, "dont worry and be happy"),
+    ]  # fmt: skip
+    summary = summarise_soft_overlaps(longest).set_index(["searched", "corpus"])
+    columns = ["passages", "words", "overlapping", "whole", "median_overlap", "longest_overlap"]
+    assert summary.loc[("all", "one"), columns].tolist() == [2, 11, 1, 0, 2.5, 5]
+    assert summary.loc[("other", "two"), columns].tolist() == [2, 4, 1, 1, 2, 4]
+
+
+def found_in(passage: str, *documents: str, min_words: int, gaps: int) -> list[tuple[Any, ...]]:
+    index = build_soft_index([passage.lower().split()], min_words, gaps)
+    table = find_soft_overlaps(index, documents)
+    assert list(table) == ["passage", "overlap_words", "gaps", "first", "last", "overlap_text"]
+    return list(table.itertuples(index=False, name=None))
+
+
+def test_first_of_equal_soft_overlaps_is_taken() -> None:
+    first = [(0, 2, 0, 0, 1, "A b")]
+    assert found_in("a b", "x A b x", "a B", min_words=2, gaps=0) == first
+    assert found_in("a b", "A b, a B", min_words=2, gaps=0) == first
+    assert found_in("a b c", "A b", "a B c", min_words=2, gaps=0) == [(0, 3, 0, 0, 2, "a B c")]
+    assert found_in("a x b", "a B", "A x b", min_words=2, gaps=1) == [(0, 3, 0, 0, 2, "A x b")]
+    # Without p, b follows a in both; without the corpus's b, p does.
+    assert found_in("a p b q", "a B p", min_words=2, gaps=1) == [(0, 2, 1, 0, 2, "a B")]
+
+
+def test_passages_of_one_word_and_of_none() -> None:
+    texts = {"one": words_of({"a": "Go!"}), "two": words_of({"a": "...", "b": "stop it"})}
+    table = soft_overlaps(texts, ["go on, stop"], "all", min_words=1, gaps=0, scale="demo")
+    assert table["overlap_words"].tolist() == [1, 0, 1]
+    columns = ["passages", "words", "overlapping", "whole", "median_overlap", "longest_overlap",
+               "scale"]  # fmt: skip
+    assert summarise_soft_overlaps(table)[columns].to_numpy().tolist() == [
+        [1, 1, 1, 1, 1.0, 1, "demo"], [2, 2, 1, 0, 0.5, 1, "demo"]
+    ]  # fmt: skip
+
+
+def test_impossible_soft_searches_are_refused() -> None:
+    for min_words, gaps in ((0, 0), (5, 4), (5, -1)):
+        with pytest.raises(LingprobError, match=r"overlap\.soft_min_words is"):
+            build_soft_index([["a"]], min_words, gaps)
+    with pytest.raises(LingprobError, match="no passages"):
+        build_soft_index([], 5, 1)

@@ -15,9 +15,15 @@ from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap.corpora import corpus_of, load_corpus, save_corpus, search
-from lingprob.overlap.passages import longest_matches
-from lingprob.overlap.texts import index_texts, scan_file
+from lingprob.overlap.corpora import (
+    CorpusFile,
+    corpus_of,
+    index_texts,
+    load_corpus,
+    save_corpus,
+    search,
+)
+from lingprob.overlap.matches import merge
 from lingprob.papers.leakage import overlaps as leakage
 from lingprob.papers.leakage.overlap_claims import compare
 from lingprob.papers.leakage.overlap_figures import chance_levels, draw
@@ -58,16 +64,13 @@ def scanned(tokenizer: Tokenizer, path: Path, parser: str, **entry: str) -> tupl
     index, passages = index_texts(
         {corpus: passage_texts(words(texts)) for corpus, texts in PASSAGES.items()}, tokenizer
     )
+    file = CorpusFile(path.name, {"parser": parser, **entry}, [path])
     with Progress(None, "scanning", "tokens") as progress:
-        result = scan_file(
-            index, tokenizer, {"parser": parser, **entry}, [path], path.name, 1, progress
-        )
-    return index, passages, result
+        return index, passages, file.find_matches(index, tokenizer, 1, progress)
 
 
 def overlaps(tokenizer: Tokenizer, path: Path, parser: str, **entry: str) -> pd.DataFrame:
-    index, passages, result = scanned(tokenizer, path, parser, **entry)
-    matches = longest_matches(index, result)
+    index, passages, matches = scanned(tokenizer, path, parser, **entry)
     return leakage.overlap_table(index, passages, matches, tokenizer.decode, "corpus", "demo")
 
 
@@ -97,14 +100,13 @@ def test_a_text_corpus_gives_every_passage_s_longest_overlaps(tokenizer, tmp_pat
 def test_overlaps_by_a_saved_corpus_must_be_those_of_the_scan(tokenizer, tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text("g b c d\na b\na b e\ne g\n")
-    index, passages, result = scanned(tokenizer, path, "lines")
-    assert result.n_words == 11
+    index, passages, by_file = scanned(tokenizer, path, "lines")
     save_corpus(corpus_of("c", {"parser": "lines"}, [path]), tokenizer, "tiny", tmp_path / "saved")
-    found = search(load_corpus(tmp_path / "saved"), index, tokenizer, 1)
-    assert found.n_words == 11
+    saved = merge(search(load_corpus(tmp_path / "saved"), index, tokenizer, 1))
+    assert by_file.n_words == saved.n_words == 11
     by_graph, by_scan = (
         leakage.overlap_table(index, passages, matches, tokenizer.decode, "corpus", "demo")
-        for matches in ((found.lengths, found.frequencies), longest_matches(index, result))
+        for matches in (saved, by_file)
     )
     chance = {"5gram_logprob": -1.0, "below_threshold": True}
     leakage.require_same_overlaps(by_graph, by_scan.assign(**chance), "scan.parquet")
@@ -132,12 +134,11 @@ def test_chunks_are_listed_with_their_longest_overlap(tokenizer, tmp_path):
     results = {}
     for name, text in (("long", "g b c d"), ("short", "g a b g"), ("none", "g g")):
         (tmp_path / name).write_text(text)
-        index, passages, result = scanned(tokenizer, tmp_path / name, "text")
-        results["mine", name] = result
-    chunks = leakage.leakage_free_chunks(
-        index, passages, results, tokenizer.decode, "demo",
-        min_length=1, max_overlap=2, chunks_selected=1, seed=1,
-    )  # fmt: skip
+        index, passages, matches = scanned(tokenizer, tmp_path / name, "text")
+        results["mine", name] = matches
+    overlapping = leakage.chunk_overlaps(index, passages, results, tokenizer.decode, "demo")
+    options = {"min_length": 1, "max_overlap": 2, "chunks_selected": 1, "seed": 1}
+    chunks = leakage.select_chunks(overlapping, **options)
     assert chunks["overlap_tokens"].tolist() == [3, 2, 0]
     assert chunks["overlap_text"].tolist() == ["b c d", "a b", ""]
     assert chunks["leakage_free"].tolist() == [False, True, True]
@@ -145,6 +146,47 @@ def test_chunks_are_listed_with_their_longest_overlap(tokenizer, tmp_path):
     assert chunks["corpus"].iloc[0] == "one"
     assert chunks["passage_id"].isna().tolist() == [False, False, True]
     write_table(chunks, "overlap_chunks", tmp_path / "chunks.parquet")
+
+
+def test_chunks_have_their_most_frequent_longest_overlap(tokenizer, tmp_path):
+    """'a b' and 'b c' are as long. The first has the place, the second the frequency."""
+    results = {}
+    for name, text in (("one", "a b g b c g b c"), ("none", "g")):
+        (tmp_path / name).write_text(text)
+        index, passages, results["mine", name] = scanned(tokenizer, tmp_path / name, "text")
+    table = leakage.chunk_overlaps(index, passages, results, tokenizer.decode, "demo")
+    columns = ["chunk", "n_tokens", "overlap_tokens", "last_token", "frequency", "overlap_text",
+               "corpus", "passage_id"]  # fmt: skip
+    assert table[columns].astype(object).fillna("?").to_numpy().tolist() == [
+        ["mine/one", 8, 2, 1, 2, "a b", "one", "0"], ["mine/none", 1, 0, -1, 0, "", "?", "?"]
+    ]  # fmt: skip
+
+
+LENGTHS = [11, 12, 0, 3, 11, 40, 5]
+CHUNKS = pd.DataFrame(
+    {"chunk": [f"c{n}" for n in (4, 2, 6, 1, 3, 5, 0)], "overlap_tokens": LENGTHS}
+).reindex(columns=[*SCHEMAS["overlap_chunks"].names])
+CHOICE: Any = {"min_length": 12, "max_overlap": 11, "chunks_selected": 3}
+
+
+def test_chunks_are_sampled_by_seed_and_name():
+    """Eleven tokens are free of leakage. The order of the chunks does not matter."""
+    chosen = leakage.select_chunks(CHUNKS, **CHOICE, seed=1)
+    assert chosen["leakage_free"].tolist() == [length <= 11 for length in LENGTHS]
+    assert (chosen["selected"].sum(), (chosen["selected"] & ~chosen["leakage_free"]).sum()) == (
+        3,
+        0,
+    )
+    again = leakage.select_chunks(CHUNKS[::-1], **CHOICE, seed=1)
+    pd.testing.assert_frame_equal(again[::-1], chosen)
+    samples = {
+        tuple(leakage.select_chunks(CHUNKS, **CHOICE, seed=seed)["selected"]) for seed in range(20)
+    }
+    assert len(samples) > 5
+    with pytest.raises(LingprobError, match="Scan with min_length 12 or less"):
+        leakage.select_chunks(CHUNKS, **{**CHOICE, "min_length": 13}, seed=1)
+    with pytest.raises(LingprobError, match="5 of 7 chunks"):
+        leakage.select_chunks(CHUNKS, **{**CHOICE, "chunks_selected": 6}, seed=1)
 
 
 @pytest.fixture
@@ -165,13 +207,50 @@ def test_published_rows_get_both_flags(published):
     ]  # fmt: skip
 
 
+def test_flags_compare_nats_with_nats():
+    """Joint log10 p are -1.3, -2.25 and -2. ln p are 2.303 times that, and the limit is -4.8."""
+
+    class Model:
+        def score(self, text: str, bos: bool, eos: bool) -> float:
+            assert not bos
+            assert not eos
+            return {"a b": -1.3, "a a": -2.25, "c": -2.0}[text]
+
+    table = pd.DataFrame({"overlap_text": ["a b", "a a", "c"]})
+    n_words = np.log(0.95) / np.log1p(-np.exp(-4.8))
+    found = leakage.with_chance_level(table, Model(), n_words)
+    assert found["5gram_logprob"].tolist() == [-1.3, -2.25, -2.0]
+    assert found["below_threshold"].tolist() == [False, True, False]
+    assert found["below_threshold_corrected"].tolist() == [False, True, False]
+    assert found["below_threshold_compat"].tolist() == [False, False, False]
+
+
+@pytest.mark.parametrize(("searched", "limit"), [("the_pile", -28.87), ("owt", -25.33)])
+def test_published_flags_are_at_the_published_limit(tmp_path, searched, limit):
+    """The limits of Figure 1's caption; `compat` compares log10 p with them as it stands."""
+    row = "brown\t0\t9\t4\t5\t1\t{:.3f}\t1\n"
+    rows = "".join(row.format(limit + shift) for shift in (-0.005, 0.0, 0.005))
+    path = tmp_path / "overlaps.tsv"
+    path.write_text("\t".join(leakage.PUBLISHED_COLUMNS) + "\n" + rows)
+    found = leakage.published_overlaps(path, searched, "laptop")
+    assert found["below_threshold_compat"].tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(("coverage", "whole"), [(1, [0]), (0.9, [0, 1]), (0.5, [0, 1, 2])])
+def test_whole_passages_are_covered_to_a_share(coverage, whole):
+    """44 of 44 tokens, 40 of 44, 22 of 44, 21 of 44, and a passage without a token."""
+    passages = pd.DataFrame({"overlap_len": [44, 40, 22, 21, 0], "article_len": [44] * 4 + [0]})
+    found = leakage.covered_passages(passages, coverage)
+    assert np.flatnonzero(found).tolist() == whole
+
+
 def test_the_summary_counts_passages_not_places(published):
-    brown, provo = leakage.summarise_overlaps(published).to_dict("records")
+    brown, provo = leakage.summarise_overlaps(published, 0.9).to_dict("records")
     assert (brown["passages"], brown["tokens"], brown["highest_frequency"]) == (1, 900, 3)
     assert (brown["flagged"], brown["flagged_corrected"], brown["whole"]) == (1, 1, 0)
     assert (provo["flagged"], provo["longest_overlap"]) == (0, 6)
     unflagged = published.assign(below_threshold_compat=None, below_threshold_corrected=None)
-    summary = leakage.summarise_overlaps(unflagged)
+    summary = leakage.summarise_overlaps(unflagged, 0.9)
     assert summary[["flagged", "flagged_corrected"]].isna().all(axis=None)
 
 
@@ -203,7 +282,7 @@ def test_the_scorecard_compares_lengths_flags_and_claims(published):
     ours = published.assign(origin="ours", searched="books")
     table = pd.concat([ours, published], ignore_index=True)
     tables = {"overlap": table, "overlap_chunks": NO_CHUNKS}
-    scorecard = compare(tables, Run("laptop", published=read_published("overlap")))
+    scorecard = compare(tables, Run("laptop", published=read_published("overlap")), 0.9)
     rows = scorecard.set_index(["row", "column"])
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
@@ -224,7 +303,7 @@ def test_our_own_tables_of_the_papers_corpora_are_compared_and_of_others_not(pub
     for searched, verdict in (("pile_pythia", "differs"), ("books", "not run")):
         ours = published.assign(origin="ours", searched=searched)
         tables = {"overlap": ours, "overlap_chunks": NO_CHUNKS}
-        card = compare(tables, Run("paper", published=read_published("overlap"))).set_index(
+        card = compare(tables, Run("paper", published=read_published("overlap")), 0.9).set_index(
             ["column", "row"]
         )
         assert card.loc[("longest_overlap", "the_pile/brown_spr"), "verdict"] == verdict
@@ -236,7 +315,7 @@ def test_our_own_tables_of_the_papers_corpora_are_compared_and_of_others_not(pub
 def test_the_scorecard_without_published_overlaps(published):
     ours = published.assign(origin="ours", searched="books")
     tables = {"overlap": ours, "overlap_chunks": NO_CHUNKS}
-    scorecard = compare(tables, Run("demo", published=read_published("overlap")))
+    scorecard = compare(tables, Run("demo", published=read_published("overlap")), 0.9)
     computed = scorecard[scorecard["verdict"] != "not run"]
     assert set(computed["column"]) == {"passages", "tokens"}
 
@@ -249,7 +328,7 @@ def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
     chunks = pd.DataFrame(rows, columns=columns)
     ours = published.assign(origin="ours", searched="books")
     tables = {"overlap": ours, "overlap_chunks": chunks}
-    table = compare(tables, Run("paper", published=read_published("overlap")))
+    table = compare(tables, Run("paper", published=read_published("overlap")), 0.9)
     found = table[table["row"] == "pile_pythia"].set_index("column")
     assert found["ours"].to_dict() == {
         "all_billion_tokens": 300.039168,
@@ -259,6 +338,7 @@ def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
     without = compare(
         {**tables, "overlap_chunks": chunks[-1:]},
         Run("laptop", published=read_published("overlap")),
+        0.9,
     )
     found = without[without["row"] == "pile_pythia"]
     assert set(found["verdict"]) == {"not run"}

@@ -22,7 +22,7 @@ from lingprob.context.names import KINDS
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.io.tables import read_metadata, read_table
 from lingprob.models.folders import read_manifest
-from lingprob.overlap.chance import PUBLISHED_COLUMNS
+from lingprob.papers.leakage.overlaps import PUBLISHED_COLUMNS
 
 
 def test_it_ends_with_figures_tables_scorecard_and_report(demo):

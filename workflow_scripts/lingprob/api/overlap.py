@@ -17,10 +17,9 @@ from lingprob.api.inputs import as_passages, as_texts
 from lingprob.api.prepared_models import cache_folder, read_config, slug
 from lingprob.errors import LingprobError
 from lingprob.overlap.chance import verdicts, with_chance_level
-from lingprob.overlap.corpora import Corpus, save_corpus, search
-from lingprob.overlap.passages import overlap_texts, passage_overlaps
+from lingprob.overlap.corpora import Corpus, index_texts, save_corpus, search
+from lingprob.overlap.matches import merge, overlap_texts, passage_overlaps
 from lingprob.overlap.search import longest_overlaps
-from lingprob.overlap.texts import index_texts
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
 
@@ -70,9 +69,9 @@ def find_overlap(
     with files_or_texts(corpus, given) as paths:
         parts = [find_corpus(path, opened, run, folder) for path in paths]
         searched = Corpus(TEXTS, [file for part in parts for file in part.files])
-        shortest = min_length or run.settings["overlap"]["min_length"]
-        matches = search(searched, index, opened, shortest)
-    found = passage_overlaps(index, matches.lengths, matches.frequencies)
+        shortest = run.settings["overlap"]["min_length"] if min_length is None else min_length
+        matches = merge(search(searched, index, opened, shortest))
+    found = passage_overlaps(index, matches)
     return pd.DataFrame(
         {
             "text_id": named["passage_id"].to_numpy()[found["passage"]].astype(int),
@@ -151,7 +150,7 @@ def certify(
     numbers = passages.index.astype(int)
     ids = texts.index[numbers - 1] if isinstance(texts, pd.Series) else numbers
     models = NgramModels(ngrams, searched, run, folder)
-    shortest = min_length or run.settings["overlap"]["min_length"]
+    shortest = run.settings["overlap"]["min_length"] if min_length is None else min_length
     overlaps = longest_overlaps(passages.set_axis(ids), searched, opened, shortest)
     by_corpus = dict(iter(overlaps.groupby("corpus")))
     parts = [with_levels(by_corpus[corpus.name], corpus, models) for corpus in searched]

@@ -1,8 +1,8 @@
 """The stimulus index: a suffix automaton over all passages, small enough to stay in the cache.
 
-A state stands for all token sequences that end at the same places of the passages; it has the
+A state stands for all token sequences that end at the same places of the passages. It has the
 length of the longest of them and a suffix link to the state of the next shorter ones. States are
-numbered by length, so that links point to lower numbers, and the often-visited ones lie together.
+numbered by length, so that links point to lower numbers and the often-visited ones lie together.
 """
 
 # Compiled functions are typed by Numba.
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
@@ -31,21 +32,23 @@ TARGET_BITS = 24
 MAX_TOKENS = 2**22  # states (at most twice as many) must fit in 23 bits
 MAX_NARROW = 2**16
 
+Record = TypeVar("Record")
+
 
 @dataclass(frozen=True, eq=False)
 class StimulusIndex:
-    """A generalised suffix automaton over passages; made by `build_index`.
+    """A generalised suffix automaton over passages, made by `build_index`.
 
     tokens: the passages' token ids one after another, int64 (n_tokens,).
     offsets: passage i is tokens[offsets[i]:offsets[i + 1]], int64 (n_passages + 1,).
-    vocabulary: the distinct token ids in rising order, int64; the i-th is symbol i + 1, and
+    vocabulary: the distinct token ids in rising order, int64. The i-th is symbol i + 1, and
         symbol 0 stands for all other ids.
-    tokenizer_hash: names the tokenizer; only corpora with the same are scanned.
+    tokenizer_hash: names the tokenizer, which a scanned corpus must share.
     vocabulary_size: number of ids of the tokenizer.
     nodes: int32 (n_states, 4): length, suffix link, symbol of the only edge (-1 without edges,
         -2 with several), its target.
     slots: int64 hash table of the edges of states with several: state (23 bits), symbol (16),
-        target (24); 0 is empty.
+        target (24). 0 is empty.
     root_targets: int32 (n_symbols + 1,), the state of each one-token sequence.
     prefix_states: int32 (n_tokens,), the state of each passage's prefix ending there.
     """
@@ -67,7 +70,7 @@ class StimulusIndex:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of passages and tokenizer; results of other indexes don't mix with this."""
+        """A digest of passages and tokenizer."""
         content = hashlib.sha256(f"{self.tokenizer_hash} {self.vocabulary_size}".encode())
         content.update(self.offsets.tobytes())
         content.update(self.tokens.tobytes())
@@ -104,26 +107,18 @@ class StimulusIndex:
 
     def save(self, path: str | Path) -> None:
         """Write the index to one .npz file, atomically."""
-        with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-            np.savez(
-                stream,
-                allow_pickle=False,
-                **{field.name: getattr(self, field.name) for field in fields(self)},
-            )
+        save_arrays(self, path)
 
 
 def build_index(
     passages: Sequence[np.ndarray], *, tokenizer_hash: str, vocabulary_size: int
 ) -> StimulusIndex:
-    """Index passages (leakage, §2.1: the queries; here they, not the corpus, are indexed).
+    """Index passages, which are the queries (leakage, §2.1). Matches never cross two passages.
 
     Args:
-        passages: token ids of each passage, one-dimensional integer arrays; may be empty.
+        passages: token ids of each passage, one-dimensional integer arrays that may be empty.
         tokenizer_hash: a digest that names the tokenizer.
-        vocabulary_size: number of ids of the tokenizer; ids are below it.
-
-    Returns:
-        The index; matches never cross from one passage to the next.
+        vocabulary_size: number of ids of the tokenizer. Ids are below it.
 
     Raises LingprobError if there are no passages, ids lie outside the vocabulary, or the
     passages have more than 4 million tokens or 65,535 different ones.
@@ -136,8 +131,8 @@ def build_index(
     vocabulary, codes = np.unique(tokens, return_inverse=True)
     if len(tokens) > MAX_TOKENS or len(vocabulary) >= MAX_NARROW:
         raise LingprobError(
-            f"the passages have {len(tokens)} tokens, {len(vocabulary)} of them different; an "
-            f"index holds {MAX_TOKENS} and {MAX_NARROW - 1}. Split the passages over several."
+            f"the passages have {len(tokens)} tokens, {len(vocabulary)} of them different. An "
+            f"index can have {MAX_TOKENS} and {MAX_NARROW - 1}. Split the passages over several."
         )
     symbols = (codes + 1).astype(np.int32)
     lengths, *graph = _build(symbols, offsets)
@@ -154,29 +149,51 @@ def load_index(path: str | Path) -> StimulusIndex:
 
     Raises LingprobError if the file is absent, cut short or something else.
     """
+    return load_arrays(StimulusIndex, path)
+
+
+def save_arrays(record: Any, path: str | Path) -> None:
+    """Write a dataclass of arrays, texts and integers to one .npz file, atomically."""
+    content = {field.name: getattr(record, field.name) for field in fields(record)}
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **content)
+
+
+def load_arrays(kind: type[Record], path: str | Path) -> Record:
+    """Read a dataclass that `save_arrays` wrote.
+
+    Raises LingprobError if the file is absent, cut short or of another kind.
+    """
     try:
         with np.load(path, allow_pickle=False) as archive:
-            content = {field.name: archive[field.name] for field in fields(StimulusIndex)}
+            content = {field.name: archive[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+        return kind(**{name: v if v.ndim else v.item() for name, v in content.items()})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise LingprobError(
-            f"{path}: not a whole stimulus index ({error}). Delete it and run again."
+            f"{path}: not a whole file of {kind.__name__} ({error}). Delete it and run again."
         ) from error
-    content["tokenizer_hash"] = str(content["tokenizer_hash"])
-    content["vocabulary_size"] = int(content["vocabulary_size"])
-    return StimulusIndex(**content)
+
+
+def check_tokenizer(of_corpus: str, of_passages: str) -> None:
+    """Raise LingprobError if a corpus and passages have different tokenizers."""
+    if of_corpus != of_passages:
+        raise LingprobError(
+            f"the corpus is tokenised with {of_corpus!r}, the passages with {of_passages!r}. "
+            "Tokenise both with the same tokenizer."
+        )
 
 
 def check_ids(tokens: np.ndarray, vocabulary_size: int, where: str) -> None:
     """Raise LingprobError if token ids are not integers from 0 to `vocabulary_size` - 1."""
     if tokens.dtype.kind not in "ui":
-        raise LingprobError(f"{where}: token ids are {tokens.dtype}; integers are needed.")
+        raise LingprobError(f"{where}: token ids are {tokens.dtype}, but must be integers.")
     if not len(tokens):
         return
     low, high = int(tokens.min()), int(tokens.max())
     if low < 0 or high >= vocabulary_size:
         raise LingprobError(
             f"{where}: token ids from {low} to {high}, but the tokenizer has {vocabulary_size}. "
-            "It was tokenised otherwise, or is read with the wrong dtype (uint16 or uint32)."
+            "It was tokenised by another one, or is read with the wrong dtype (uint16 or uint32)."
         )
 
 
@@ -185,7 +202,7 @@ def _checked(passage: np.ndarray, number: int, vocabulary_size: int) -> np.ndarr
     if array.size == 0:
         array = array.astype(np.int64)
     if array.ndim != 1:
-        raise LingprobError(f"passage {number}: has shape {array.shape}; one row is needed.")
+        raise LingprobError(f"passage {number}: has shape {array.shape}, but must be one row.")
     check_ids(array, vocabulary_size, f"passage {number}")
     return array
 

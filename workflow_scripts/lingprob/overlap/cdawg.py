@@ -17,26 +17,27 @@ from numba import njit
 
 from lingprob.errors import LingprobError
 from lingprob.overlap import cdawg_build
-from lingprob.overlap.automaton import check_ids
+from lingprob.overlap.automaton import check_ids, check_tokenizer
 from lingprob.overlap.cdawg_build import EXTENT, ROOT, START, SYMBOL, TARGET
 from lingprob.overlap.token_blocks import TokenBlock
 
 MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
 ARRAYS = ("text", "lengths", "links", "first_edges", "edges", "counts")
+FACTS = ("tokenizer_hash", "vocabulary_size", "n_words")
 
 
 @dataclass(frozen=True, eq=False)
 class Cdawg:
     """The graph: its nodes, and edges labelled with stretches of the text.
 
-    text: all documents, each followed by 2**16 - 1 (uint16) or 2**31 - 1 (uint32), which no id is.
+    text: all documents, each followed by `mark`, which no id is.
     lengths, links: longest sequence and suffix link of each node, int32 (n_nodes,).
     first_edges: node i has edges[first_edges[i]:first_edges[i + 1]], int64 (n_nodes + 1,).
-    edges: symbol, start and length of the label in the text, target; int32 (n_edges, 4).
+    edges: symbol, start and length of the label in the text, target, int32 (n_edges, 4).
     counts: occurrences of each node's sequences, int64 (n_nodes,).
     tokenizer_hash: names the tokenizer.
     vocabulary_size: number of ids of the tokenizer.
-    n_words: white-space words of the corpus; 0 if it is token ids.
+    n_words: words of the corpus between white space, or 0 for token ids.
     """
 
     text: np.ndarray
@@ -51,13 +52,8 @@ class Cdawg:
 
     @property
     def mark(self) -> int:
-        """What follows each document in the text."""
+        """The symbol that follows each document in the text."""
         return mark_of(self.text.dtype)
-
-    @property
-    def bytes_per_token(self) -> float:
-        """Size on disk a corpus token."""
-        return sum(getattr(self, name).nbytes for name in ARRAYS) / max(1, len(self.text))
 
     def longest_matches(
         self, tokens: np.ndarray, offsets: np.ndarray, *, tokenizer_hash: str
@@ -67,7 +63,7 @@ class Cdawg:
         Args:
             tokens: token ids of all queries one after another, (n_tokens,).
             offsets: query i is tokens[offsets[i]:offsets[i + 1]].
-            tokenizer_hash: of the queries; must be the corpus's.
+            tokenizer_hash: of the queries. It must be the corpus's.
 
         Returns:
             Lengths in tokens, int32 (n_tokens,), and frequencies, int64 (n_tokens,), 0 without
@@ -75,11 +71,7 @@ class Cdawg:
 
         Raises LingprobError for another tokenizer or ids outside its vocabulary.
         """
-        if tokenizer_hash != self.tokenizer_hash:
-            raise LingprobError(
-                f"the queries are tokenised with {tokenizer_hash!r}, the corpus with "
-                f"{self.tokenizer_hash!r}. Tokenise both with the same tokenizer."
-            )
+        check_tokenizer(self.tokenizer_hash, tokenizer_hash)
         check_ids(tokens, self.vocabulary_size, "the queries")
         return _match(
             self.text, self.lengths, self.links, self.first_edges, self.edges, self.counts,
@@ -94,13 +86,8 @@ class Cdawg:
         try:
             for name in ARRAYS:
                 np.save(scratch / f"{name}.npy", getattr(self, name))
-            sizes = {name: getattr(self, name).nbytes for name in ARRAYS}
-            facts = {
-                "tokenizer_hash": self.tokenizer_hash,
-                "vocabulary_size": self.vocabulary_size,
-                "n_words": self.n_words,
-                "bytes": sizes,
-            }
+            facts = {name: getattr(self, name) for name in FACTS}
+            facts["bytes"] = {name: getattr(self, name).nbytes for name in ARRAYS}
             (scratch / "cdawg.json").write_text(json.dumps(facts))
             scratch.chmod(0o755)
             if directory.exists():
@@ -111,36 +98,32 @@ class Cdawg:
 
 
 def build_cdawg(
-    blocks: Iterable[TokenBlock],
-    *,
-    tokenizer_hash: str,
-    vocabulary_size: int,
-    separator: int | None = None,
+    blocks: Iterable[TokenBlock], *, tokenizer_hash: str, vocabulary_size: int
 ) -> Cdawg:
     """Build the graph of a corpus on-line, in memory (leakage, §2.1; Inenaga et al. 2005).
+
+    It takes about 25 bytes per token of natural text.
 
     Args:
         blocks: the corpus's token ids, whole documents in each block.
         tokenizer_hash: a digest that names the tokenizer.
         vocabulary_size: number of ids of the tokenizer.
-        separator: a token id that ends documents inside the blocks' rows, as <|endoftext|>.
-
-    Returns:
-        The graph, about 25 bytes a token of natural text.
 
     Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
     dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
-    mark, n_words, parts = mark_of(dtype), 0, []
+    mark, n_words, parts = mark_of(dtype), 0, [np.empty(0, dtype)]
     for block in blocks:
-        parts.append(_marked(block, vocabulary_size, separator, mark, dtype))
+        check_ids(block.tokens, vocabulary_size, "the corpus")
+        tokens = block.tokens.astype(dtype)
+        parts.append(np.insert(tokens, block.offsets[1:], np.array(mark, dtype=dtype)))
         n_words += block.n_words
-    text = np.concatenate(parts) if parts else np.empty(0, dtype)
+    text = np.concatenate(parts)
     del parts
     if len(text) > MAX_TOKENS:
         raise LingprobError(
-            f"the corpus has {len(text)} tokens and separators; a CDAWG holds {MAX_TOKENS}. "
-            "Build one for each part, or use the streaming index."
+            f"the corpus has {len(text)} tokens and ends of documents. A CDAWG can have "
+            f"{MAX_TOKENS}. Build one for each part, or use the streaming index."
         )
     nodes, pool, ends = cdawg_build.build(text, mark)
     edges, firsts, counts = cdawg_build.pack(nodes, pool, ends)
@@ -162,12 +145,7 @@ def load_cdawg(directory: str | Path) -> Cdawg:
         sizes = {name: array.nbytes for name, array in arrays.items()}
         if sizes != facts["bytes"]:
             raise ValueError("the sizes of its files are wrong")
-        return Cdawg(
-            **arrays,
-            tokenizer_hash=facts["tokenizer_hash"],
-            vocabulary_size=facts["vocabulary_size"],
-            n_words=facts["n_words"],
-        )
+        return Cdawg(**arrays, **{name: facts[name] for name in FACTS})
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise LingprobError(
             f"{directory}: not a whole CDAWG ({error}). Delete it and run again."
@@ -175,19 +153,8 @@ def load_cdawg(directory: str | Path) -> Cdawg:
 
 
 def mark_of(dtype: np.dtype) -> int:
-    """Return what ends documents in a text of this dtype; symbols of edges are int32."""
+    """Return the mark that ends documents in a text of this dtype. Symbols of edges are int32."""
     return int(min(np.iinfo(dtype).max, np.iinfo(np.int32).max))
-
-
-def _marked(
-    block: TokenBlock, vocabulary_size: int, separator: int | None, mark: int, dtype: np.dtype
-) -> np.ndarray:
-    """Return a block's tokens with `mark` after each document."""
-    check_ids(block.tokens, vocabulary_size, "the corpus")
-    tokens = block.tokens.astype(dtype)
-    if separator is not None:
-        tokens[tokens == separator] = mark
-    return np.insert(tokens, block.offsets[1:], np.array(mark, dtype=dtype))
 
 
 @njit(cache=True)
@@ -223,7 +190,7 @@ def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
                         break
                 elif text[edges[edge, START] + count] == token:
                     break
-                first = np.int64(edges[edge, START])  # of no account where count is 0
+                first = np.int64(edges[edge, START])  # not used if count is 0
                 if node == ROOT:
                     first, count = first + 1, count - 1
                 else:

@@ -1,8 +1,8 @@
 """On-line construction of a compacted DAWG (Inenaga et al. 2005), compiled by Numba.
 
-The text is all documents, each followed by SEPARATOR, which equals nothing, not even itself:
-thus a label never runs from one document into the next, and the edges for separators, which no
-query could follow, are only counted (`ends`), but for one that a node has where it parts a label.
+The text is all documents, each followed by a separator, which equals nothing, not even itself.
+A label therefore never runs from one document into the next. No query can follow the edges for
+separators, so they are only counted (`ends`), except for one if it splits a label.
 
 A node's edges lie together in a block of `pool`: up to sixteen in a row, more as a hash table.
 A block that has become too small goes to the free list of its size.
@@ -144,8 +144,11 @@ def _new_node(nodes, state, length):
 
 @njit(cache=True)
 def _grown(array, needed):
-    """Return a copy with at least so many rows (whole slices take Numba seconds to compile)."""
-    larger = np.empty((needed + len(array) // 2, array.shape[1]), array.dtype)
+    """Return a copy with at least `needed` rows, the new ones 0.
+
+    Whole slices would take Numba seconds to compile.
+    """
+    larger = np.zeros((needed + len(array) // 2, array.shape[1]), array.dtype)
     for row in range(len(array)):
         for column in range(array.shape[1]):
             larger[row, column] = array[row, column]
@@ -168,7 +171,7 @@ def _canonize(nodes, pool, text, node, first, count):
 
 @njit(cache=True)
 def _shorten(nodes, pool, text, node, first, count):
-    """Return the place of the next shorter suffix; (BOTTOM, ...) after the empty one."""
+    """Return the place of the next shorter suffix, or (BOTTOM, ...) after the empty one."""
     if node == ROOT:
         if count == 0:
             return np.int64(BOTTOM), first, count
@@ -180,9 +183,9 @@ def _shorten(nodes, pool, text, node, first, count):
 
 @njit(cache=True)
 def _separate(nodes, pool, ends, state, free, text, node, first, count):
-    """Read the symbol at `first` + `count`, which can follow; split the node reached if not solid.
+    """Read the symbol at `first` + `count`, which can follow. Split the node reached if not solid.
 
-    Of no symbols, it is of no account where they begin.
+    Without symbols, their beginning does not matter.
     """
     if node == BOTTOM:
         return np.int64(ROOT), first, np.int64(0)
@@ -215,7 +218,7 @@ def _separate(nodes, pool, ends, state, free, text, node, first, count):
 def build(text: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return nodes and pool (int32, four columns each) and ends (int32) of a text's CDAWG.
 
-    Room for natural text is set aside at once: pages that stay untouched take no memory, and
+    Room for natural text is set aside at once. Pages that stay untouched take no memory, and
     NumPy asks for large ones, which halves the time.
     """
     room = len(text) + 4096
@@ -265,7 +268,7 @@ def _build(text, separator, nodes, pool, ends):
                 )  # fmt: skip
             if is_end:
                 if len(ends) < len(nodes):
-                    ends = _with_rows(ends, len(nodes))
+                    ends = _grown(ends, len(nodes))
                 ends[made, 0] += 1
                 nodes[made, EDGES] |= ENDS_FLAG
             else:
@@ -284,20 +287,11 @@ def _build(text, separator, nodes, pool, ends):
             if state[0] + 4 > len(nodes):
                 nodes = _grown(nodes, state[0] + 4)
             if len(ends) < len(nodes):
-                ends = _with_rows(ends, len(nodes))
+                ends = _grown(ends, len(nodes))
         if count == 0:
             first = np.int64(position)
         node, first, count = _separate(nodes, pool, ends, state, free, text, node, first, count)
     return nodes[: state[0]], pool[: state[1]], ends[: state[0], 0]
-
-
-@njit(cache=True)
-def _with_rows(ends, n_rows):
-    """Return a copy, filled up with zeros."""
-    longer = np.zeros((n_rows, 1), ends.dtype)
-    for row in range(len(ends)):
-        longer[row, 0] = ends[row, 0]
-    return longer
 
 
 def pack(

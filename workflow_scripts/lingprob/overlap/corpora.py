@@ -1,7 +1,7 @@
-"""Corpora that texts are looked for in: files that stream by, or that are saved as compacted DAWGs.
+"""Corpora that are searched for passages: files that are streamed, or saved compacted DAWGs.
 
-A saved corpus is a folder: corpus.json, and the graph of each file in a folder of its own, of about
-25 bytes a token. It answers for any text as the corpus would, without a pass over it.
+A saved corpus is a folder: corpus.json, and one folder with the graph of each file, of about
+25 bytes per token. It gives the same answers as the corpus without a pass over it.
 """
 
 from __future__ import annotations
@@ -10,104 +10,112 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
 from lingprob.io.files import write_text
 from lingprob.io.progress import Progress
+from lingprob.io.schemas import SCHEMAS
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap.automaton import StimulusIndex
+from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
-from lingprob.overlap.passages import longest_matches
-from lingprob.overlap.texts import corpus_blocks, scan_file
-from lingprob.overlap.token_blocks import TokenBlock
+from lingprob.overlap.matches import Matches, counted_matches, longest_matches
+from lingprob.overlap.streaming import scan
+from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts, token_ids
 
 TOKEN_ROWS = "token_rows"
 CONTENTS = "corpus.json"
 
 
-@dataclass(frozen=True, eq=False)
-class FileMatches:
-    """The longest match with a file that ends at every token of the passages.
-
-    lengths, frequencies: as `longest_matches` gives them. digest: of the file's tokens.
-    n_words: white-space words of the file; 0 if it is token ids.
-    """
-
-    lengths: np.ndarray
-    frequencies: np.ndarray
-    digest: str
-    n_words: int
-
-
-class SearchedFile(Protocol):
-    """A file of a corpus; `name` is its own in the corpus."""
-
-    @property
-    def name(self) -> str: ...
-
-    def longest_matches(
-        self, index: StimulusIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
-    ) -> FileMatches:
-        """Return the longest matches with passages."""
-
-    def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
-        """Return the file's documents as token ids, without separators."""
-
-
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file that streams by: its catalog `entry` says how it is read.
+    """A file that is streamed.
 
-    `paths` has the file, or nothing for a corpus of the package.
+    name: in the corpus.
+    entry: its catalog entry. The parser is `token_rows` for pre-tokenised rows, whose `separator`
+        token ends a document, or a text parser.
+    paths: the file, or nothing for a corpus of the package.
     """
 
     name: str
     entry: Mapping[str, Any]
     paths: Sequence[Path]
 
-    def longest_matches(
-        self, index: StimulusIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
-    ) -> FileMatches:
-        """Scan the file."""
-        found = scan_file(index, tokenizer, self.entry, self.paths, self.name, min_length, progress)
-        return FileMatches(*longest_matches(index, found), found.files[self.name], found.n_words)
-
-    def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
-        """Read the file."""
-        blocks, separator = corpus_blocks(tokenizer, self.entry, self.paths)
-        return (split_documents(block, separator) for block in blocks)
-
     @property
     def is_text(self) -> bool:
-        """Whether the file has words, and not only token ids."""
+        """Whether the file has words, not only token ids."""
         return bool(self.entry["parser"] != TOKEN_ROWS)
+
+    def find_matches(
+        self, index: StimulusIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
+    ) -> Matches:
+        """Stream the file through an index and return its longest matches (leakage, §2.1).
+
+        Raises LingprobError for a file without a token.
+        """
+        blocks, separator = self._blocks(tokenizer)
+        result = scan(
+            index,
+            blocks,
+            file=self.name,
+            tokenizer_hash=tokenizer.sha256,
+            min_length=min_length,
+            separator=separator,
+            progress=progress,
+        )
+        if not result.n_tokens:
+            raise LingprobError(
+                f"{', '.join(map(str, self.paths)) or self.name}: no token in it, so every text "
+                "would seem to be free of it. Fill the file, or leave it out of the corpus."
+            )
+        return longest_matches(index, result)
+
+    def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
+        """Read the file's documents as token ids, without separators."""
+        blocks, separator = self._blocks(tokenizer)
+        return (split_documents(block, separator) for block in blocks)
+
+    def _blocks(self, tokenizer: Tokenizer) -> tuple[Iterator[TokenBlock], int | None]:
+        if self.is_text:
+            texts = iter_documents(self.entry["parser"], self.paths)
+            return read_texts(texts, tokenizer.tokenizer), None
+        separator = self.entry.get("separator")
+        rows = chain.from_iterable(map(read_rows, self.paths))
+        return rows, None if separator is None else tokenizer.id_of(separator)
 
 
 @dataclass(frozen=True, eq=False)
 class SavedFile:
-    """A file of a saved corpus, which answers as the file itself does."""
+    """A file of a saved corpus, which gives the same answers as the file itself."""
 
     name: str
     graph: Cdawg
+    is_text = False
 
-    def longest_matches(
+    def find_matches(
         self, index: StimulusIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
-    ) -> FileMatches:
-        """Ask the graph, which knows matches of all lengths."""
-        found = self.graph.longest_matches(
+    ) -> Matches:
+        """Query the graph for the longest matches with an index's passages."""
+        lengths, frequencies = self.graph.longest_matches(
             index.tokens, index.offsets, tokenizer_hash=tokenizer.sha256
         )
-        progress.advance(len(self.graph.text))
+        n_tokens = len(self.graph.text)
+        progress.advance(n_tokens)
         digest = hashlib.blake2b(self.graph.text.data, digest_size=16).hexdigest()
-        return FileMatches(*found, digest, self.graph.n_words)
+        about = Matches(
+            self.name, digest, index.digest, min_length, n_tokens, self.graph.n_words,
+            lengths, frequencies,
+        )  # fmt: skip
+        return counted_matches(about, lengths, frequencies)
 
     def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
-        """Return the graph's text."""
+        """Return the graph's text as documents, without marks."""
         text = self.graph.text
         yield split_documents(TokenBlock(text, np.array([0, len(text)])), self.graph.mark)
 
@@ -116,19 +124,19 @@ class SavedFile:
 class Corpus:
     """A corpus by name, with its files.
 
-    words: how many white-space words it has, if the catalog says so.
-    tokenizer: the name of the one that a saved corpus was made with.
+    words: number of words between white space, if the catalog states it.
+    tokenizer: name of the tokenizer that a saved corpus was made with.
     """
 
     name: str
-    files: Sequence[SearchedFile]
+    files: Sequence[CorpusFile | SavedFile]
     words: float | None = None
     tokenizer: str | None = None
 
     @property
     def is_text(self) -> bool:
-        """Whether an n-gram model can be estimated over all of the corpus."""
-        return all(isinstance(file, CorpusFile) and file.is_text for file in self.files)
+        """Whether an n-gram model can be estimated from all of the corpus."""
+        return all(file.is_text for file in self.files)
 
     def documents(self) -> Iterator[str]:
         """Stream the texts of all files that are text."""
@@ -137,62 +145,64 @@ class Corpus:
                 yield from iter_documents(file.entry["parser"], file.paths)
 
 
-@dataclass(frozen=True, eq=False)
-class Matches:
-    """The longest match with a corpus that ends at every token of the passages, (n_tokens,) each.
+def index_texts(
+    texts: Mapping[str, pd.Series], tokenizer: Tokenizer
+) -> tuple[StimulusIndex, pd.DataFrame]:
+    """Index the passages of several texts (leakage, §2.1), normalised as corpora are.
 
-    lengths: in tokens, int32, 0 if it is shorter than what counts.
-    frequencies: occurrences in all files, int64.
-    files: the number of the first file that has it, int64, -1 without a match.
-    n_words: white-space words of the corpus; None if they were not counted.
+    Args:
+        texts: passages by passage_id, by the name of their text.
+        tokenizer: tokenises them, without special tokens.
+
+    Returns:
+        The index, and the `overlap_passages` table that names its passages.
     """
+    passages = pd.DataFrame(
+        [
+            (corpus, number, passage_id)
+            for corpus, of_corpus in texts.items()
+            for number, passage_id in enumerate(of_corpus.index)
+        ],
+        columns=SCHEMAS["overlap_passages"].names,
+    )
+    spaced = [_spaced(text) for of_corpus in texts.values() for text in of_corpus]
+    ids = token_ids(tokenizer.tokenizer, spaced)
+    index = build_index(
+        [np.asarray(passage, dtype=np.int64) for passage in ids],
+        tokenizer_hash=tokenizer.sha256,
+        vocabulary_size=tokenizer.vocabulary_size,
+    )
+    return index, passages
 
-    lengths: np.ndarray
-    frequencies: np.ndarray
-    files: np.ndarray
-    n_words: float | None
+
+def _spaced(text: str) -> str:
+    """Normalise a text, but keep one space before its first word."""
+    return " " * text[:1].isspace() + normalise(text)
 
 
 def corpus_of(name: str, entry: Mapping[str, Any], paths: Sequence[Path]) -> Corpus:
-    """Return a corpus of the catalog; one of the package has no paths."""
+    """Return a corpus of the catalog. One of the package has no paths."""
     files = [CorpusFile(path.name, entry, [path]) for path in paths]
     return Corpus(name, files or [CorpusFile("package", entry, [])], entry.get("words"))
 
 
-def search(corpus: Corpus, index: StimulusIndex, tokenizer: Tokenizer, min_length: int) -> Matches:
-    """Look for the indexed passages in all files of a corpus (leakage, §2.1).
+def search(
+    corpus: Corpus, index: StimulusIndex, tokenizer: Tokenizer, min_length: int
+) -> list[Matches]:
+    """Return the indexed passages' longest matches with each file of a corpus (leakage, §2.1).
+
+    `matches.merge` makes those of the whole corpus of them.
 
     Args:
-        corpus: its files, none twice.
+        corpus: its files.
         index: the passages.
         tokenizer: of passages and corpus.
         min_length: shortest matches that count, tokens.
 
-    Raises LingprobError for two files of the same tokens, and for a file without any.
+    Raises LingprobError for a file without a token.
     """
-    n_tokens = len(index.tokens)
-    lengths, frequencies = np.zeros(n_tokens, np.int32), np.zeros(n_tokens, np.int64)
-    files = np.full(n_tokens, -1)
-    name_of: dict[str, str] = {}
-    counts: list[int] = []
     with Progress(None, f"scanning {corpus.name}", "tokens") as progress:
-        for number, file in enumerate(corpus.files):
-            found = file.longest_matches(index, tokenizer, min_length, progress)
-            if found.digest in name_of:
-                raise LingprobError(
-                    f"{corpus.name}: files {name_of[found.digest]!r} and {file.name!r} hold the "
-                    "same tokens, which would be counted twice. Leave one of them out."
-                )
-            name_of[found.digest] = file.name
-            counts.append(found.n_words)
-            length = np.where(found.lengths >= min_length, found.lengths, 0)
-            longer, as_long = length > lengths, (length == lengths) & (length > 0)
-            more = frequencies + as_long * found.frequencies
-            frequencies = np.where(longer, found.frequencies, more)
-            files = np.where(longer, number, files)
-            lengths = np.maximum(lengths, length)
-    n_words = corpus.words or (sum(counts) if all(counts) else None)
-    return Matches(lengths, frequencies, files, n_words)
+        return [file.find_matches(index, tokenizer, min_length, progress) for file in corpus.files]
 
 
 def split_documents(block: TokenBlock, separator: int | None) -> TokenBlock:
@@ -206,10 +216,10 @@ def split_documents(block: TokenBlock, separator: int | None) -> TokenBlock:
 
 
 def save_corpus(corpus: Corpus, tokenizer: Tokenizer, name: str, folder: Path) -> None:
-    """Write each file of a corpus as a graph below a folder, and what `load_corpus` reads.
+    """Write each file of a corpus as a graph below a folder, for `load_corpus`.
 
-    `name` is the tokenizer's, so that who asks the saved corpus need not know it. Raises
-    LingprobError as `build_cdawg`: a file has at most 2**30 tokens.
+    `name` is the tokenizer's. Whoever asks the saved corpus need not know it. Raises
+    LingprobError as `build_cdawg`: a file can have 2**30 tokens.
     """
     for file in corpus.files:
         graph = build_cdawg(

@@ -2,14 +2,14 @@
 
 A word is a run of letters and digits, and apostrophes between two of these are part of it. Folding
 takes the apostrophes out and the case off, and makes compatible characters one (Unicode's NFKC: a
-ligature is its letters). "Don't -- STOP!" and "dont stop" are the same two words; accents and
+ligature is its letters). "Don't -- STOP!" and "dont stop" are the same two words. Accents and
 spellings count, and "to-day" is two words.
 
-Both are folded words. A gap is a word that stands in one of the two
-alone, or another word in its place. Exact all the same: matches of `min_words` words with up to
-`gaps` gaps are gaps + 1 runs of equal words at most, so that one run has `seed` words or more, the
-quotient rounded up. The corpus streams by a table of the passages' sequences of so many words, and
-every run that it shares with a passage is extended to both sides as far as the gaps allow.
+A gap is a word that only one of the two has, or another word in its place. The search is exact all
+the same. A match of `min_words` words with up to `gaps` gaps is at most gaps + 1 runs of equal
+words, so one run has `seed` words or more, the quotient rounded up. The corpus is compared with a
+table of the passages' sequences of `seed` words. Every run that it shares with a passage is
+extended to both sides as far as the gaps allow.
 """
 
 # Compiled functions are typed by Numba.
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
@@ -31,25 +31,26 @@ from numba import njit
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
 from lingprob.io.progress import Progress
-from lingprob.overlap.token_blocks import normalise
+from lingprob.io.schemas import SCHEMAS
+from lingprob.overlap.token_blocks import CHARACTERS_PER_BATCH, normalise
 
 MOST_GAPS = 3  # each is a substitution, a deletion or an insertion: 27 ways of three
-CHARACTERS_PER_BATCH = 2**20
 COLUMNS = ["overlap_words", "gaps", "first", "last"]
 PLACES = ["document", "begin", "end"]  # of the match in the corpus, in the columns after these
-BASE = np.uint64(0x9E3779B97F4A7C15)  # of the polynomial that hashes sequences; odd
+PASSAGE = ["searched", "corpus", "passage_id"]
+BASE = np.uint64(0x9E3779B97F4A7C15)  # of the polynomial that hashes sequences. It is odd.
 WORD = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
 
 
 @dataclass(frozen=True, eq=False)
 class SoftIndex:
-    """The folded words of passages, ready to be looked for; made by `build_soft_index`.
+    """The folded words of passages and their sequences, made by `build_soft_index`.
 
     codes: number of each word, from 1, the passages one after another, int64 (n_words,).
     offsets: passage i is codes[offsets[i]:offsets[i + 1]], int64 (n_passages + 1,).
     passage_of: the passage of each word, int64 (n_words,).
-    vocabulary: the number of each folded word; all others are 0, which no passage has.
-    min_words, gaps: words that a match has at least, and gaps at most.
+    vocabulary: the number of each folded word. All others are 0, which no passage has.
+    min_words, gaps: fewest words and most gaps of a match.
     hashes, places: of the passages' sequences of `seed` words, by rising hash, uint64 and int64.
     bitmap: a bit for each value of the lowest bits of a hash, uint8.
     """
@@ -66,30 +67,22 @@ class SoftIndex:
 
     @property
     def seed(self) -> int:
-        """Words of the longest run that every match has at least."""
-        return seed_words(self.min_words, self.gaps)
-
-    def encode(self, words: Iterable[str]) -> list[int]:
-        """Return the numbers of folded words."""
-        return [self.vocabulary.get(word, 0) for word in words]
+        """Fewest words of the longest run of a match: min_words / (gaps + 1), rounded up."""
+        return -(-self.min_words // (self.gaps + 1))
 
 
 def folded_words(text: str) -> list[str]:
     """Return the folded words of a text, in order."""
-    return [fold(word) for word in WORD.findall(_compatible(text))]
+    return [_fold(word) for word in WORD.findall(_compatible(text))]
 
 
 @lru_cache(maxsize=2**18)
-def fold(word: str) -> str:
-    """Return a word's letters and digits without case."""
+def _fold(word: str) -> str:
     return "".join(filter(str.isalnum, word.casefold()))
 
 
 def quotation(text: str, first: int, last: int) -> str:
-    """Return a text from one folded word, counted from 0, to another, as it is printed.
-
-    Runs of white space are one blank.
-    """
+    """Return the text from one folded word to another, numbered from 0, with single spaces."""
     compatible = _compatible(text)
     places = list(islice(WORD.finditer(compatible), first, last + 1))
     return normalise(compatible[places[0].start() : places[-1].end()])
@@ -99,26 +92,21 @@ def _compatible(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-def seed_words(min_words: int, gaps: int) -> int:
-    """Return how many words the longest run of a match has at least: min_words / (gaps + 1)."""
-    return -(-min_words // (gaps + 1))
-
-
 def build_soft_index(passages: Sequence[Sequence[str]], min_words: int, gaps: int) -> SoftIndex:
-    """Index passages for matches of `min_words` words at least with up to `gaps` gaps.
+    """Index passages for matches of at least `min_words` words with up to `gaps` gaps.
 
     Args:
         passages: folded words of each, possibly none.
-        min_words: words that a match has in common, gaps not counted; 1 or more.
+        min_words: fewest words in common, 1 or more. Gaps are not counted.
         gaps: from 0 to 3.
 
     Raises LingprobError if there are no passages or a number is out of range.
     """
     if not passages:
-        raise LingprobError("there are no passages to look for. Check overlap.texts.")
+        raise LingprobError("there are no passages to search for. Check overlap.texts.")
     if min_words < 1 or not 0 <= gaps <= MOST_GAPS:
         raise LingprobError(
-            f"overlap.soft_min_words is {min_words}, with {gaps} gaps; a match has 1 word or more, "
+            f"overlap.soft_min_words is {min_words}, with {gaps} gaps. A match has 1 word or more, "
             f"and 0 to {MOST_GAPS} gaps."
         )
     vocabulary: dict[str, int] = {}
@@ -127,43 +115,37 @@ def build_soft_index(passages: Sequence[Sequence[str]], min_words: int, gaps: in
     lengths = [len(passage) for passage in passages]
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
     codes = np.array([vocabulary[word] for passage in passages for word in passage], dtype=np.int64)
-    hashes = _hashes(codes, offsets, seed_words(min_words, gaps))
+    hashes = _hashes(codes, offsets, -(-min_words // (gaps + 1)))
     places = np.flatnonzero(hashes)
     places = places[np.argsort(hashes[places], kind="stable")]
     bits = max(10, int(np.ceil(np.log2(32 * len(places) + 1))))
+    passage_of = np.repeat(np.arange(len(passages)), lengths)
+    bitmap = _bitmap(hashes[places], np.uint64(2**bits - 1))
     return SoftIndex(
-        codes,
-        offsets,
-        np.repeat(np.arange(len(passages)), lengths),
-        vocabulary,
-        min_words,
-        gaps,
-        hashes[places],
-        places,
-        _bitmap(hashes[places], np.uint64(2**bits - 1)),
+        codes, offsets, passage_of, vocabulary, min_words, gaps, hashes[places], places, bitmap
     )
 
 
 def find_soft_overlaps(
     index: SoftIndex, documents: Iterable[str], progress: Progress | None = None
 ) -> pd.DataFrame:
-    """Stream documents past the passages; return each passage's longest soft overlap.
+    """Stream documents past the passages and return each passage's longest soft overlap.
 
     Args:
         index: the passages.
-        documents: texts, which no match leaves.
+        documents: texts. No match extends over two of them.
         progress: advanced by the number of words.
 
     Returns:
-        Columns passage (number), overlap_words (that both have), gaps, first and last (place of the
-        overlap in the passage, in folded words from 0), overlap_text (the corpus's). Of several
-        overlaps with the most words the one with the fewest gaps, and of these the first in the
+        Columns passage (number), overlap_words (in common), gaps, first and last (place of the
+        overlap in the passage, in folded words from 0), overlap_text (the corpus's). Among several
+        overlaps with the most words, the one with the fewest gaps counts, then the first in the
         corpus. A passage without an overlap of `min_words` words has no row.
     """
     best = np.zeros((len(index.offsets) - 1, len(COLUMNS) + len(PLACES)), dtype=np.int64)
     texts = [""] * len(best)
     for batch in batches(documents, CHARACTERS_PER_BATCH):
-        codes = [index.encode(folded_words(text)) for text in batch]
+        codes = [[index.vocabulary.get(word, 0) for word in folded_words(text)] for text in batch]
         offsets = np.cumsum([0, *map(len, codes)]).astype(np.int64)
         corpus = np.fromiter(chain.from_iterable(codes), np.int64, offsets[-1])
         before = best[:, :2].copy()
@@ -191,9 +173,9 @@ def _power(size):
 
 @njit(cache=True)
 def _hashes(codes, offsets, size):
-    """Return a hash of the `size` words that begin at each place; 0 where a text has no so many.
+    """Return a hash of the `size` words that begin at each place.
 
-    It is 0, too, where one of them is no passage's word. Others have their lowest bit set.
+    It is 0 if the text ends before or if one of them is no passage's word. Others are odd.
     """
     hashes = np.zeros(len(codes), np.uint64)
     oldest = _power(size)
@@ -232,7 +214,7 @@ def _find(
     codes, offsets, passage_of, hashes, places, bitmap, corpus, documents, seed, min_words, gaps,
     best,
 ):  # fmt: skip
-    """Improve `best`, a row a passage, by the overlaps with a batch of documents."""
+    """Improve `best`, one row per passage, by the overlaps with a batch of documents."""
     mask = np.uint64(8 * len(bitmap) - 1)
     states = np.empty((2, 27, 3), np.int64)
     left, right = np.empty((2, gaps + 1, 3), np.int64)
@@ -252,7 +234,7 @@ def _find(
                 passage = passage_of[start]
                 low, high = offsets[passage], offsets[passage + 1]
                 if start > low and place > begin and codes[start - 1] == corpus[place - 1]:
-                    continue  # the run was extended where it begins
+                    continue  # the run was extended from its beginning
                 _extend(codes, start, high, corpus, place, end, 1, gaps, states, right)
                 if right[0, 0] < seed:
                     continue  # other words with the same hash
@@ -263,10 +245,10 @@ def _find(
 
 @njit(cache=True)
 def _extend(codes, i, i_stop, corpus, j, j_stop, step, gaps, states, ends):
-    """Fill `ends`: by number of gaps the most words that match from i and j on, and where they end.
+    """Fill `ends`: by number of gaps, the most words that match from i and j on, and their ends.
 
-    Equal words always match: whatever is aligned otherwise has no more words in common. So all that
-    can be chosen is which kind of gap follows a run. -1 words where so many gaps have no use.
+    Equal words always match, because no other alignment has more words in common. The only choice
+    is the kind of gap that follows a run. -1 words means that a number of gaps has no use.
     """
     states[0, 0] = 0, i, j
     count = 1
@@ -289,10 +271,7 @@ def _extend(codes, i, i_stop, corpus, j, j_stop, step, gaps, states, ends):
 
 @njit(cache=True)
 def _keep_best(best, left, right, min_words, low, document, begin):
-    """Replace the passage's overlap by one with more words, or as many with fewer gaps.
-
-    Gaps that have no use, -1 words, lose to fewer gaps.
-    """
+    """Replace the passage's overlap by one with more words, or as many with fewer gaps."""
     for used in range(len(left)):
         for before in range(used + 1):
             one, other = left[before], right[used - before]
@@ -302,3 +281,87 @@ def _keep_best(best, left, right, min_words, low, document, begin):
             best[0], best[1] = words, used
             best[2], best[3] = one[1] + 1 - low, other[1] - 1 - low
             best[4], best[5], best[6] = document, one[2] + 1 - begin, other[2] - 1 - begin
+
+
+def soft_overlaps(
+    texts: Mapping[str, pd.DataFrame],
+    documents: Iterable[str],
+    searched: str,
+    *,
+    min_words: int,
+    gaps: int,
+    scale: str,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Return a `soft_overlap` table: each passage's longest soft overlap with some documents.
+
+    A passage without an overlap has 0 words, 0 gaps and no place.
+
+    Args:
+        texts: `words` tables by name.
+        documents: of the corpus, or of one of its files.
+        searched: name of the corpus.
+        min_words, gaps: as in `build_soft_index`.
+        scale: of the run.
+        progress: advanced by the number of the corpus's words.
+    """
+    parts = [
+        (text, passage_id, part)
+        for text, words in texts.items()
+        for passage_id, part in words.groupby("passage_id", sort=False)
+    ]
+    folded = [list(map(folded_words, part["word"])) for *_, part in parts]
+    passages = [[word for words in of_passage for word in words] for of_passage in folded]
+    index = build_soft_index(passages, min_words, gaps)
+    found = find_soft_overlaps(index, documents, progress).set_index("passage")
+    places = [
+        np.repeat(part["word_index"].to_numpy(), list(map(len, of_passage)))
+        for (*_, part), of_passage in zip(parts, folded, strict=True)
+    ]
+    table = pd.DataFrame([part[:2] for part in parts], columns=PASSAGE[1:])
+    table = table.assign(searched=searched, passage_words=list(map(len, passages)), scale=scale)
+    table[["overlap_words", "gaps"]] = found[["overlap_words", "gaps"]].reindex(table.index)
+    table = table.fillna({"overlap_words": 0, "gaps": 0})
+    for place in ("first", "last"):
+        word = {number: places[number][at] for number, at in found[place].items()}
+        table[f"{place}_word"] = pd.Series(word, dtype="Int64").reindex(table.index)
+    table["overlap_text"] = found["overlap_text"].reindex(table.index).fillna("")
+    counts = ["passage_words", "overlap_words", "gaps"]
+    return table.astype(dict.fromkeys(counts, int))[SCHEMAS["soft_overlap"].names]
+
+
+def longest_of_files(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return a `soft_overlap` table of whole corpora from those of their files, in their order.
+
+    Among several longest overlaps of a passage, the one with the fewest gaps is kept, then the
+    first.
+    """
+    table = pd.concat(tables, ignore_index=True)
+    ranked = table.sort_values(["overlap_words", "gaps"], ascending=[False, True], kind="stable")
+    longest = ranked.drop_duplicates(PASSAGE).set_index(PASSAGE)
+    order = pd.MultiIndex.from_frame(table[PASSAGE].drop_duplicates())
+    return longest.loc[order].reset_index()[SCHEMAS["soft_overlap"].names]
+
+
+def summarise_soft_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
+    """Return how much of each text is in each searched corpus.
+
+    Columns searched, corpus, passages, words (folded), overlapping (passages with an overlap),
+    whole (passages with all words in one overlap), median_overlap and longest_overlap (words),
+    scale.
+    """
+    rows = [
+        {
+            "searched": searched,
+            "corpus": text,
+            "passages": len(part),
+            "words": part["passage_words"].sum(),
+            "overlapping": (part["overlap_words"] > 0).sum(),
+            "whole": (part["overlap_words"] == part["passage_words"].clip(lower=1)).sum(),
+            "median_overlap": part["overlap_words"].median(),
+            "longest_overlap": part["overlap_words"].max(),
+            "scale": part["scale"].iloc[0],
+        }
+        for (searched, text), part in overlaps.groupby(["searched", "corpus"], sort=False)
+    ]
+    return pd.DataFrame(rows)

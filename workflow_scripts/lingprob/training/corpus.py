@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,7 @@ from lingprob.io.corpora import batches, iter_documents
 from lingprob.io.files import atomic_path, identity_of, sha256_of
 from lingprob.io.progress import Progress
 from lingprob.models.folders import read_manifest
-from lingprob.overlap.token_blocks import count_rows
-from lingprob.overlap.tokenizing import usual_tokenize
+from lingprob.overlap.token_blocks import count_rows, token_ids
 from lingprob.training.preshuffled import npy_header
 from lingprob.training.sizes import SEPARATOR
 
@@ -169,7 +168,7 @@ def _rows_of(
     for old in path.parent.glob("*.npy"):
         old.unlink()
     write_rows(
-        chunk.documents(), usual_tokenize(tokenizer), path, separator=described["separator"],
+        chunk.documents(), partial(token_ids, tokenizer), path, separator=described["separator"],
         row_length=row_length, vocabulary=described["vocabulary"], progress=progress,
     )  # fmt: skip
     return path

@@ -18,7 +18,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.models.loading import load_language_model, load_prepared
-from lingprob.overlap.tokenizing import usual_tokenize
+from lingprob.overlap.token_blocks import token_ids
 from lingprob.scoring.engine import Scorer
 from lingprob.training.model import SummedLoss, save_model
 from lingprob.training.sizes import ALL_TEXTS, SEPARATOR
@@ -100,7 +100,7 @@ def fine_tune(
     model = lm.model.train().requires_grad_(True)
     dtype = choose_dtype(precision, lm.device)
     loss_of, scaler = SummedLoss(model, dtype), loss_scaler(dtype, lm.device)
-    passages = [np.asarray(ids) for ids in usual_tokenize(lm.tokenizer)(list(texts))]
+    passages = [np.asarray(ids) for ids in token_ids(lm.tokenizer, list(texts))]
     separator = lm.tokenizer.convert_tokens_to_ids(SEPARATOR)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=WEIGHT_DECAY, fused=True

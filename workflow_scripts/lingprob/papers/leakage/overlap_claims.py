@@ -1,8 +1,8 @@
 """Numbers and claims about overlaps: how little of the texts is in corpora (leakage, §2.2, §3.1).
 
-The paper's claims are about the Pile and OpenWebText: tables of longest overlaps with these, the
-published ones and those of a run that searched them. Counts of passages are exact, as the passages
-are all there are; shares have the intervals of a sample of such passages.
+The paper's claims are about the Pile and OpenWebText. They are judged on tables of longest overlaps
+with these: the published ones, and those of a run that searched them. Counts of passages are exact,
+because there are no other passages. Shares have the intervals of a sample of such passages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pandas as pd
 from scipy import stats
 
-from lingprob.papers.leakage.overlaps import one_per_passage
+from lingprob.papers.leakage.overlaps import covered_passages, one_per_passage
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import (
     Quantities,
@@ -24,12 +24,12 @@ from lingprob.scorecard.comparison import (
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
-# Our searched corpora by the names that the published tables have.
+# Names in the published tables of the corpora that a run searches.
 PUBLISHED_NAMES = {"pile_pythia": "the_pile", "openwebtext": "owt"}
 LONG = 100  # tokens
 WINDOW = 2048  # tokens of an example
 RARE = 10  # times
-COMPLETE = "provo"  # the corpus that has passages found whole
+COMPLETE = "provo"  # the text with passages that are found whole
 
 
 def share(hits: pd.Series) -> Estimate:
@@ -43,19 +43,15 @@ def share(hits: pd.Series) -> Estimate:
 
 
 def whole_elsewhere(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield how many passages outside Provo are in a corpus from beginning to end."""
+    """Yield the number of passages outside Provo that a corpus covers as a whole."""
     for name, table in _passages(tables):
-        others = table[table["corpus"] != COMPLETE]
-        if len(others):
-            yield name, Estimate.exact(float(_whole(others).sum()), f"of {len(others)} passages")
+        yield from _whole(name, table[table["corpus"] != COMPLETE])
 
 
 def whole_in_provo(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield how many passages of Provo are in a corpus from beginning to end."""
+    """Yield the number of passages of Provo that a corpus covers as a whole."""
     for name, table in _passages(tables):
-        provo = table[table["corpus"] == COMPLETE]
-        if len(provo):
-            yield name, Estimate.exact(float(_whole(provo).sum()), f"of {len(provo)} passages")
+        yield from _whole(name, table[table["corpus"] == COMPLETE])
 
 
 def short_overlaps(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
@@ -65,7 +61,7 @@ def short_overlaps(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
 
 
 def frequency_of_long_overlaps(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the highest frequency of a longest overlap above 100 tokens, where there is one."""
+    """Yield the highest frequency of a longest overlap above 100 tokens, if there is one."""
     for name, table in _passages(tables):
         long = table[table["overlap_len"] > LONG]
         if len(long):
@@ -108,7 +104,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the published tables, and ours of the same corpora, as "CORPUS/ORIGIN"."""
+    """Yield the published tables, and a run's of the same corpora, as "CORPUS/ORIGIN"."""
     overlaps = tables["overlap"]
     ours = overlaps["searched"].isin(list(PUBLISHED_NAMES))
     about = overlaps[(overlaps["origin"] == "published") | ours]
@@ -121,16 +117,27 @@ def _passages(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
         yield name, one_per_passage(table)
 
 
-def _whole(passages: pd.DataFrame) -> pd.Series:
-    return passages["overlap_len"] == passages["article_len"]
+def _whole(name: str, passages: pd.DataFrame) -> Iterator[tuple[str, Estimate]]:
+    """Yield the number of covered passages, if there are any passages, and of complete ones."""
+    if len(passages):
+        complete = covered_passages(passages, 1).sum()
+        note = f"of {len(passages)} passages, {complete} of them to the last token"
+        yield name, Estimate.exact(float(passages["covered"].sum()), note)
 
 
-def compare(tables: Tables, run: Run) -> pd.DataFrame:
-    """Compare what the paper on leakage states of its data and overlaps (§2, §3.1).
+def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:
+    """Compare the numbers and claims of Study 1 with those of a run (leakage, §2, §3.1).
 
-    `overlap` has ours and, where the scale has them, the published ones; `overlap_chunks` what
-    models are trained on. Returns a `scorecard`.
+    Args:
+        tables: `overlap`, with the published overlaps if the scale has them, and `overlap_chunks`.
+        run: the paper's run.
+        coverage: of whole passages, as `covered_passages` defines it.
+
+    Returns:
+        A `scorecard` table.
     """
+    overlaps = tables["overlap"]
+    tables = {**tables, "overlap": overlaps.assign(covered=covered_passages(overlaps, coverage))}
     claims = judge_claims(run.published, STATISTICS, tables, run)
     ours = overlap_quantities(tables["overlap"]) | chunk_quantities(tables["overlap_chunks"])
     return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
@@ -152,7 +159,7 @@ def chunk_quantities(chunks: pd.DataFrame) -> Quantities:
 
 
 def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
-    """Return our numbers, all exact, by (row, column) as `published/overlap.yaml` names them."""
+    """Return a run's numbers, all exact, by row and column of `published/overlap.yaml`."""
     keys = ["corpus", "article_num"]
     lengths = {
         origin: part.drop_duplicates(keys).set_index(keys)["article_len"]
@@ -175,7 +182,7 @@ def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
 
 
 def _longest(overlaps: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return the longest overlaps with the paper's own corpora, where a run searched them."""
+    """Return the longest overlaps with the paper's own corpora, if a run searched them."""
     ours = overlaps[overlaps["origin"] == "ours"]
     found = {}
     for searched, name in PUBLISHED_NAMES.items():

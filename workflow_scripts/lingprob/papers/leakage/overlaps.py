@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,47 +12,39 @@ from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import as_table
 from lingprob.overlap.automaton import StimulusIndex
-from lingprob.overlap.chance import (
-    CONVENTIONS,
-    PUBLISHED_THRESHOLDS,
-    below_threshold,
-    joint_log10_prob,
-    logprob_threshold,
-    read_published,
-)
-from lingprob.overlap.passages import (
-    overlap_texts,
-    passage_overlaps,
-    select_chunks,
-    summarise_chunks,
-)
-from lingprob.overlap.streaming import ScanResult
+from lingprob.overlap.chance import WordModel, joint_log10_prob, logprob_threshold
+from lingprob.overlap.matches import Matches, overlap_texts, passage_overlaps
 
-# The published tables' names of the corpora that have another one here.
+# The paper's limits of the joint log-probability (leakage, Figure 1), natural logarithms.
+PUBLISHED_THRESHOLDS = {"the_pile": -28.87, "owt": -25.33}
+PUBLISHED_COLUMNS = [
+    "corpus", "article_num", "article_len", "overlap_len", "overlap_last_token", "overlap_freq",
+    "5gram_logprob", "below_threshold",
+]  # fmt: skip
+# Names in the catalog of the texts that the published tables name otherwise.
 CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}
 
 
 def overlap_table(
     index: StimulusIndex,
     passages: pd.DataFrame,
-    matches: tuple[np.ndarray, np.ndarray],
+    matches: Matches,
     decode: Callable[[list[int]], str],
     searched: str,
     scale: str,
 ) -> pd.DataFrame:
     """Return the `overlap` table of one searched corpus: each passage's longest overlaps.
 
-    The columns of the chance level are null: `with_chance_level` fills them.
+    The columns of the chance level are null. `with_chance_level` fills them.
 
     Args:
-        index, passages: as `lingprob.overlap.texts.index_texts` gives them.
-        matches: lengths and frequencies as `longest_matches` or a CDAWG's method of that name
-            gives them.
-        decode: token ids in, text out.
+        index, passages: from `lingprob.overlap.corpora.index_texts`.
+        matches: with the corpus.
+        decode: turns token ids into text.
         searched: name of the corpus.
         scale: of the run.
     """
-    found = passage_overlaps(index, *matches)
+    found = passage_overlaps(index, matches)
     named = passages.iloc[found["passage"]].reset_index(drop=True)
     table = named.assign(
         searched=searched,
@@ -69,11 +60,11 @@ def overlap_table(
 
 
 def require_same_overlaps(overlaps: pd.DataFrame, scanned: pd.DataFrame, where: str | Path) -> None:
-    """Raise LingprobError unless two `overlap` tables say the same, chance levels apart.
+    """Raise LingprobError unless two `overlap` tables agree, except for their chance levels.
 
     Args:
-        overlaps: by a compacted DAWG.
-        scanned: by a scan of the same corpus.
+        overlaps: from a compacted DAWG.
+        scanned: from a scan of the same corpus.
         where: names the latter.
     """
     columns = [name for name in scanned.columns if "gram" not in name and "below" not in name]
@@ -85,42 +76,55 @@ def require_same_overlaps(overlaps: pd.DataFrame, scanned: pd.DataFrame, where: 
     raise LingprobError(
         f"{where}: the overlaps of the compacted DAWG are not those of the scan, first in passage "
         f"{first[1]!r} of {first[0]!r}. Delete both (results/cdawg and results/overlap) and run "
-        "again; if they differ again, report it."
+        "again. If they differ again, report it."
     )
 
 
-def with_chance_level(overlaps: pd.DataFrame, ngrams: Any, n_words: float) -> pd.DataFrame:
+def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float) -> pd.DataFrame:
     """Fill an `overlap` table's joint log10-probability and flags (leakage, §2.1 and footnote 3).
 
-    `below_threshold` compares nats with nats; `below_threshold_compat` is what the convention of
-    the published tables gives.
-
     Args:
-        overlaps: as `overlap_table` gives it.
-        ngrams: a model as `load_kenlm` loads it.
-        n_words: white-space words of the searched corpus.
+        overlaps: from `overlap_table`.
+        ngrams: a model of words.
+        n_words: words of the searched corpus.
     """
     log10_prob = joint_log10_prob(ngrams, overlaps["overlap_text"].tolist())
-    threshold = logprob_threshold(n_words)
-    flags = {
-        f"below_threshold_{convention}": below_threshold(log10_prob, threshold, convention)
-        for convention in CONVENTIONS
-    }
-    columns = {"5gram_logprob": log10_prob, "below_threshold": flags["below_threshold_corrected"]}
-    return overlaps.assign(**columns, **flags)
+    flagged = _flagged(overlaps.assign(**{"5gram_logprob": log10_prob}), logprob_threshold(n_words))
+    return flagged.assign(below_threshold=flagged["below_threshold_corrected"])
+
+
+def _flagged(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """Flag overlaps that chance is unlikely to put into a corpus, under both conventions.
+
+    `below_threshold_corrected` compares nats with nats. `below_threshold_compat` compares log10 p
+    with the limit in nats, as the published tables do.
+    """
+    log10_prob = table["5gram_logprob"].to_numpy(np.float64)
+    return table.assign(
+        below_threshold_compat=log10_prob < threshold,
+        below_threshold_corrected=log10_prob * np.log(10.0) < threshold,
+    )
+
+
+def read_published(path: str | Path) -> pd.DataFrame:
+    """Read a published table of longest overlaps (leakage, footnote 4: rt_leakage).
+
+    Raises LingprobError if a column is missing.
+    """
+    table = pd.read_csv(path, sep="\t")
+    missing = [column for column in PUBLISHED_COLUMNS if column not in table]
+    if missing:
+        raise LingprobError(f"{path}: column {missing[0]!r} is missing. Fetch the file again.")
+    return table[PUBLISHED_COLUMNS].astype({"below_threshold": bool})
 
 
 def published_overlaps(path: str | Path, searched: str, scale: str) -> pd.DataFrame:
     """Return a published table of longest overlaps as an `overlap` table (leakage, Figure 1).
 
-    `below_threshold` is the published flag, `below_threshold_compat` ours from the same numbers,
-    `below_threshold_corrected` the one with both sides in nats.
+    `below_threshold` is the published flag. The other two come from the published probabilities.
     """
-    table = read_published(path)
-    log10_prob, threshold = table["5gram_logprob"].to_numpy(), PUBLISHED_THRESHOLDS[searched]
+    table = _flagged(read_published(path), PUBLISHED_THRESHOLDS[searched])
     table["corpus"] = table["corpus"].replace(CATALOG_NAMES)
-    for convention in ("compat", "corrected"):
-        table[f"below_threshold_{convention}"] = below_threshold(log10_prob, threshold, convention)
     table = table.assign(searched=searched, origin="published", scale=scale)
     return table.reindex(columns=SCHEMAS["overlap"].names)
 
@@ -128,7 +132,7 @@ def published_overlaps(path: str | Path, searched: str, scale: str) -> pd.DataFr
 def with_published(
     overlaps: pd.DataFrame, published: Mapping[str, str | Path], scale: str
 ) -> pd.DataFrame:
-    """Return an `overlap` table of our corpora, with the published tables of these files below."""
+    """Return an `overlap` table with the published tables of these files below it."""
     theirs = [
         as_table(published_overlaps(path, searched, scale), "overlap", str(path))
         for searched, path in published.items()
@@ -142,18 +146,35 @@ def one_per_passage(overlaps: pd.DataFrame) -> pd.DataFrame:
     return ranked.drop_duplicates(["searched", "corpus", "article_num"]).sort_index()
 
 
-def summarise_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a searched and a reading-time corpus: how much of the latter is in the former.
+def covered_passages(passages: pd.DataFrame, coverage: float) -> pd.Series:
+    """Tell which passages an overlap covers as a whole: the coverage of the paper's Figure 1a.
 
-    Columns searched, origin, corpus, passages, tokens, whole (passages found entirely),
-    median_overlap and longest_overlap (tokens), highest_frequency (of a longest overlap), flagged
-    and flagged_corrected (passages with an improbable one; null where none was computed), scale.
+    The paper (§2.2) reads the passages that are "observed in their entirety" off Figure 1a, as the
+    crosses on its line y = x, and speaks of several in Provo. In its tables one passage of each
+    corpus is complete. With `coverage` 0.9, the default of `overlap.whole_coverage`, an overlap of
+    at least 90% of the tokens counts: 15 passages of Provo in the Pile and 6 in OpenWebText.
+
+    Args:
+        passages: an `overlap` table.
+        coverage: the least share of a passage's tokens. 1 asks for all of them.
     """
+    return passages["overlap_len"] >= coverage * passages["article_len"].clip(lower=1)
+
+
+def summarise_overlaps(overlaps: pd.DataFrame, coverage: float) -> pd.DataFrame:
+    """Return how much of each text is in each searched corpus.
+
+    Columns searched, origin, corpus, passages, tokens, whole (passages found complete), covered
+    (passages that an overlap covers to the share `coverage`), median_overlap and longest_overlap
+    (tokens), highest_frequency (of a longest overlap), flagged and flagged_corrected (passages
+    with an improbable one, null if no chance level was computed), scale.
+    """
+    flags = ["below_threshold_compat", "below_threshold_corrected"]
     rows = []
     for (searched, corpus), group in overlaps.groupby(["searched", "corpus"], sort=False):
         passages = one_per_passage(group)
-        flags = group[["article_num", "below_threshold_compat", "below_threshold_corrected"]]
-        flagged = flags.dropna().groupby("article_num").any().sum()
+        known = group.dropna(subset=flags)
+        flagged = known.groupby("article_num")[flags].any().sum() if len(known) else {}
         rows.append(
             {
                 "searched": searched,
@@ -161,14 +182,13 @@ def summarise_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
                 "corpus": corpus,
                 "passages": len(passages),
                 "tokens": passages["article_len"].sum(),
-                "whole": (passages["overlap_len"] == passages["article_len"]).sum(),
+                "whole": covered_passages(passages, 1).sum(),
+                "covered": covered_passages(passages, coverage).sum(),
                 "median_overlap": passages["overlap_len"].median(),
                 "longest_overlap": passages["overlap_len"].max(),
                 "highest_frequency": passages["overlap_freq"].max(),
-                "flagged": flagged.get("below_threshold_compat") if len(flags.dropna()) else None,
-                "flagged_corrected": (
-                    flagged.get("below_threshold_corrected") if len(flags.dropna()) else None
-                ),
+                "flagged": flagged.get(flags[0]),
+                "flagged_corrected": flagged.get(flags[1]),
                 "scale": passages["scale"].iloc[0],
             }
         )
@@ -176,9 +196,9 @@ def summarise_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
 
 
 def passage_lengths(overlaps: pd.DataFrame) -> pd.DataFrame:
-    """Return each passage's length in tokens beside the published one (leakage, Figure 1a).
+    """Return each passage's length in tokens and the published one (leakage, Figure 1a).
 
-    Columns corpus, article_num, tokens, published and difference, null where there is none.
+    Columns corpus, article_num, tokens, published and difference, null if there is none.
     """
     keys = ["corpus", "article_num"]
     lengths = {
@@ -191,40 +211,72 @@ def passage_lengths(overlaps: pd.DataFrame) -> pd.DataFrame:
     return table.assign(difference=table["tokens"] - table["published"]).reset_index()
 
 
-def leakage_free_chunks(
+def chunk_overlaps(
     index: StimulusIndex,
     passages: pd.DataFrame,
-    results: Mapping[tuple[str, str], ScanResult],
+    chunks: Mapping[tuple[str, str], Matches],
     decode: Callable[[list[int]], str],
     scale: str,
-    *,
-    min_length: int,
-    max_overlap: int,
-    chunks_selected: int,
-    seed: int,
 ) -> pd.DataFrame:
-    """Return the `overlap_chunks` table: which chunks hold next to nothing of the passages (§3.1).
+    """Return each chunk's longest overlap with any passage, for `select_chunks`.
+
+    `last_token` is the first place of the longest overlap, and `frequency` the highest of its
+    places. Without an overlap both passage and place are missing.
 
     Args:
-        index, passages: as `lingprob.overlap.texts.index_texts` gives them.
-        results: of each chunk, by searched corpus and file.
-        decode: token ids in, text out.
+        index, passages: from `lingprob.overlap.corpora.index_texts`.
+        chunks: matches of each chunk, by searched corpus and file.
+        decode: turns token ids into text.
         scale: of the run.
-        min_length, max_overlap, chunks_selected, seed: as `select_chunks` has them.
     """
-    named = {f"{searched}/{name}": result for (searched, name), result in results.items()}
-    chunks = select_chunks(
-        summarise_chunks(index, named, decode),
-        min_length=min_length,
-        max_overlap=max_overlap,
-        chunks_selected=chunks_selected,
-        seed=seed,
-    )
-    of_passage = passages.reindex(chunks["passage"]).reset_index(drop=True)
-    table = chunks.assign(
-        searched=[searched for searched, _ in results],
-        corpus=of_passage["corpus"],
-        passage_id=of_passage["passage_id"],
-        scale=scale,
-    )
+    rows = []
+    for (searched, name), matches in chunks.items():
+        found = passage_overlaps(index, matches)
+        longest = found[found["overlap_tokens"] == found["overlap_tokens"].max()]
+        first = longest.head(1).assign(frequency=longest["frequency"].max())
+        is_free = not first["overlap_tokens"].item()
+        place = passages.loc[first["passage"].item(), ["corpus", "passage_id"]]
+        rows.append(
+            {
+                "searched": searched,
+                "chunk": f"{searched}/{name}",
+                "n_tokens": matches.n_tokens,
+                **first.drop(columns=["passage", "passage_tokens"]).iloc[0],
+                "overlap_text": overlap_texts(index, first, decode)[0],
+                **(dict.fromkeys(place.index) if is_free else place),
+                "scale": scale,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def select_chunks(
+    chunks: pd.DataFrame, *, min_length: int, max_overlap: int, chunks_selected: int, seed: int
+) -> pd.DataFrame:
+    """Return the `overlap_chunks` table: which chunks are free of long overlaps (§3.1).
+
+    Args:
+        chunks: from `chunk_overlaps`.
+        min_length: of the scan. If it is above max_overlap + 1, long overlaps go unseen.
+        max_overlap: longest overlap of a leakage-free chunk, tokens.
+        chunks_selected: number of chunks to choose.
+        seed: of the sample, which depends on nothing else except the chunks' names.
+
+    Raises LingprobError if `min_length` is too large or there are too few leakage-free chunks.
+    """
+    if min_length > max_overlap + 1:
+        raise LingprobError(
+            f"the scan counted matches of {min_length} tokens or more, so overlaps of "
+            f"{max_overlap + 1} would go unseen. Scan with min_length {max_overlap + 1} or less."
+        )
+    free = (chunks["overlap_tokens"] <= max_overlap).to_numpy()
+    if free.sum() < chunks_selected:
+        raise LingprobError(
+            f"{int(free.sum())} of {len(chunks)} chunks overlap in at most {max_overlap} tokens, "
+            f"but {chunks_selected} are to be chosen. Lower overlap.chunks_selected, raise "
+            "overlap.max_overlap, or make the chunks smaller."
+        )
+    names = np.sort(chunks["chunk"][free].to_numpy(dtype=str))
+    chosen = np.random.default_rng(seed).choice(names, size=chunks_selected, replace=False)
+    table = chunks.assign(leakage_free=free, selected=chunks["chunk"].isin(chosen).to_numpy())
     return table[SCHEMAS["overlap_chunks"].names]

@@ -1,0 +1,189 @@
+"""Longest matches of passages with a corpus: from a scan's counts to every passage's overlap."""
+
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numba import njit
+
+from lingprob.errors import LingprobError
+from lingprob.overlap.automaton import StimulusIndex, load_arrays, save_arrays
+from lingprob.overlap.streaming import ScanResult
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """The longest match with a file, or several, that ends at every token of the passages.
+
+    name, digest: name of the file and digest of its tokens.
+    index_digest: of the passages' index.
+    min_length: shortest matches that count, tokens.
+    n_tokens: corpus tokens.
+    n_words: words of the corpus between white space, or 0 if they were not counted.
+    lengths: tokens of the matches, int32 (n_tokens of the passages,), 0 for shorter ones.
+    frequencies: how often each match occurs in the corpus, int64.
+    """
+
+    name: str
+    digest: str
+    index_digest: str
+    min_length: int
+    n_tokens: int
+    n_words: int
+    lengths: np.ndarray
+    frequencies: np.ndarray
+
+    def save(self, path: str | Path) -> None:
+        """Write the matches to one .npz file, atomically."""
+        save_arrays(self, path)
+
+
+def load_matches(path: str | Path) -> Matches:
+    """Read matches that `Matches.save` wrote.
+
+    Raises LingprobError if the file is absent, cut short or something else.
+    """
+    return load_arrays(Matches, path)
+
+
+def longest_matches(index: StimulusIndex, result: ScanResult) -> Matches:
+    """Return the matches of a scanned file.
+
+    Raises LingprobError if the scan was for another index.
+    """
+    _check_index(index, result.index_digest)
+    lengths, frequencies = _propagate(index.nodes, result.counts)
+    lengths, frequencies = lengths[index.prefix_states], frequencies[index.prefix_states]
+    return counted_matches(result, lengths, frequencies)
+
+
+def counted_matches(
+    about: ScanResult | Matches, lengths: np.ndarray, frequencies: np.ndarray
+) -> Matches:
+    """Return matches of a file with those below its `min_length` removed."""
+    counts = lengths >= about.min_length
+    return Matches(
+        about.name, about.digest, about.index_digest, about.min_length, about.n_tokens,
+        about.n_words, np.where(counts, lengths, 0).astype(np.int32),
+        np.where(counts, frequencies, 0).astype(np.int64),
+    )  # fmt: skip
+
+
+def merge(parts: Sequence[Matches]) -> Matches:
+    """Return the longest matches with all files of a corpus together.
+
+    Raises LingprobError if there are no files, if they were searched for other passages or other
+    minimal lengths, or if two files have the same name or the same tokens.
+    """
+    if not parts:
+        raise LingprobError("there are no scans to merge. Check the corpus's files.")
+    first = parts[0]
+    lengths, frequencies = np.zeros_like(first.lengths), np.zeros_like(first.frequencies)
+    names: dict[str, str] = {}
+    for part in parts:
+        if (part.index_digest, part.min_length) != (first.index_digest, first.min_length):
+            raise LingprobError(
+                f"files {first.name!r} and {part.name!r} were scanned for different passages or "
+                f"minimal lengths ({first.min_length} and {part.min_length}). Delete the older one "
+                "and run again."
+            )
+        if part.n_tokens and part.digest in names:
+            raise LingprobError(
+                f"files {names[part.digest]!r} and {part.name!r} have the same tokens, which would "
+                "be counted twice. Leave one of them out."
+            )
+        if part.name in names.values():
+            raise LingprobError(f"file {part.name!r} would be counted twice. List it once.")
+        names[part.digest] = part.name
+        as_long = (part.lengths == lengths) & (part.lengths > 0)
+        longer = part.lengths > lengths
+        frequencies = np.where(longer, 0, frequencies) + (longer | as_long) * part.frequencies
+        lengths = np.maximum(lengths, part.lengths)
+    words = [part.n_words for part in parts]
+    return Matches(
+        ", ".join(part.name for part in parts), " ".join(part.digest for part in parts),
+        first.index_digest, first.min_length, sum(part.n_tokens for part in parts),
+        sum(words) if all(words) else 0, lengths, frequencies,
+    )  # fmt: skip
+
+
+def passage_overlaps(index: StimulusIndex, matches: Matches) -> pd.DataFrame:
+    """Return the longest overlaps of each passage, one row per place where one ends.
+
+    Returns:
+        Columns passage (number), passage_tokens, overlap_tokens, last_token (its number in the
+        passage, from 0) and frequency, all int64. A passage without an overlap has one row with 0
+        tokens and last_token -1.
+
+    Raises LingprobError if the matches are of another index.
+    """
+    _check_index(index, matches.index_digest)
+    lengths, frequencies = matches.lengths, matches.frequencies
+    rows = []
+    for passage, (start, end) in enumerate(zip(index.offsets, index.offsets[1:], strict=False)):
+        longest = int(lengths[start:end].max(initial=0))
+        places = np.flatnonzero(lengths[start:end] == longest) if longest else np.array([-1])
+        for place in places.tolist():
+            frequency = int(frequencies[start + place]) if longest else 0
+            rows.append((passage, int(end - start), longest, place, frequency))
+    columns = ["passage", "passage_tokens", "overlap_tokens", "last_token", "frequency"]
+    return pd.DataFrame(rows, columns=columns).astype(np.int64)
+
+
+def overlap_texts(
+    index: StimulusIndex, overlaps: pd.DataFrame, decode: Callable[[list[int]], str]
+) -> list[str]:
+    """Return the text of each row of `passage_overlaps`, "" without an overlap.
+
+    `decode` turns token ids into text.
+    """
+    texts = []
+    for row in overlaps.itertuples():
+        last = int(index.offsets[row.passage]) + row.last_token
+        ids = index.tokens[last + 1 - row.overlap_tokens : last + 1].tolist()
+        texts.append(decode(ids) if row.overlap_tokens else "")
+    return texts
+
+
+def _check_index(index: StimulusIndex, digest: str) -> None:
+    if digest != index.digest:
+        raise LingprobError(
+            "the overlap counts are of other passages or another tokenizer than the index. "
+            "Delete the older of the two files and run again."
+        )
+
+
+@njit(cache=True)
+def _propagate(nodes, counts):
+    """Return each state's longest sequence that the corpus has, and its frequency.
+
+    A state with visited longer descendants occurs in full, as often as they and as itself in full.
+    Any other state occurs as far as it was visited, and an unvisited one as far as its suffix link.
+    """
+    n_states = len(nodes)
+    below = np.zeros(n_states, np.int64)
+    for state in range(n_states - 1, 0, -1):
+        below[nodes[state, 1]] += below[state] + counts[state, 0]
+    lengths = np.zeros(n_states, np.int32)
+    frequencies = np.zeros(n_states, np.int64)
+    for state in range(1, n_states):
+        if below[state] > 0:
+            lengths[state] = nodes[state, 0]
+            frequencies[state] = below[state]
+            if counts[state, 1] == nodes[state, 0]:
+                frequencies[state] += counts[state, 2]
+        elif counts[state, 0]:
+            lengths[state] = counts[state, 1]
+            frequencies[state] = counts[state, 2]
+        else:
+            link = nodes[state, 1]
+            lengths[state] = lengths[link]
+            frequencies[state] = frequencies[link]
+    return lengths, frequencies
