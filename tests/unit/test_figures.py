@@ -162,7 +162,7 @@ def test_a_legend_is_never_cut(width):
 def test_simulated_data_are_said_in_plain_sight():
     figure, _ = grid(1, 1, width=2, height=2)
     label_provenance(figure, ["demo", "demo"], ["human", "simulated"], "reading times", "a note")
-    assert figure._supxlabel.get_text() == "a note\nSIMULATED READING TIMES (scale demo)"
+    assert figure._supxlabel.get_text() == "SIMULATED READING TIMES (scale demo)\na note"
     label_provenance(figure, ["laptop"], ["human"])
     assert figure._supxlabel.get_text() == "scale: laptop"
 
@@ -200,7 +200,7 @@ def test_no_name_in_a_file_is_cut_off(tmp_path):
 
 
 def test_a_figure_that_nothing_draws_is_named(tmp_path):
-    with pytest.raises(LingprobError, match=r"figure_3.png: no figure is called 'figure_3'; .*_2"):
+    with pytest.raises(LingprobError, match=r"figure_3.png: no figure is called 'figure_3'. .*_2"):
         save_figures(two_figures(), [tmp_path / "figure_3.png"])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from layout import layout_faults
 from lingprob.catalog import Catalog, read_yaml
@@ -22,7 +23,7 @@ from lingprob.figures.labels import (
 )
 from lingprob.figures.palette import BLUE, describe_models
 from lingprob.figures.panels import grid
-from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
+from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES, save_figures
 from lingprob.papers.context.suite_figures import perturbation_scatter
 from lingprob.papers.leakage.reading_figures import figure_2
 from lingprob.papers.run import Run
@@ -150,18 +151,23 @@ def test_curves_of_models_with_long_names_fit():
     assert layout_faults(curves(roc, areas, run)) == []
 
 
-def test_what_was_left_out_stands_above_what_the_footer_says():
-    for said in ("SIMULATED RATINGS (scale demo)", ""):
-        figure, _ = grid(1, 1, width=COLUMN_INCHES, height=2.0)
-        if said:
-            label_provenance(figure, ["demo"], ["simulated"])
-        add_to_footer(figure, "")
-        assert figure.get_supxlabel() == said
-        add_to_footer(figure, "Left out because it is not there: dundee_first_pass, dundee_go.")
-        lines = figure.get_supxlabel().split("\n")
-        assert " ".join(lines).startswith("Left out because it is not there: dundee_first_pass")
-        assert " ".join(lines).endswith(said)
-        assert layout_faults(figure) == []
+@pytest.mark.parametrize("first", ["SIMULATED RATINGS (scale demo)", ""])
+def test_a_footer_has_two_lines_and_files_the_whole_note(tmp_path, first):
+    figure, _ = grid(1, 1, width=COLUMN_INCHES, height=2.0)
+    if first:
+        label_provenance(figure, ["demo"], ["simulated"], note="A model is small.")
+    add_to_footer(figure, "")
+    assert figure.get_supxlabel().partition("\n")[0] == first
+    left_out = f"Left out: {'dundee_first_pass, ' * 9}."
+    note = f"{left_out} A model is small." if first else left_out
+    save_figures({"f": figure}, [tmp_path / "f.png"], left_out)
+    lines = figure.get_supxlabel().split("\n")
+    assert lines[0] == first if first else lines[0].startswith("Left out: dundee")
+    assert len(lines) == (2 if first else 1)
+    assert lines[-1].endswith(" ...")
+    assert layout_faults(figure) == []
+    with Image.open(tmp_path / "f.png") as image:
+        assert image.text["Description"] == note
 
 
 def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel():

@@ -63,7 +63,7 @@ def test_a_curve_a_size_and_its_validation(tables):
     assert lines["Large"].get_color() == RUN.models["trained-large"]["colour"]
     held_out = [line for line in ax.lines if len(line.get_xdata()) == 1]
     assert [line.get_ydata().tolist() for line in held_out] == [[6.5], [5.5]]
-    assert figure._supxlabel.get_text() == f"{NOTE}\nscale: laptop"
+    assert figure._supxlabel.get_text() == f"scale: laptop\n{NOTE}"
 
 
 def test_a_panel_a_corpus_and_a_line_a_number_of_steps(tables):

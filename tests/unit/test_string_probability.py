@@ -549,7 +549,9 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
     drawn = {line.get_color() for line in figures["figure_2b"].axes[0].lines}
     assert set(looks) <= drawn
-    said = {name: figure._supxlabel.get_text() for name, figure in figures.items()}
+    said = {
+        name: f"{figure.get_supxlabel()} {figure.get_label()}" for name, figure in figures.items()
+    }
     simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
     rated = {"figure_3a", "figure_3b", "deconfounded"}
     assert simulated == (rated if source == "simulated" else set())

@@ -166,8 +166,8 @@ def _faults(
 def add_to_footer(figure: Figure, text: str) -> None:
     """Add a note to the second line of a figure's footer, before any other note."""
     if text:
-        first, *notes = (figure.get_supxlabel() or "").split("\n")
-        _write_footer(figure, first, " ".join([text, *notes]))
+        first = (figure.get_supxlabel() or "").partition("\n")[0]
+        _write_footer(figure, first, f"{text} {figure.get_label()}".strip())
 
 
 def label_provenance(
@@ -185,7 +185,7 @@ def label_provenance(
         scales: scale of each row behind the figure.
         sources: source of the `data` (ratings, reading times) of each row.
         data: name of the data that may be simulated.
-        note: remark on the data. The footer has one line for it.
+        note: remark on the data. The footer has one line for it, the files have all of it.
     """
     scale = "/".join(sorted(set(scales)))
     simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}
@@ -195,7 +195,11 @@ def label_provenance(
 
 
 def _write_footer(figure: Figure, first: str, note: str, colour: str | None = None) -> None:
-    """Write at most two lines: `first`, and as much of the note as one line has room for."""
+    """Write at most two lines: `first`, and as much of the note as one line has room for.
+
+    The label of the figure keeps the whole note for the metadata of its files.
+    """
+    figure.set_label(note)
     letters = int(figure.get_figwidth() / LETTER_INCHES)
     lines = [first, shorten(note, letters, placeholder=" ...")]
     look = {} if colour is None else {"color": colour}

@@ -105,7 +105,9 @@ def save_figures(
     for path in saved:
         with atomic_path(path) as temporary:
             # A fixed date keeps a PDF the same when nothing in it changed.
-            metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
+            pdf = path.suffix == ".pdf"
+            metadata = {"CreationDate": None} if pdf else {}
+            metadata["Subject" if pdf else "Description"] = str(figures[path.stem].get_label())
             figures[path.stem].savefig(temporary, metadata=metadata)
     for figure in figures.values():
         plt.close(figure)
