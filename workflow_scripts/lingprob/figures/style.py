@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import matplotlib
 
@@ -106,7 +107,7 @@ def save_figures(
         with atomic_path(path) as temporary:
             # A fixed date keeps a PDF the same when nothing in it changed.
             pdf = path.suffix == ".pdf"
-            metadata = {"CreationDate": None} if pdf else {}
+            metadata: dict[str, Any] = {"CreationDate": None} if pdf else {}
             metadata["Subject" if pdf else "Description"] = str(figures[path.stem].get_label())
             figures[path.stem].savefig(temporary, metadata=metadata)
     for figure in figures.values():
