@@ -18,7 +18,7 @@ from lingprob.io.files import atomic_path, write_text
 from lingprob.io.tables import write_csv
 from lingprob.overlap.token_blocks import ROW_LENGTH
 from lingprob.reading.texts import build_words
-from lingprob.rehearsal.prose import documents, generator
+from lingprob.rehearsal.models import documents, generator
 
 DOCUMENTS, SENTENCES = 120, 12  # of a file of text, and of a document
 ROWS = 16  # of a chunk of token ids
@@ -27,6 +27,27 @@ PASSAGES = {"dundee": 67, "brown_spr": 13}
 GROUPS = 120  # of pairs of rated sentences
 READERS = 6
 SKIPPED = 0.3  # share of words that are not fixated
+
+# Keys of an entry about fetched rows, and about the content of the real files.
+STREAMED = {"source", "repository", "revision", "configuration", "split", "column", "rows"}
+COUNTS = {"items", "pairs", "subjects"}
+# Parsers of made-up files that have a user's format in place of their authors'.
+PARSERS = {"times": "reading_times_table", "ratings": "table", "passages": "passages"}
+
+
+def dataset_entry(name: str, entry: Entry, writer: str) -> Entry:
+    """Return a data set's own entry, whose files are made up.
+
+    Expected counts are those of the real files and are left out. A corpus keeps its number of
+    words, from which Figure 1's limit follows (leakage, §2.1).
+    """
+    gone = COUNTS | ({"words"} if entry["kind"] != "corpus" else set()) | STREAMED
+    kept = {key: value for key, value in entry.items() if key not in gone}
+    files = [{"name": file["name"]} for file in entry["files"]]
+    if writer in PARSERS:
+        kept["parser"] = PARSERS[writer]
+        files = [{"name": f"{name}.{'txt' if writer == 'passages' else 'csv'}"}]
+    return kept | {"title": f"{entry['title']} (made up)", "files": files}
 
 
 def make_datasets(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
-from transformers.utils import logging
+from transformers.utils import logging as progress
 
-from lingprob.catalog import parse_yaml, read_yaml
+from lingprob.catalog import Entry, parse_yaml, read_yaml
 from lingprob.errors import LingprobError
+from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.io.files import write_text
-from lingprob.rehearsal.datasets import make_datasets
-from lingprob.rehearsal.entries import dataset_entry, lowered, model_entry, model_shape
-from lingprob.rehearsal.models import make_model
-from lingprob.rehearsal.tokenizers import tokenizer_of
+from lingprob.rehearsal.datasets import dataset_entry, make_datasets
+from lingprob.rehearsal.models import make_model, make_tokenizer
 from lingprob.workflow.configuration import merged, read_settings
 
 HERE = Path(__file__).parent
@@ -23,28 +24,34 @@ HEAD = (
     "# Written by `lingprob rehearse`. The models are random and most data are made up: nothing\n"
     "# that a run with this configuration computes is a result.\n"
 )
+# Keys of an entry about files that are fetched.
+FETCHED = {
+    "repository", "revision", "gated", "package", "version", "sha256", "member", "member_sha256",
+    "folder", "wheels", "note",
+}  # fmt: skip
+logger = logging.getLogger(__name__)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Do what the command `lingprob rehearse` asks for."""
+    """Run the command `lingprob rehearse`."""
     folder = options.folder
     write_rehearsal(folder, options.scale, options.short)
     print(f"snakemake all --directory {folder} --configfile {folder / 'config.yaml'} --cores 2")
 
 
 def write_rehearsal(folder: Path, scale: str, short: bool = False) -> None:
-    """Write what a rehearsal of a scale needs to a folder; `config.yaml` comes last.
+    """Write the files of a scale's rehearsal to a folder, `config.yaml` last.
 
     Jobs and their names are the scale's, but steps, samples and draws are few. Texts whose reading
-    times are made up, and tokenizers, come from the mirror or their public addresses.
+    times are made up come from the mirror or their public addresses.
 
     Args:
-        folder: where Snakemake then runs (`--directory`); it holds no configuration yet.
+        folder: the later `--directory` of Snakemake, without a configuration.
         scale: demo, laptop or paper.
         short: whether to configure one or two jobs of each rule of scale paper.
 
     Raises LingprobError for an unknown scale, a folder with a configuration, or a text that cannot
-    be had.
+    be fetched.
     """
     if (folder / "config.yaml").exists():
         raise LingprobError(f"{folder}: a config.yaml is there. Name another folder.")
@@ -74,30 +81,60 @@ def write_rehearsal(folder: Path, scale: str, short: bool = False) -> None:
     write_text(HEAD + text, folder / "config.yaml")
 
 
+def lowered(settings: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return limits, or settings that are lower numbers."""
+    result: dict[str, Any] = {}
+    for key, limit in limits.items():
+        value = settings.get(key)
+        if isinstance(limit, dict):
+            result[key] = lowered(value or {}, limit)
+        elif isinstance(value, int) and isinstance(limit, int):
+            result[key] = min(value, limit)
+        else:
+            result[key] = limit
+    return result
+
+
 def write_models(
-    folder: Path,
-    complete: dict[str, dict[str, Any]],
-    shipped: dict[str, dict[str, Any]],
-    less: dict[str, Any],
-) -> dict[str, dict[str, Any]]:
+    folder: Path, complete: dict[str, Entry], shipped: dict[str, Entry], less: dict[str, Any]
+) -> dict[str, Entry]:
     """Write a tiny model for each that has weights to fetch; return their entries.
 
     Args:
-        folder: of the rehearsal; a model's folder is `models/NAME` in it.
-        complete: the entries with what their families say.
+        folder: of the rehearsal, in which a model's folder is `models/NAME`.
+        complete: the entries, completed by their families.
         shipped: the entries as the catalog has them.
         less: the content of less.yaml.
     """
-    logging.disable_progress_bar()
+    progress.disable_progress_bar()
     entries, tokenizers = {}, {}
     for name, entry in complete.items():
         if entry["source"] not in ("hub", "package"):
             continue
-        shape = model_shape(name, entry, less)
-        key = entry.get("tokenizer", shape["tokenizer"]["kind"])
+        kind = entry.get("kind", "causal") if "family" in entry else "embedding"
+        key = entry.get("tokenizer", kind)
         if key not in tokenizers:
-            files = folder / "resources/tokenizers" / key
-            tokenizers[key] = tokenizer_of(shape["tokenizer"], files)
-        make_model(name, shape, tokenizers[key], folder / "models" / name)
+            pieces = kind != "causal" or key in less["word_pieces"]
+            files = _fetched(less["tokenizers"].get(key, []), folder / "resources/tokenizers" / key)
+            tokenizers[key] = make_tokenizer("word_pieces" if pieces else "byte_pairs", files)
+        place = folder / "models" / name
+        make_model(name, kind, entry.get("context_window"), tokenizers[key], place)
         entries[name] = model_entry(name, shipped[name])
     return entries
+
+
+def model_entry(name: str, shipped: Entry) -> Entry:
+    """Return a model's or an embedding model's own entry for a folder `models/NAME`."""
+    entry = {key: value for key, value in shipped.items() if key not in FETCHED}
+    entry |= {"title": f"{entry['title']} (random)", "source": "local", "path": f"models/{name}"}
+    return entry | ({"kind": entry.get("kind", "causal")} if "family" in entry else {})
+
+
+def _fetched(files: list[Entry], folder: Path) -> list[Path]:
+    """Fetch a tokenizer's files; return none, with a warning, if they are out of reach."""
+    try:
+        fetch_files(map(RemoteFile.of, files), folder, dataset="tokenizers")
+    except LingprobError as error:
+        logger.warning("a tokenizer of the same kind is made: %s", " ".join(str(error).split()))
+        return []
+    return [folder / file["name"] for file in files]

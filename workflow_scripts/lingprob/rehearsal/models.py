@@ -1,87 +1,143 @@
-"""Tiny random models of the architectures that the catalog's models have."""
+"""Tiny random models and their tokenizers, which are made of the package's own sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import torch
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     BertConfig,
-    GPT2Config,
-    GPTNeoXConfig,
     LlamaConfig,
-    MPNetConfig,
-    OPTConfig,
-    PreTrainedConfig,
     PreTrainedTokenizerFast,
 )
 
-from lingprob.rehearsal.prose import generator
+from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 
 WIDTH, LAYERS, HEADS = 8, 2, 2
-KINDS = {"next": AutoModelForCausalLM, "masked": AutoModelForMaskedLM, "nothing": AutoModel}
-SPREAD = 0.2  # of random weights: predictions are far from uniform
+SPREAD = 0.2  # of random weights, so that predictions are far from uniform
+# Of each kind of model: its class, its configuration, and its window if the catalog has none.
+KINDS: dict[str, tuple[Any, Any, int]] = {
+    "causal": (AutoModelForCausalLM, LlamaConfig, 2048),
+    "masked": (AutoModelForMaskedLM, BertConfig, 512),
+    "embedding": (AutoModel, BertConfig, 512),
+}
+MADE_TOKENS = 1000
+HAN = range(0x4E00, 0x9FA6)
+SPECIAL = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
+BERT_SPECIAL = {
+    f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
+}
 
 
-def configuration(
-    architecture: str, vocabulary: int, context_window: int, special: dict[str, int | None]
-) -> PreTrainedConfig:
-    """Return the configuration of a tiny model: a few thousand weights beside its embeddings.
+def generator(name: str) -> np.random.Generator:
+    """Return a random generator that depends on a name alone."""
+    return np.random.default_rng(zlib.crc32(name.encode()))
 
-    Args:
-        architecture: transformers' name of it.
-        vocabulary: number of logits.
-        context_window: tokens that it can see.
-        special: ids such as bos_token_id, or None.
-    """
-    common: dict[str, Any] = {
-        "vocab_size": vocabulary,
-        "hidden_size": WIDTH,
-        "num_hidden_layers": LAYERS,
-    }
-    common |= {"num_attention_heads": HEADS, "max_position_embeddings": context_window, **special}
-    wide = {**common, "intermediate_size": 2 * WIDTH}
-    gpt2 = {"n_embd": WIDTH, "n_layer": LAYERS, "n_head": HEADS, "n_positions": context_window}
-    configurations = {
-        "gpt_neox": lambda: GPTNeoXConfig(**wide),
-        "opt": lambda: OPTConfig(**common, ffn_dim=2 * WIDTH, word_embed_proj_dim=WIDTH),
-        "gpt2": lambda: GPT2Config(vocab_size=vocabulary, **gpt2, **special),
-        "llama": lambda: LlamaConfig(**wide, num_key_value_heads=HEADS, tie_word_embeddings=True),
-        "bert": lambda: BertConfig(**wide),
-        # Its positions begin after the padding's.
-        "mpnet": lambda: MPNetConfig(**{**wide, "max_position_embeddings": context_window + 2}),
-    }
-    return configurations[architecture]()
+
+@cache
+def sentences() -> tuple[str, ...]:
+    """Return the demo's acceptable sentences and its unrelated ones."""
+    control = CONTROL_SENTENCES.read_text(encoding="utf-8").splitlines()
+    return (*pd.read_csv(MINIMAL_PAIRS)["good"], *filter(None, control))
+
+
+def documents(name: str, count: int, length: int) -> list[str]:
+    """Return `count` texts of `length` sentences each, the same for the same name."""
+    drawn = generator(name).integers(len(sentences()), size=(count, length))
+    return [" ".join(sentences()[place] for place in row) for row in drawn]
 
 
 def make_model(
-    name: str, shape: Mapping[str, Any], tokenizer: PreTrainedTokenizerFast, directory: Path
+    name: str,
+    kind: str,
+    context_window: int | None,
+    tokenizer: PreTrainedTokenizerFast,
+    directory: Path,
 ) -> None:
     """Write a random model with its tokenizer, as transformers saves them.
 
     Args:
-        name: of the catalog's model; the weights depend on it and the shape alone.
-        shape: as `entries.model_shape` gives it; it predicts the next token, masked ones, or (a
-            sentence embedding) nothing.
+        name: of the catalog's model, on which the weights depend.
+        kind: `causal`, `masked` or `embedding`.
+        context_window: tokens that it can see; None for the kind's own number.
         tokenizer: the model's.
         directory: of the files.
     """
-    keys = ("bos_token_id", "eos_token_id", "pad_token_id")
-    torch.manual_seed(int(generator(name).integers(2**31)))
-    config = configuration(
-        shape["architecture"],
-        shape["tokenizer"].get("logits") or len(tokenizer),
-        shape["context_window"],
-        {key: getattr(tokenizer, key) for key in keys},
+    model_class, config_class, window = KINDS[kind]
+    config = config_class(
+        vocab_size=len(tokenizer),
+        hidden_size=WIDTH,
+        intermediate_size=2 * WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        max_position_embeddings=context_window or window,
+        **{key: getattr(tokenizer, key) for key in ("bos_token_id", "eos_token_id")},
+        pad_token_id=tokenizer.pad_token_id,
     )
-    model: Any = KINDS[shape["predicts"]].from_config(config, dtype=torch.float32)
+    torch.manual_seed(int(generator(name).integers(2**31)))
+    model = model_class.from_config(config, dtype=torch.float32)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(SPREAD * torch.randn_like(parameter))
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
+
+
+def make_tokenizer(kind: str, files: Sequence[Path] = ()) -> PreTrainedTokenizerFast:
+    """Return a tokenizer of `word_pieces` or `byte_pairs`, or that of a tokenizer.json."""
+    if kind == "word_pieces":
+        return PreTrainedTokenizerFast(tokenizer_object=word_pieces(), **BERT_SPECIAL)
+    found = Tokenizer.from_file(str(files[0])) if files else byte_pairs()
+    return PreTrainedTokenizerFast(tokenizer_object=found, **SPECIAL)
+
+
+def byte_pairs() -> Tokenizer:
+    """Return a byte-level BPE tokenizer of GPT-2's kind."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=MADE_TOKENS,
+        special_tokens=["<|endoftext|>", "</s>", "<pad>", "[CLS]"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(sentences(), trainer)
+    return tokenizer
+
+
+def word_pieces() -> Tokenizer:
+    """Return a WordPiece tokenizer of BERT's kind; Chinese characters are tokens of their own."""
+    letters = [chr(code) for code in range(0x21, 0x7F)]
+    pieces = [f"##{letter}" for letter in letters]
+    known = {word.lower() for text in sentences() for word in text.split() if word.isalpha()}
+    words = [*BERT_SPECIAL.values(), *letters, *pieces, *sorted(known), *map(chr, HAN)]
+    vocabulary = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    return tokenizer
