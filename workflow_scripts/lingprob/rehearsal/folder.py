@@ -112,7 +112,7 @@ def write_models(
         if entry["source"] not in ("hub", "package"):
             continue
         kind = entry.get("kind", "causal") if "family" in entry else "embedding"
-        key = entry.get("tokenizer", kind)
+        key = str(entry.get("tokenizer", kind))
         if key not in tokenizers:
             pieces = kind != "causal" or key in less["word_pieces"]
             files = _fetched(less["tokenizers"].get(key, []), folder / "resources/tokenizers" / key)
