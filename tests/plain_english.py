@@ -41,7 +41,8 @@ PATTERNS = {
     ),
     "'where' for if or when": (
         r"(?<!place )(?<!places )(?<!folder )(?<!position )(?<!point )(?<!know )(?<!see )"
-        r"(?<!line )(?<!row )(?<!file )\b[Ww]here\b(?![^.!]*\?)"
+        r"(?<!line )(?<!row )(?<!file )(?<!says )(?<!say )(?<!# )"
+        r"\b[Ww]here\b(?! to\b)(?![^.!]*\?)"
     ),
     "'a X a Y' for one X per Y": rf"\b(?:{UNITS}) (?:an?|each) (?:{OF})\b",
     "ours, yours, theirs, of one's own": r"\b(?:[Oo]urs|[Yy]ours|[Tt]heirs|[Oo]ne's own)\b",
