@@ -44,9 +44,8 @@ def measure_ours(model: str, responses: int, _options: dict[str, Any]) -> dict[s
 
     unigrahams._draw = keep
     clock = Clock()
-    unigrahams.unigrahams_sums(
-        lm, [start_id], samples=responses, length=LENGTH, batch_size=ROWS, seed=SEED
-    )
+    sampling = unigrahams.Sampling(responses, SEED, length=LENGTH, batch_size=ROWS)
+    unigrahams.unigrahams_sums(lm, [start_id], sampling)
     measured = clock.read()
     steps = LENGTH - 1
     batches = [np.hstack(drawn[first : first + steps]) for first in range(0, len(drawn), steps)]

@@ -1,9 +1,8 @@
 # Unigram log-probabilities of a tokenizer's vocabulary (morcela, §3.2).
 # REQUIRES a model that brings the tokenizer; a corpus, a published table or the model itself.
 # PROVIDES results/unigrams/{tokenizer}/{source}.parquet, where source is unigrahams_MODEL,
-# unigrahams-released_MODEL (sampled as the released code does), unigrahams-tenth_MODEL (of a tenth of
-# the samples), corpus_DATASET, training_STEPS (what
-# models trained here had met by then) or a data set of kind `unigrams`.
+# unigrahams-released_MODEL (sampled as the released code does), corpus_DATASET, training_STEPS (text
+# that models trained here had met by then) or a data set of kind `unigrams`.
 
 
 rule count_tokens:

@@ -208,10 +208,10 @@ def test_a_scan_takes_the_time_of_its_bytes():
 
 
 def test_generating_takes_the_time_of_its_tokens():
-    """A million samples of 34 tokens by OPT-30B in single precision."""
+    """100,000 samples of 34 tokens by OPT-30B in single precision."""
     asked = costs()
     computes = 0.333 * 19.5e12 / (2 * asked.parameters("opt-30b"))
-    assert asked.sampling("opt-30b") == pytest.approx(1_000_000 * 34 / computes)
+    assert asked.sampling("opt-30b") == pytest.approx(100_000 * 34 / computes)
 
 
 def test_speeds_on_a_core_follow_from_the_nearest_size_that_was_measured():
@@ -376,13 +376,6 @@ def test_text_is_sampled_as_the_paper_says_or_as_the_released_code_does():
     assert sources.unigram_shards(there, "opt", source)[2] == (
         "results/unigram_sums/opt/unigrahams-released_opt-30b/2-of-3.parquet"
     )
-
-
-@pytest.mark.parametrize(("shards", "used"), [(2, 1), (8, 1), (50, 5)])
-def test_a_tenth_of_the_samples_is_of_the_first_shards(shards, used):
-    there = plan(unigrahams={"shards": shards})
-    every = sources.unigram_shards(there, "opt", "unigrahams_opt-30b")
-    assert sources.unigram_shards(there, "opt", "unigrahams-tenth_opt-30b") == every[:used]
 
 
 def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():

@@ -28,7 +28,6 @@ from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.continuations import ContextItem, score_in_context
 from lingprob.scoring.stimuli import score_stimuli
 from lingprob.training.trainer import Trainer
-from lingprob.unigrams.unigrahams import unigrahams_sums
 from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES, save_tiny_model
 from training_for_tests import means, plan, save_corpus
@@ -165,17 +164,6 @@ def judge_contexts(state, monkeypatch):
     )  # fmt: skip
 
 
-def sample_text(state, monkeypatch):
-    return run_script(
-        "sample_unigrahams", state, monkeypatch,
-        input={"model": MANIFEST},
-        params={**LOADED, "start_token": "bos", "entry": {}, "samples": 512,
-                "seed": 1, "sampling": {"top_k": None, "suppress_eos": False}},
-        resources=RESOURCES,
-        wildcards={"model": "tiny", "sampling": "unigrahams", "shard": 0, "shards": 1},
-    )  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Job:
     """A job of a rule, where it keeps what it has done, and settings that others depend on."""
@@ -201,7 +189,6 @@ JOBS = {
     "contexts": Job(
         judge_contexts, "context_judgments", "resources/shards/context", {"start_token": "eos"}
     ),
-    "sampling": Job(sample_text, "unigram_sums", "resources/shards/unigrahams", {"seed": 2}),
 }
 
 
@@ -224,7 +211,6 @@ def result(job: Job, folder: Path, state: State, monkeypatch) -> tuple[pd.DataFr
 def test_a_resumed_job_has_the_numbers_of_one_state(name, changed, tmp_path, monkeypatch):
     monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 10)
     monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 2)
-    monkeypatch.setattr("lingprob.unigrams.unigrahams.CHECKPOINT_SECONDS", 0.0)
     job, before = JOBS[name], State()
     after = {
         "nothing": before,
@@ -314,9 +300,6 @@ def test_nothing_is_kept_without_a_word_on_what_it_is_the_work_of(tmp_path):
         lambda: score_stimuli(lm, ["a"], ["The cat sat."], "bos", dataset="toy", **kept),
         lambda: word_surprisals(lm, words, start_token="bos", **kept),
         lambda: score_in_context(lm, [one], start_token="bos", **kept),
-        lambda: unigrahams_sums(
-            lm, [0], samples=2, length=2, batch_size=2, seed=0, checkpoint=tmp_path / "kept"
-        ),
     ):
         with pytest.raises(LingprobError, match="nothing tells it from that of other weights"):
             call()

@@ -12,14 +12,15 @@ import torch
 from transformers import AutoTokenizer, DynamicCache, GPTNeoXConfig, GPTNeoXForCausalLM
 
 from lingprob.errors import LingprobError
+from lingprob.io.progress import Progress
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.key_values import make_room
 from lingprob.unigrams import unigrahams
 from lingprob.unigrams.counts import count_tokens
-from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
+from lingprob.unigrams.estimate import merge_sums, read_unigrams, smoothed_logprobs, sums_table
 from lingprob.unigrams.published import published_counts, published_logprobs
-from lingprob.unigrams.unigrahams import sample_totals, unigrahams_sums
+from lingprob.unigrams.unigrahams import Sampling, sample_totals, unigrahams_sums
 from models_for_tests import (
     CONFIGS,
     CONTEXT_WINDOW,
@@ -201,7 +202,7 @@ def test_published_counts_are_padded_to_the_vocabulary(tmp_path):
         published_counts(path, 2)
     for fault in (np.zeros((2, 3), dtype=int), np.zeros(3), np.array([2, -1])):
         np.save(path, fault)
-        with pytest.raises(LingprobError, match="token counts are non-negative"):
+        with pytest.raises(LingprobError, match="Token counts are non-negative"):
             published_counts(path, 9)
     np.save(path, np.array([4, 0, 2]))
     assert published_counts(path, 3)["sum"].tolist() == [4, 0, 2]
@@ -293,11 +294,9 @@ def test_texts_may_be_sampled_from_a_part_of_the_vocabulary(lm, exact, top_k, su
     assert apart < 1e-5 if top_k in (7, 9) else apart > 0.08
 
 
-def estimate(lm, samples, seed, batch_size=250, **options):
-    options = {"identity": "tiny", **options}
-    return unigrahams_sums(
-        lm, PROMPT, samples=samples, length=LENGTH, batch_size=batch_size, seed=seed, **options
-    )
+def estimate(lm, samples, seed, batch_size=250, progress=None, **options):
+    sampling = Sampling(samples, seed, length=LENGTH, batch_size=batch_size, **options)
+    return unigrahams_sums(lm, PROMPT, sampling, progress)
 
 
 def test_the_estimate_agrees_with_exhaustive_enumeration(lm, exact):
@@ -315,7 +314,7 @@ def test_the_estimate_agrees_with_exhaustive_enumeration(lm, exact):
 
 def test_standard_errors_are_calibrated_over_many_seeds(lm, exact):
     tables = []
-    for seed in range(300):
+    for seed in range(200):
         sums, squares, samples = estimate(lm, samples=60, seed=seed, batch_size=60)
         tables.append(smoothed_logprobs(sums_table(sums, squares), smoothing=0.0, total=samples))
     logprobs = np.array([table["logprob"] for table in tables])
@@ -354,7 +353,9 @@ def test_a_batch_with_a_cache_equals_one_response_at_a_time_without(family):
 
 
 def test_shards_add_up_to_the_whole(lm):
-    whole = estimate(lm, samples=230, seed=9, batch_size=50)
+    progress = Progress(None, "samples", "samples")
+    whole = estimate(lm, samples=230, seed=9, batch_size=50, progress=progress)
+    assert progress.done == 230
     shards = [
         estimate(lm, samples=230, seed=9, batch_size=50, shard=shard, n_shards=3)
         for shard in range(3)
@@ -363,105 +364,39 @@ def test_shards_add_up_to_the_whole(lm):
     merged = merge_sums(sums_table(sums, squares) for sums, squares, _ in shards)
     np.testing.assert_allclose(merged["sum"], whole[0], rtol=1e-12)
     np.testing.assert_allclose(merged["sum_of_squares"], whole[1], rtol=1e-12)
+    other = estimate(lm, samples=230, seed=10, batch_size=50)
+    assert np.abs(other[0] - whole[0]).max() > 1
 
 
-class Killed(Exception):
-    pass
+def test_merged_sums_are_matched_by_token():
+    one, other = (sums_table(np.array(values)) for values in ([1, 2, 4], [8, 16, 32]))
+    other = other.set_axis([7, 8, 9])  # rows with other labels
+    assert merge_sums([one, other])["sum"].tolist() == [9, 18, 36]
+    with pytest.raises(LingprobError, match="shard 1: 3 token ids that are not"):
+        merge_sums([one, other.iloc[::-1]])
 
 
-class KillsAfter:
-    """Progress that interrupts the run once so many samples are done."""
-
-    def __init__(self, samples):
-        self.left, self.resumed_at, self.advanced = samples, 0, 0
-
-    def resume_at(self, done):
-        self.resumed_at = done
-
-    def advance(self, count):
-        self.left -= count
-        self.advanced += count
-        if self.left <= 0:
-            raise Killed
+def test_unigrams_are_indexed_by_token_id(tmp_path):
+    """Ids with gaps, not in their order."""
+    table = smoothed_logprobs(sums_table(np.array([1, 2, 5])), smoothing=1.0, total=8)
+    for name, ids in (("a", [5, 0, 9]), ("b", [1, 7, 3])):
+        write_table(table.assign(token_id=np.array(ids, np.int32)), "unigrams", tmp_path / name)
+    found = read_unigrams(["first", "second"], [tmp_path / "a", tmp_path / "b"])
+    assert {name: series.index.tolist() for name, series in found.items()} == {
+        "first": [5, 0, 9], "second": [1, 7, 3]
+    }  # fmt: skip
+    assert found["first"].loc[9] == pytest.approx(np.log(6 / 11))
+    assert found["second"].loc[1] == pytest.approx(np.log(2 / 11))
 
 
-def test_killed_and_resumed_equals_uninterrupted_bit_for_bit(lm, tmp_path, monkeypatch):
-    monkeypatch.setattr(unigrahams, "CHECKPOINT_SECONDS", 0.0)
-    checkpoint = tmp_path / "sums.npz"
-    whole = estimate(lm, samples=230, seed=9, batch_size=50)
-    with pytest.raises(Killed):
-        estimate(
-            lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint, progress=KillsAfter(150)
-        )
-    assert checkpoint.exists()
-    progress = KillsAfter(10_000)
-    resumed = estimate(
-        lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint, progress=progress
-    )
-    assert progress.resumed_at == 100  # the third batch was done, but not yet saved
-    assert progress.advanced == 130
-    assert np.array_equal(whole[0], resumed[0])
-    assert np.array_equal(whole[1], resumed[1])
-    assert whole[2] == resumed[2] == 230
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(Killed):
-        estimate(
-            lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint, progress=KillsAfter(150)
-        )
-    unwatched = estimate(lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint)
-    assert np.array_equal(whole[0], unwatched[0])
-
-
-def test_sums_are_kept_once_a_minute_and_no_sooner(lm, tmp_path, caplog):
-    checkpoint = tmp_path / "sums.npz"
-    with pytest.raises(Killed):
-        estimate(
-            lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint, progress=KillsAfter(150)
-        )
-    assert not checkpoint.exists()
-    found = estimate(lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint)
-    assert np.array_equal(found[0], estimate(lm, samples=230, seed=9, batch_size=50)[0])
-    assert list(tmp_path.iterdir()) == []
-    assert not caplog.records  # there was no checkpoint to speak of
-
-
-def test_one_sample_of_one_token_is_the_distribution_after_the_prompt(lm):
-    sums, squares, samples = unigrahams_sums(
-        lm, PROMPT, samples=1, length=1, batch_size=1, seed=0, identity="tiny"
-    )
+def test_one_token_is_the_distribution_after_the_prompt(lm):
+    sampling = Sampling(1, 0, length=1, batch_size=1)
+    sums, squares, samples = unigrahams_sums(lm, PROMPT, sampling)
     with torch.no_grad():
         expected = torch.softmax(lm.model(torch.tensor([PROMPT])).logits[0, -1].double(), 0).numpy()
     assert samples == 1
     np.testing.assert_allclose(sums, expected, atol=1e-6)
     np.testing.assert_allclose(squares, expected**2, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "change", [{"seed": 8}, {"samples": 231}, {"n_shards": 2}, {"identity": "other weights"}]
-)
-def test_a_checkpoint_of_other_settings_or_a_damaged_one_is_not_taken_up(
-    lm, tmp_path, monkeypatch, caplog, change
-):
-    monkeypatch.setattr(unigrahams, "CHECKPOINT_SECONDS", 0.0)
-    checkpoint = tmp_path / "sums.npz"
-    settings = {"samples": 230, "seed": 9, "batch_size": 50}
-    with pytest.raises(Killed):
-        estimate(lm, **settings, checkpoint=checkpoint, progress=KillsAfter(150))
-    changed = {**settings, **change}
-    result = estimate(lm, **changed, checkpoint=checkpoint)
-    assert "other settings" in caplog.text
-    assert np.array_equal(result[0], estimate(lm, **changed)[0])
-    with pytest.raises(Killed):
-        estimate(lm, **settings, checkpoint=checkpoint, progress=KillsAfter(150))
-    with np.load(checkpoint) as kept:
-        longer = {**kept, "sums": np.append(kept["sums"], 0.0)}
-    np.savez(checkpoint, **longer)  # of another vocabulary
-    result = estimate(lm, **settings, checkpoint=checkpoint)
-    assert np.array_equal(result[0], estimate(lm, **settings)[0])
-    checkpoint.write_bytes(b"half a file")
-    result = estimate(lm, **settings, checkpoint=checkpoint)
-    assert "not a checkpoint" in caplog.text
-    assert np.array_equal(result[0], estimate(lm, **settings)[0])
 
 
 def test_a_device_without_float64_gives_the_same_sums(lm):
@@ -518,7 +453,7 @@ def test_a_window_that_slides_needs_no_room():
     ("change", "message"),
     [
         ({"prompt_ids": []}, "prompt of at least one token"),
-        ({"length": CONTEXT_WINDOW + 1}, f"at most {CONTEXT_WINDOW} is possible"),
+        ({"length": CONTEXT_WINDOW + 1}, f"At most {CONTEXT_WINDOW} is possible"),
         ({"samples": 0}, "unigrahams: samples is 0"),
         ({"top_k": 0}, "unigrahams: top_k is 0"),
         ({"batch_size": 0}, "unigrahams: batch_size is 0"),
@@ -527,12 +462,14 @@ def test_a_window_that_slides_needs_no_room():
 )
 def test_settings_out_of_range_are_named(lm, change, message):
     settings = {"samples": 2, "length": 4, "batch_size": 2, "seed": 0, **change}
+    prompt = settings.pop("prompt_ids", PROMPT)
     with pytest.raises(LingprobError, match=message):
-        unigrahams_sums(lm, settings.pop("prompt_ids", PROMPT), **settings)
+        unigrahams_sums(lm, prompt, Sampling(**settings))
 
 
 def test_the_longest_possible_response_fits(lm):
-    sums, _, _ = unigrahams_sums(lm, PROMPT, samples=2, length=CONTEXT_WINDOW, batch_size=2, seed=0)
+    sampling = Sampling(2, 0, length=CONTEXT_WINDOW, batch_size=2)
+    sums, _, _ = unigrahams_sums(lm, PROMPT, sampling)
     assert sums.sum() == pytest.approx(2 * CONTEXT_WINDOW, abs=1e-4)
 
 

@@ -28,14 +28,14 @@ def count_tokens(
     n_shards: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Count a corpus's tokens (morcela, §3.2); special tokens are neither added nor recognised.
+    """Count a corpus's tokens (morcela, §3.2). Special tokens are neither added nor recognised.
 
     Args:
-        documents: texts, each tokenised by itself; about a megabyte of them is held at a time.
+        documents: texts, each tokenised by itself, and about a megabyte of them at a time.
         tokenizer: a fast tokenizer of transformers.
         vocabulary_size: the number V of the model's logits.
-        shard: count the documents whose index leaves this remainder modulo `n_shards`; the
-            shards' counts add up to the whole corpus's.
+        shard: count the documents whose index leaves this remainder modulo `n_shards`. The counts
+            of all shards add up to the whole corpus's.
         n_shards: number of shards.
         progress: advanced by the number of tokens.
 
@@ -62,7 +62,7 @@ def count_tokens(
 
 
 def count_words(documents: Iterable[str], progress: Progress | None = None) -> pd.DataFrame:
-    """Count the word forms of a corpus; return a `word_counts` table, the most frequent first.
+    """Count the word forms of a corpus in a `word_counts` table, the most frequent first.
 
     Raises LingprobError for a corpus without words.
     """

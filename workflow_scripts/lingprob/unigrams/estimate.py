@@ -13,7 +13,7 @@ from lingprob.io.tables import read_table
 
 
 def read_unigrams(sources: Sequence[str], paths: Sequence[str]) -> dict[str, pd.Series]:
-    """Read `unigrams` tables; return log-probabilities (nats) by source, indexed by token id."""
+    """Read `unigrams` tables. Return log-probabilities (nats) by source, indexed by token id."""
     return {
         source: read_table(path, "unigrams").set_index("token_id")["logprob"]
         for source, path in zip(sources, paths, strict=True)
@@ -60,27 +60,37 @@ def smoothed_logprobs(sums: pd.DataFrame, *, smoothing: float, total: int) -> pd
     """Estimate unigram probabilities p = (c + a) / (N + a V) with c a token's sum, N all sums.
 
     Args:
-        sums: a `unigram_sums` table, merged over all shards; V rows.
+        sums: a `unigram_sums` table, merged over all shards, with V rows.
         smoothing: a, added to each token's sum.
         total: the number of independent draws behind the sums: generated sequences for the
             unigrahams estimator, tokens for a corpus.
 
     Returns:
-        The `unigrams` table: `count` is c, `logprob` is ln p (nats), and `std_error` the
-        standard error of `logprob` by the delta method, null for fewer than two draws. For a
-        corpus it takes tokens as independent, which they are not within a document: a lower
-        bound.
+        The `unigrams` table: `count` is c, `logprob` is ln p (nats), and `std_error` the standard
+        error of `logprob` by the delta method, null for fewer than two draws. For a corpus it is a
+        lower bound, because tokens within a document are not independent.
 
     Raises LingprobError if a token would get probability zero, or for sums that no run makes.
     """
     counts = sums["sum"].to_numpy()
     at_fault = ~np.isfinite(counts) | (counts < 0) | (counts + smoothing <= 0)
     if at_fault.any():
-        raise _not_a_probability(sums, int(at_fault.argmax()), int(at_fault.sum()), smoothing)
+        row = int(at_fault.argmax())
+        place = f"unigrams: token {sums['token_id'].iloc[row]}"
+        raise LingprobError(
+            f"{place} never occurs (nor do {at_fault.sum() - 1} others), and with smoothing "
+            f"{smoothing} its log-probability would be minus infinity. Use a smoothing above 0, or "
+            "more text."
+            if counts[row] == 0
+            else f"{place} has sum {counts[row]} and smoothing is {smoothing}. Neither may be "
+            "negative or infinite. Delete the unigram sums and run again."
+        )
     logprobs = np.log(counts + smoothing) - math.log(counts.sum() + smoothing * len(counts))
-    if abs(np.exp(logprobs).sum() - 1) > 1e-9:
-        raise LingprobError("unigram probabilities do not sum to one: the sums are damaged.")
-    std_errors = _std_errors(counts, sums["sum_of_squares"].to_numpy(), total)
+    std_errors = np.full(len(counts), np.nan)
+    if total > 1:
+        squares = sums["sum_of_squares"].to_numpy()
+        deviations = np.maximum(squares - counts**2 / total, 0)
+        std_errors = np.sqrt(deviations * total / (total - 1))
     return pd.DataFrame(
         {
             "token_id": sums["token_id"].to_numpy(),
@@ -88,26 +98,4 @@ def smoothed_logprobs(sums: pd.DataFrame, *, smoothing: float, total: int) -> pd
             "std_error": std_errors / (counts + smoothing),
             "logprob": logprobs,
         }
-    )
-
-
-def _std_errors(sums: np.ndarray, sums_of_squares: np.ndarray, total: int) -> np.ndarray:
-    """Standard errors, shape (V,), of sums over `total` independent draws."""
-    if total < 2:
-        return np.full(len(sums), np.nan)
-    squared_deviations = np.maximum(sums_of_squares - sums**2 / total, 0)
-    return np.sqrt(squared_deviations * total / (total - 1))
-
-
-def _not_a_probability(sums: pd.DataFrame, row: int, rows: int, smoothing: float) -> LingprobError:
-    token_id, value = sums["token_id"].iloc[row], sums["sum"].iloc[row]
-    if value == 0:
-        return LingprobError(
-            f"unigrams: token {token_id} never occurs (nor do {rows - 1} others), and with "
-            f"smoothing {smoothing} its log-probability would be minus infinity. Use a smoothing "
-            "above 0, or more text."
-        )
-    return LingprobError(
-        f"unigrams: token {token_id} has sum {value} and smoothing is {smoothing}; neither may "
-        "be negative or infinite. Delete the unigram sums and run again."
     )

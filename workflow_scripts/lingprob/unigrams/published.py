@@ -1,12 +1,11 @@
 """Published unigram tables of the Pile: log-probabilities by token string, and counts by id.
 
-How the log-probabilities of Tjuatja et al. (2025) were keyed, found by comparison with the counts
-of 16,000 training batches: by the decoded token with the clean-up of English spacing that
-transformers 4 applied (' .' became '.'), so that tokens which decode alike share one value. The
-30,770 keys in the vocabulary's byte-level spelling ('Ġthe') hold no frequencies: their
-probability falls linearly with the logarithm of the decoded key's (ln p = -14.02 for 'Ġthe', but
--3.62 for ' the'). They are what makes the file sum to 1.050 instead of .999; no token is mapped
-to them unless it decodes to such a string.
+A comparison with the counts of 16,000 training batches shows the keys of the log-probabilities of
+Tjuatja et al. (2025): the decoded token with the clean-up of English spacing of transformers 4
+(' .' became '.'), so that tokens which decode alike share one value. The 30,770 keys in the
+vocabulary's byte-level spelling ('Ġthe') are no frequencies: their probability falls linearly with the logarithm
+of the decoded key's (ln p = -14.02 for 'Ġthe', but -3.62 for ' the'). Because of them the file sums
+to 1.050 instead of 0.999. No token is mapped to them unless it decodes to such a string.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ def published_logprobs(
 
     Args:
         path: a JSON object from token strings to natural-log probabilities.
-        tokenizer: a tokenizer of transformers; the published values fit GPT-NeoX's best.
-        vocabulary_size: the number V of the model's logits; ids without a token get the floor.
+        tokenizer: a tokenizer of transformers. The published values fit GPT-NeoX's best.
+        vocabulary_size: the number V of the model's logits. Ids without a token get the floor.
         normalise: make the table sum to one. A string's probability is divided evenly among
-            the ids that decode to it, cleaned-up strings give way to the floor, and a constant
-            is subtracted; as it is the same for nearly every token, no correlation of a linking
+            the ids that decode to it, cleaned-up strings get the floor, and a constant is
+            subtracted. It is the same for nearly every token, so that no correlation of a linking
             function that divides by length changes.
-        floor: value in nats of a token that the file lacks; by default the lowest published
-            one, that of a token seen hardly ever, since the file is smoothed.
+        floor: value in nats of a token that the file lacks, by default the lowest published
+            one, which is that of a very rare token because the file is smoothed.
 
     Returns:
         The `unigrams` table with V rows (`count` and `std_error` null), and for its metadata
@@ -104,12 +103,12 @@ def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
 
     Args:
         path: a .npy file of non-negative integers, shape (1, n) or (n,) with n at most V.
-        vocabulary_size: the number V of the model's logits; ids from n on count as never seen.
+        vocabulary_size: the number V of the model's logits. Ids from n on count as never seen.
 
     Returns:
-        The `unigram_sums` table with V rows; its sum is the number of tokens.
+        The `unigram_sums` table with V rows. Its sum is the number of tokens.
 
-    Raises LingprobError if the file holds something else.
+    Raises LingprobError if the file has other content.
     """
     try:
         counts = np.load(path)
@@ -117,7 +116,7 @@ def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
         raise LingprobError(f"{path}: not a NumPy file of token counts ({error}).") from error
     if counts.dtype.kind not in "ui" or counts.size != counts.shape[-1] or counts.min() < 0:
         raise LingprobError(
-            f"{path}: {counts.dtype} of shape {counts.shape}; token counts are non-negative "
+            f"{path}: {counts.dtype} of shape {counts.shape}. Token counts are non-negative "
             "integers of shape (1, n) or (n,)."
         )
     if counts.size > vocabulary_size:

@@ -163,7 +163,7 @@ class Unigrahams(Section):
     """Unigram probabilities estimated from a model's own samples (morcela, §4 and Appendix B)."""
 
     samples: int = key(ge=2)
-    """generated samples (morcela, Appendix B)"""
+    """generated samples (morcela, §3.2; Appendix B names 1,000,000)"""
     shards: int = key(ge=1)
     """independent jobs that the samples are spread over"""
 

@@ -177,13 +177,11 @@ def own_start_token(run: Run, model: str) -> str:
 
 def unigram_shards(run: Run, tokenizer: str, source: str) -> list[str]:
     """Return the tables of independent jobs from which a unigram source is merged."""
-    kind, of = run.catalog.unigram_source(source)
+    kind, _ = run.catalog.unigram_source(source)
     sampled = kind in run.catalog.samplings
     shards = run.settings["unigrahams" if sampled else "unigrams"]["shards"]
-    part_of = run.catalog.samplings[kind].get("tenth_of") if sampled else None
-    folder = f"results/unigram_sums/{tokenizer}/{f'{part_of}_{of}' if part_of else source}"
-    used = max(1, round(shards / 10)) if part_of else shards
-    return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(used)]
+    folder = f"results/unigram_sums/{tokenizer}/{source}"
+    return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
 
 
 def ngram_inputs(run: Run, model: str) -> dict[str, Any]:
