@@ -1,11 +1,12 @@
 """Published unigram tables of the Pile: log-probabilities by token string, and counts by id.
 
 A comparison with the counts of 16,000 training batches shows the keys of the log-probabilities of
-Tjuatja et al. (2025): the decoded token with the clean-up of English spacing of transformers 4
-(' .' became '.'), so that tokens which decode alike share one value. The 30,770 keys in the
-vocabulary's byte-level spelling ('Ġthe') are no frequencies: their probability falls linearly with the logarithm
-of the decoded key's (ln p = -14.02 for 'Ġthe', but -3.62 for ' the'). Because of them the file sums
-to 1.050 instead of 0.999. No token is mapped to them unless it decodes to such a string.
+Tjuatja et al. (2025): the decoded token with the clean-up of English spacing of transformers 4 ('
+.' became '.'), so that tokens which decode alike share one value. The 30,770 keys in the
+vocabulary's byte-level spelling ('Ġthe') are no frequencies: their probability falls linearly with
+the logarithm of the decoded key's (ln p = -14.02 for 'Ġthe', but -3.62 for ' the'). Because of them
+the file sums to 1.050 instead of 0.999. No token is mapped to them unless it decodes to such a
+string.
 """
 
 from __future__ import annotations
