@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import gc
+import hashlib
 import os
+import platform
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn
@@ -14,10 +18,11 @@ from typing import Any, NoReturn
 import lingprob
 from lingprob.errors import LingprobError, no_such_file
 
+HUB = "hub:"
 FORMATS = (".csv", ".tsv", ".parquet")
 SAVED = "the folder of a saved corpus, such as results/cdawg/gutenberg"
 MODEL = "a name in the catalog, a folder, or a repository of the hub (owner/name@revision)"
-TABLE = "a CSV, TSV, Parquet, Excel (.xlsx) or JSON-lines (.jsonl) file"
+TABLE = "a CSV, TSV, Parquet, Excel or JSON-lines file, or hub:OWNER/NAME[@REVISION],"
 TEXTS = "a text file with one passage per line, or a table with a column `text`"
 PAIRS = f"{TABLE} with one pair per row (columns `good`, `bad` and optionally `phenomenon`)"
 
@@ -33,7 +38,11 @@ class Command:
     options: str
 
 
-LOADING = "model! config device family correction column"
+CONTEXT = "the text before the word, in quotation marks"
+FILE = "split configuration column"
+LOADING = "model! config device tokens-per-batch family correction"
+REPORTED = ("torch", "transformers", "tokenizers", "snakemake", "numpy", "pandas", "pyarrow")
+NO_FILE = ("certify", "next-tokens", "next-words", "rehearse")  # whose input may be no file
 COMMANDS = {
     "score": Command(
         "log-probabilities of sentences",
@@ -41,35 +50,56 @@ COMMANDS = {
         "Writes the table with new columns: logprob (nats), n_tokens and mean_logprob. If the "
         "model has unigrams, it adds unigram_logprob and slor.",
         "sentences.csv --model smollm2-135m --output scores.csv",
-        f"{LOADING} unigrams bos",
+        f"{LOADING} {FILE} unigrams bos chat",
+    ),
+    "tokens": Command(
+        "log-probability, rank and entropy of each token of sentences",
+        f"{TABLE} with a column `sentence` and optionally `context`",
+        "Writes one row per token, with logprob (nats), surprisal and entropy (bits) and rank.",
+        "sentences.csv --model smollm2-135m --output tokens.csv",
+        f"{LOADING} {FILE} bos",
+    ),
+    "next-tokens": Command(
+        "likeliest next tokens after a text",
+        CONTEXT,
+        "Writes one row per token, with its probability and logprob (nats).",
+        "'The cats' --model smollm2-135m --top 5",
+        f"{LOADING} bos top",
+    ),
+    "next-words": Command(
+        "likeliest next words after a text",
+        CONTEXT,
+        "Writes one row per word, with its probability (the space after it included).",
+        "'The cats' --model smollm2-135m --top 5",
+        f"{LOADING} bos top",
     ),
     "surprisal": Command(
         "surprisal of each word of texts, in bits",
         TEXTS,
         "Writes one row per word. Surprisal is corrected for the space after the word.",
         "text.txt --model smollm2-135m --output words.csv",
-        f"{LOADING} bos",
+        f"{LOADING} {FILE} passages bos",
     ),
     "compare": Command(
         "accuracy on minimal pairs by phenomenon",
         PAIRS,
         "Writes one row per phenomenon: n, accuracy and Wilson's 95% interval.",
         "pairs.csv --model smollm2-135m --output accuracy.csv",
-        f"{LOADING} bos by",
+        f"{LOADING} {FILE} bos by",
     ),
     "audit": Command(
         "problems of minimal pairs",
         PAIRS,
         "Writes one row per pair, the worst first.",
         "pairs.csv --model smollm2-135m --corpus books.txt --output audit.csv",
-        f"{LOADING} unigrams corpus",
+        f"{LOADING} {FILE} unigrams corpus",
     ),
     "overlap": Command(
         "longest sequences that texts share with a corpus",
         TEXTS,
         "Writes one row per longest overlap: its length in tokens, place, text and occurrences.",
         "texts.txt --corpus corpus.jsonl.gz --model smollm2-135m --output overlaps.csv",
-        "tokenizer corpus! min-length column",
+        f"tokenizer corpus! min-length {FILE} passages",
     ),
     "certify": Command(
         "overlaps of texts with corpora, and whether they exceed chance",
@@ -78,7 +108,14 @@ COMMANDS = {
         "chance level, verdict, place and context.",
         "texts.txt --corpus gutenberg --corpus corpus.jsonl.gz --model gpt-neox-20b "
         "--output certificate.csv",
-        "tokenizer corpus! min-length ngrams save config column",
+        f"tokenizer corpus! min-length ngrams save config {FILE} passages",
+    ),
+    "fit": Command(
+        "linking functions from log-probabilities to ratings, such as MORCELA",
+        f"{TABLE} with columns logprob, n_tokens, rating and optionally unigram_logprob",
+        "Writes one row per linking function: its parameters, r and their 95% intervals.",
+        "ratings.csv --cluster article --output fits.csv",
+        f"cluster! {FILE}",
     ),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -117,6 +154,23 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "bos_first_excluded ... (docs/catalog.md), or paper, the policy of the model's paper "
         "(default: a start token, and every token counts)",
     },
+    "chat": {
+        "action": "store_true",
+        "help": "score sentences as an assistant's turns in the model's chat template",
+    },
+    "top": {"type": int, "default": 10, "metavar": "N", "help": "number of rows (default: 10)"},
+    "tokens-per-batch": {"type": int, "metavar": "N", "help": "tokens that are run at once"},
+    "cluster": {
+        "metavar": "COLUMN",
+        "help": "column whose values are resampled together, such as article, or none",
+    },
+    "passages": {
+        "choices": ("lines", "paragraphs"),
+        "default": "lines",
+        "help": "what separates passages of a text file: line ends (default) or empty lines",
+    },
+    "split": {"default": "train", "help": "split of a data set on the hub (default: train)"},
+    "configuration": {"metavar": "NAME", "help": "configuration of a data set on the hub"},
     "by": {
         "default": "phenomenon",
         "choices": ("phenomenon", "paradigm", "pair"),
@@ -134,11 +188,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line. Exit with 0, with 1 after bad input or with 2 after a bad option."""
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.version:
+        print(describe_version() if options.debug else f"lingprob {lingprob.__version__}")
+        sys.exit(0)
+    if options.command is None:
+        parser.error("name a COMMAND")
     try:
-        if options.command not in ("certify", "rehearse") and not options.input.exists():
-            raise no_such_file(options.input)
-        # Heavy imports come after the options have been checked.
+        is_file = options.command not in NO_FILE and not options.input.startswith(HUB)
+        if is_file and not Path(options.input).exists():
+            raise no_such_file(Path(options.input))
+        # Heavy imports come after the options have been checked. Most objects that they make stay,
+        # and searching these for garbage would take a fifth of the time.
+        gc.disable()
         room = "rehearsal.folder" if options.command == "rehearse" else "api.commands"
         import_module(f"lingprob.{room}").run(options)
     except LingprobError as error:
@@ -157,8 +220,11 @@ def build_parser() -> argparse.ArgumentParser:
         description="Probabilities of language models, without a workflow. "
         "`lingprob COMMAND --help` shows an example.",
     )
-    parser.add_argument("--version", action="version", version=f"lingprob {lingprob.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument(
+        "--debug", action="store_true", help="with --version: print all that a bug report needs"
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, one in COMMANDS.items():
         command = commands.add_parser(
             name,
@@ -167,7 +233,7 @@ def build_parser() -> argparse.ArgumentParser:
             epilog=f"example:\n  lingprob {name} {one.example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_argument("input", metavar="INPUT", type=Path, help=one.given)
+        command.add_argument("input", metavar="INPUT", help=one.given)
         command.add_argument(
             "--output", type=_output, metavar="FILE",
             help="CSV, TSV or Parquet file to write (default: CSV on the screen)",
@@ -176,6 +242,23 @@ def build_parser() -> argparse.ArgumentParser:
             add_option(command, option.rstrip("!"), required=option.endswith("!"))
     add_rehearse(commands.add_parser("rehearse", help="a folder to try the workflow in"))
     return parser
+
+
+def describe_version() -> str:
+    """Return versions, platform and a digest of config.yaml here, one per line."""
+    config = Path("config.yaml")
+    digest = "none here"
+    if config.is_file():
+        digest = f"sha256 {hashlib.sha256(config.read_bytes()).hexdigest()}"
+    told = {"lingprob": lingprob.__version__, "python": platform.python_version()}
+    for name in REPORTED:
+        try:
+            told[name] = version(name)
+        except PackageNotFoundError:
+            told[name] = "not installed"
+    told |= {"platform": platform.platform(), "package": lingprob.__path__[0]}
+    told["config.yaml"] = digest
+    return "\n".join(f"{name}: {value}" for name, value in told.items())
 
 
 def add_option(command: argparse.ArgumentParser, name: str, required: bool) -> None:

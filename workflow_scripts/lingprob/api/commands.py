@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,16 +11,24 @@ from pathlib import Path
 import pandas as pd
 
 import lingprob
+from lingprob.api import tables
+from lingprob.api.cli import HUB
 from lingprob.api.inputs import COLUMNS, as_frame, is_table, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.io.files import atomic_path
-from lingprob.io.own_tables import read_frame
+from lingprob.io.own_tables import numeric
 from lingprob.io.tables import write_csv
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
 
-OURS = (*COLUMNS, "text", "context")  # names that `--column` may give to columns of a table
+FITTED = ("logprob", "unigram_logprob", "n_tokens", "rating")
+OURS = (
+    *COLUMNS,
+    *FITTED,
+    "text",
+    "context",
+)  # names that `--column` may give to columns of a table
 
 
 def run(options: argparse.Namespace) -> None:
@@ -27,6 +36,7 @@ def run(options: argparse.Namespace) -> None:
 
     Raises LingprobError before any model is loaded if the input cannot be read.
     """
+    gc.enable()
     call, note = COMMANDS[options.command]
     table = call(options)
     write(table if options.digits is None else table.round(options.digits), options.output)
@@ -37,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
 def score(options: argparse.Namespace) -> pd.DataFrame:
     """Return the input with the log-probability of each sentence in new columns."""
     frame = read_table(options, ["sentence"])
-    found = load(options).score(frame, bos=options.bos)
+    found = load(options).score(frame, bos=options.bos, chat=options.chat)
     return found.rename(columns=dict(options.columns))
 
 
@@ -45,6 +55,22 @@ def surprisal(options: argparse.Namespace) -> pd.DataFrame:
     """Return the surprisal of each word."""
     texts = read_texts(options)
     return load(options).surprisal(texts, bos=options.bos)
+
+
+def tokens(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the probability, rank and entropy of each token."""
+    frame = read_table(options, ["sentence"])
+    return load(options).tokens(frame, bos=options.bos)
+
+
+def next_tokens(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the likeliest next tokens."""
+    return load(options).next_tokens(options.input, top=options.top, bos=options.bos)
+
+
+def next_words(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the likeliest next words."""
+    return load(options).next_words(options.input, top=options.top, bos=options.bos)
 
 
 def compare(options: argparse.Namespace) -> pd.DataFrame:
@@ -76,8 +102,8 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
 
     cache = cache_folder(options.cache)
     run = Run(*read_catalog(read_config(options.config)))
-    name = str(options.input)
-    of_catalog = not options.input.exists() and name in run.catalog.datasets
+    name = options.input
+    of_catalog = not Path(name).exists() and name in run.catalog.datasets
     return lingprob.certify(
         dataset_texts(name, run, cache) if of_catalog else column_of_texts(options),
         options.corpus,
@@ -90,9 +116,27 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
     )
 
 
+def fit(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the linking functions that are fitted to ratings."""
+    named = [] if options.cluster == "none" else [options.cluster]
+    frame = read_table(options, ["logprob", "n_tokens", "rating", *named])
+    where = options.input
+    values = {name: numeric(where, name, frame[name]) for name in FITTED if name in frame.columns}
+    return lingprob.fit_linking_functions(
+        values["logprob"],
+        values.get("unigram_logprob"),
+        values["n_tokens"],
+        values["rating"],
+        clusters=frame[options.cluster] if named else None,
+    )
+
+
 # Each command, and the note on its numbers that follows the name of the output.
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], pd.DataFrame], str]] = {
     "score": (score, " (log-probabilities in nats)"),
+    "tokens": (tokens, ""),
+    "next-tokens": (next_tokens, ""),
+    "next-words": (next_words, ""),
     "surprisal": (
         surprisal,
         " (bits, in the column `surprisal`, which counts the space after each word)",
@@ -101,21 +145,26 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], pd.DataFrame], str]] = 
     "audit": (audit, ""),
     "overlap": (overlap, ""),
     "certify": (certify, ""),
+    "fit": (fit, ""),
 }
 
 
 def load(options: argparse.Namespace) -> lingprob.Model:
     """Load the model of a command line. A wrong name is an error before torch is imported."""
     find_model(options.model, family=options.family, config=options.config)
-    return lingprob.load(
+    gc.disable()  # as in `cli.main`
+    model = lingprob.load(
         options.model,
         family=options.family,
         unigrams=getattr(options, "unigrams", None),
         device=options.device,
+        tokens_per_batch=options.tokens_per_batch,
         correction=options.correction,
         config=options.config,
         cache=options.cache,
     )
+    gc.enable()
+    return model
 
 
 def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.DataFrame:
@@ -124,7 +173,9 @@ def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.Da
     Raises LingprobError for a column that `--column` names, or the command needs, and that is not
     in the table.
     """
-    frame = read_frame(options.input)
+    frame = tables.read_table(
+        options.input, split=options.split, configuration=options.configuration
+    )
     for name, _ in options.columns:
         looked_up("column", name, dict.fromkeys(OURS), "(--column)")
     ours = {theirs: name for name, theirs in options.columns}
@@ -137,23 +188,20 @@ def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.Da
                 f"{options.input}: no column {column!r}. It has {list(frame.columns)[:12]}. "
                 + (f"Did you mean {named}?" if close else f"Name the right one: {named}.")
             )
-    frame = frame.rename(columns=ours)
-    frame.attrs["source"] = str(options.input)
-    return frame
+    return frame.rename(columns=ours)
 
 
 def read_texts(options: argparse.Namespace) -> pd.DataFrame | list[str]:
     """Return the input's passages: the lines of a text file, or a table with a column `text`."""
-    if is_table(options.input):
+    if options.input.startswith(HUB) or is_table(Path(options.input)):
         return read_table(options, ["text"])
-    return read_passages(options.input)
+    return read_passages(Path(options.input), options.passages)
 
 
 def read_pairs(options: argparse.Namespace) -> pd.DataFrame:
     """Return the input table of pairs, with one row per pair or per sentence."""
-    named = {name for name, _ in options.columns}
-    of_sentences = "sentence" in named or "sentence" in read_frame(options.input).columns
-    return read_table(options, () if of_sentences else ("good", "bad"))
+    frame = read_table(options)
+    return frame if "sentence" in frame.columns else read_table(options, ("good", "bad"))
 
 
 def column_of_texts(options: argparse.Namespace) -> list[str]:

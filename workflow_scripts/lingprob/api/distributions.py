@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import count
 
 import numpy as np
 import pandas as pd
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.io.text_units import split_words
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.stimuli import scores_table
 
+SPACE = re.compile(r"\s")
+AT_ONCE = 16  # candidates for words that are run together
+MOST = 5000  # candidates for words that are run at all
 CAUSAL = 1e-3  # nats by which a later token may move the mean log-probability before it
 
 
@@ -39,23 +46,21 @@ def start_ids(lm: LanguageModel, start_token: str) -> list[int]:
 def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd.DataFrame | None:
     """Return the `scores` table of one text by a plain pass, or None if it needs the engine.
 
-    The engine has longer texts, texts without a token to score, models that give no logits, and
+    The engine reads longer texts, texts without a token to score, models that give no logits, and
     models whose log-probabilities depend on a later token.
     """
     tokens = lm.tokenize([text])[0]
     ids = [*start_ids(lm, start_token), *tokens.ids.tolist()]
-    if hasattr(lm.model, "logprobs_at") or not 1 < len(ids) < lm.context_window:
+    n = len(ids) - 1  # log-probabilities
+    if hasattr(lm.model, "logprobs_at") or not (0 < n < lm.context_window - 1 and len(tokens.ids)):
         return None
-    if len(tokens.ids) == 0:
+    rows = torch.tensor([[*ids, last] for last in (ids[-1], ids[0])], device=lm.device)
+    with torch.no_grad():
+        logprobs = lm.model(rows).logits[:, :n].float().log_softmax(-1).cpu()
+    found, other = logprobs.gather(2, rows[:, 1 : n + 1, None].cpu())[..., 0]
+    if not (found - other).abs().mean() < CAUSAL:
         return None
-    own = torch.tensor(ids[1:])[:, None]
-    found, longer = (
-        log_distributions(lm, fed)[: len(own)].gather(1, own)[:, 0]
-        for fed in (ids, [*ids, ids[-1]])
-    )
-    if not (found - longer).abs().mean() < CAUSAL:
-        return None
-    logprob = np.append(np.full(len(tokens.ids) - len(own), np.nan), found.numpy())
+    logprob = np.append(np.full(len(tokens.ids) - n, np.nan), found.numpy())
     return scores_table([item], [text], {text: tokens}, {text: logprob})
 
 
@@ -112,3 +117,95 @@ def likeliest_tokens(lm: LanguageModel, context: str, start_token: str, top: int
             "logprob": logprobs.numpy(),
         }
     )
+
+
+def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
+    """Return the `top` likeliest words after a context, as `Model.next_words` describes them.
+
+    The search is exact. A beginning of a word is run only while it is more probable than the last
+    of the words found, and a word counts in its usual tokens, as in `Model.surprisal`.
+    """
+    words = split_words(context)
+    text = " ".join(words)
+    before = [*start_ids(lm, start_token), *(lm.tokenize([text])[0].ids.tolist() if words else [])]
+    if not before or top < 1:
+        raise LingprobError("next_words: give a context or a start token, and a top of 1 or more.")
+    spaces, begin, inner = word_tokens(lm)
+    first = log_distributions(lm, before)[-1]
+    # The first word of a text has no space before it.
+    shift = first[spaces].logsumexp(0).item() if words else 0.0
+    queue = Candidates()
+    queue.add([], first - shift, begin if words else inner)
+    found: dict[str, tuple[float, int]] = {}
+    worst, run = -np.inf, 0
+    while candidates := list(queue.best(worst)):
+        run += len(candidates)
+        if run > MOST:
+            raise LingprobError(
+                f"next_words: the {top} likeliest words are not certain after {MOST} candidates. "
+                "Ask for fewer, or use next_tokens."
+            )
+        rows = torch.tensor([[*before, *ids] for _, ids in candidates], device=lm.device)
+        with torch.no_grad():
+            after = lm.model(rows).logits[:, -1].float().log_softmax(-1).cpu()
+        for (logprob, ids), following in zip(candidates, after, strict=True):
+            queue.add(ids, following + logprob, inner)
+            word = lm.tokenizer.decode([*before, *ids])[len(lm.tokenizer.decode(before)) :].strip()
+            usual = lm.tokenize([f"{text} {word}" if words else word])[0].ids[-len(ids) :].tolist()
+            if word and usual == ids:
+                found[word] = (logprob + following[spaces].logsumexp(0).item(), len(ids))
+        ranked = sorted(found.items(), key=lambda one: -one[1][0])[:top]
+        worst = ranked[-1][1][0] if len(ranked) == top else -np.inf
+    logprobs = np.array([logprob for _, (logprob, _) in ranked])
+    return pd.DataFrame(
+        {
+            "rank": np.arange(1, len(ranked) + 1),
+            "word": [word for word, _ in ranked],
+            "probability": np.exp(logprobs),
+            "logprob": logprobs,
+            "surprisal": -logprobs / np.log(2),
+            "n_tokens": [n for _, (_, n) in ranked],
+        }
+    )
+
+
+def word_tokens(lm: LanguageModel) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the ids of tokens that begin with a space, that begin a word, that continue one."""
+    from lingprob.reading.surprisal import blank_tokens
+
+    spaces = blank_tokens(lm.tokenizer, lm.vocabulary_size)
+    known = set(range(min(len(lm.tokenizer), lm.vocabulary_size)))
+    others = sorted(known - {*spaces.tolist()} - {*lm.tokenizer.added_tokens_decoder})
+    chosen = []
+    for ids in (spaces.tolist(), others):
+        texts = [lm.tokenizer.decode([one]).removeprefix(" ") for one in ids]
+        chosen.append([one for one, text in zip(ids, texts, strict=True) if not SPACE.search(text)])
+    return torch.from_numpy(spaces), torch.tensor(chosen[0]), torch.tensor(chosen[1])
+
+
+class Candidates:
+    """Beginnings of words, from the most probable on. Each is extended by one token at a time."""
+
+    def __init__(self) -> None:
+        self.heap: list[tuple[float, int, int, list[int], torch.Tensor, torch.Tensor]] = []
+        self.numbers = count()
+
+    def add(self, ids: list[int], logprobs: torch.Tensor, allowed: torch.Tensor) -> None:
+        """Add the extensions of a beginning by allowed tokens, given ln p of the whole, (V,)."""
+        values, order = logprobs[allowed].sort(descending=True)
+        self._push(0, ids, values, allowed[order])
+
+    def best(self, least: float) -> Iterator[tuple[float, list[int]]]:
+        """Yield ln p and ids of the next candidates of one length with ln p above `least`."""
+        length = len(self.heap[0][3]) if self.heap else 0
+        for _ in range(AT_ONCE):
+            if not self.heap or -self.heap[0][0] <= least or len(self.heap[0][3]) != length:
+                return
+            value, _, place, ids, values, tokens = heappop(self.heap)
+            self._push(place + 1, ids, values, tokens)
+            yield -value, [*ids, int(tokens[place])]
+
+    def _push(self, place: int, ids: list[int], values: torch.Tensor, tokens: torch.Tensor) -> None:
+        if place < len(values):
+            entry = (-values[place].item(), next(self.numbers), place, ids, values, tokens)
+            heappush(self.heap, entry)

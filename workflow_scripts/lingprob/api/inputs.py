@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
@@ -202,18 +203,22 @@ def as_words(texts: list[str], contexts: list[str] | None) -> pd.DataFrame:
     return with_places(words.drop(columns="of_text")).assign(of_text=words["of_text"])
 
 
-def read_passages(path: Path) -> list[str]:
-    """Return the lines of a text, each of which is a passage.
+def read_passages(path: Path, by: str = "lines") -> list[str]:
+    """Return the passages of a text file: its lines, or its `paragraphs` between empty lines.
 
-    Logs a warning if the lines look wrapped, because each is read without the lines before it.
+    Logs a warning if lines look wrapped, because each is read without the lines before it.
     """
     lines = lines_of(path)
+    if by == "paragraphs":
+        blocks = groupby(lines, key=lambda line: bool(line.strip()))
+        return [" ".join(block) for filled, block in blocks if filled]
     written = [line for line in lines if line.strip()]
     unended = sum(not sentence_ends([line.split()[-1]])[0] for line in written)
     if len(written) > 1 and unended > len(written) / 2:
         logger.warning(
-            "%s: %d of %d lines do not end a sentence. A line is a passage, read without the "
-            "lines before it: put a text that is wrapped on one line.",
+            "%s: %d of %d lines do not end a sentence. Each line is a passage, read without the "
+            "lines before it. If lines are wrapped, separate passages by empty lines and choose "
+            "--passages paragraphs.",
             path, unended, len(written),
         )  # fmt: skip
     return lines

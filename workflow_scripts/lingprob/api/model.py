@@ -139,6 +139,7 @@ class Model:
         context: Context = None,
         context_separator: str | None = None,
         bos: str | None = None,
+        chat: bool = False,
     ) -> pd.DataFrame:
         """Return the log-probability of each sentence, one row per sentence in the order given.
 
@@ -150,6 +151,8 @@ class Model:
             context_separator: text between a context and a sentence. Default: a space, or nothing
                 for a model whose entry states a language without spaces.
             bos: the BOS policy, or `paper`. Default: a start token, and every token counts.
+            chat: whether the sentences are an assistant's turns, in the layout of the model's chat
+                template. A context is then the user's turn, and the template sets what precedes.
 
         Returns:
             sentence, logprob (nats), n_tokens (tokens that count), mean_logprob and, if the model
@@ -158,10 +161,16 @@ class Model:
 
         Raises LingprobError that names the sentence that is empty or too long.
         """
+        if chat and not (bos is None and context_separator is None):
+            raise LingprobError("chat=True: the template sets bos and separators. Leave them out.")
         frame, convention = as_frame(sentences, "sentence"), self.scorer.convention(bos)
-        separator = self._separator(context_separator)
+        separator = "" if chat else self._separator(context_separator)
         contexts, texts = as_contexts(context, frame, separator), frame["sentence"].tolist()
-        if contexts is None:
+        if chat:
+            convention = "chat"
+            tokens = self.scorer.tokens_in_chat(contexts or [""] * len(texts), texts)
+            table = self._summed(tokens, texts, convention)
+        elif contexts is None:
             table = self.scorer.sentence_scores(stimuli_of(texts), [convention], self.unigrams)
         else:
             tokens = self.scorer.tokens_in_context(contexts, texts, convention, separator)
@@ -247,6 +256,26 @@ class Model:
         warn_of_trailing_space([context], "the next token usually brings its own space")
         start_token = self.scorer.start_token(self.scorer.convention(bos))
         return distributions.likeliest_tokens(self.lm, context, start_token, top)
+
+    def next_words(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
+        """Return the likeliest next words after a context, one row per word.
+
+        A word ends before a space, so its probability counts the space after it, as `surprisal`
+        does: that of its tokens times that of a space after it, over that of a space before it.
+
+        Args:
+            context: a text. If it is empty, only the start token precedes.
+            top: number of words.
+            bos: the BOS policy, of which only the start token matters.
+
+        Returns:
+            rank (from 1), word, probability, logprob (nats), surprisal (bits), n_tokens.
+
+        Raises LingprobError for a masked model, for a model whose tokens begin with no spaces, or
+        if nothing precedes the word.
+        """
+        start_token = self.scorer.start_token(self.scorer.convention(bos))
+        return distributions.likeliest_words(self.lm, context, start_token, top)
 
     def compare(
         self,

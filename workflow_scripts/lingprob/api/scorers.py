@@ -135,6 +135,12 @@ class CausalScorer:
         tokens["item_id"] = rows[first[tokens["item_index"]] + tokens["target_index"]]
         return tokens
 
+    def tokens_in_chat(self, prompts: list[str], texts: list[str]) -> pd.DataFrame:
+        """Return one row per token of texts that are an assistant's turns, as `score_turns`."""
+        from lingprob.api.chat import score_turns
+
+        return score_turns(self.lm, self.engine, prompts, texts)
+
     def surprisal(self, words: pd.DataFrame, bos: str | None) -> pd.DataFrame:
         """Return the `surprisal` table of a `words` table (bits)."""
         from lingprob.reading.surprisal import word_surprisals
@@ -221,6 +227,8 @@ class MaskedScorer:
             "it has no probability of a sentence after a context. Leave the context out, or load a "
             "causal model"
         )
+
+    tokens_in_chat = tokens_in_context
 
     def start_token(self, _: str) -> str:
         """Raise LingprobError, because a masked model predicts no next token."""

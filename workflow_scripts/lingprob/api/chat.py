@@ -1,0 +1,92 @@
+"""Texts scored as turns of an assistant, in the layout of a model's chat template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.models.folders import read_json
+from lingprob.models.loading import LanguageModel
+from lingprob.scoring.engine import Scorer
+
+MARK = "LINGPROB-TURN"  # a turn's place while the conversation is laid out
+
+
+def score_turns(
+    lm: LanguageModel, engine: Scorer, prompts: list[str], texts: list[str]
+) -> pd.DataFrame:
+    """Score each text as an assistant's answer to a prompt, one row per token of the text.
+
+    Tokens of the template and of the prompt precede the text and do not count. An empty prompt is
+    no turn of a user.
+
+    Returns:
+        item_id (the text's place), token_id, prefix_tokens and logprob (nats).
+
+    Raises LingprobError if the model has no chat template, or one that cannot lay the turns out.
+    """
+    template = chat_template(lm.directory)
+    lm.tokenize(texts)  # which checks letters and ids
+    special = [str(one) for one in lm.tokenizer.added_tokens_decoder.values() if one.special]
+    sequences, counted = [], []
+    for prompt, text in zip(prompts, texts, strict=True):
+        before, after = lay_out(lm, template, prompt)
+        if found := [token for token in special if token in text]:
+            raise LingprobError(
+                f"{text!r} contains {found[0]!r}, which would end its turn. Delete this token."
+            )
+        encoded = lm.tokenizer(
+            before + text + after, add_special_tokens=False, return_offsets_mapping=True
+        )
+        spans = np.array(encoded["offset_mapping"])
+        sequences.append(np.array(encoded["input_ids"], dtype=np.int32))
+        counted.append((spans[:, 1] > len(before)) & (spans[:, 0] < len(before) + len(text)))
+    window = lm.context_window
+    values = engine.score(sequences, None, window=window, stride=window // 2)
+    tables = [
+        pd.DataFrame({"token_id": ids[own], "logprob": logprobs[own]}).assign(
+            item_id=place, prefix_tokens=int(own.argmax())
+        )
+        for place, (ids, own, logprobs) in enumerate(zip(sequences, counted, values, strict=True))
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def chat_template(directory: Path) -> str:
+    """Return the chat template of a model's folder. Raise LingprobError if it has none."""
+    path = directory / "chat_template.jinja"
+    if path.is_file():
+        return path.read_text(encoding="utf-8")
+    stated = read_json(directory / "tokenizer_config.json").get("chat_template")
+    if isinstance(stated, list):
+        named = {str(one.get("name")): one.get("template") for one in stated}
+        stated = named.get("default", next(iter(named.values()), None))
+    if not isinstance(stated, str):
+        raise LingprobError(
+            f"{directory}: no chat template (chat_template.jinja, or `chat_template` in "
+            "tokenizer_config.json). Score the text without chat=True, or choose a chat model."
+        )
+    return stated
+
+
+def lay_out(lm: LanguageModel, template: str, prompt: str) -> tuple[str, str]:
+    """Return the text of a conversation before and after the assistant's turn."""
+    turns = [{"role": "user", "content": prompt}] if prompt else []
+    turns.append({"role": "assistant", "content": MARK})
+    try:
+        laid_out = lm.tokenizer.apply_chat_template(turns, chat_template=template, tokenize=False)
+    except Exception as error:  # a template can raise whatever it likes
+        raise LingprobError(
+            f"{lm.directory}: its chat template cannot lay out {'a' if prompt else 'no'} user's "
+            f"turn before the assistant's ({error}). Give a context, or leave it out."
+        ) from error
+    before, mark, after = laid_out.partition(MARK)
+    if not mark:
+        raise LingprobError(
+            f"{lm.directory}: its chat template leaves the assistant's turn out. Score the text "
+            "without chat=True."
+        )
+    return before, after
