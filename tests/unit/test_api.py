@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +16,12 @@ import torch
 
 import lingprob
 from lingprob.api import prepared_models as cache
-from lingprob.api.cli import COMMANDS, main
 from lingprob.api.corpora import corpus_entry
-from lingprob.api.inputs import read_passages
 from lingprob.api.prepared_models import find_model, find_unigrams
 from lingprob.catalog import Catalog
 from lingprob.context.scores import score_prefixes
 from lingprob.errors import LingprobError
+from lingprob.io import download
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import prepare_model
@@ -33,6 +31,7 @@ from lingprob.workflow import sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.digests import SCRIPTS
 from lingprob.workflow.sources import Run
+from loopback import HubServer, Repository
 from models_for_tests import SENTENCES, save_tiny_model
 
 PAIRS = pd.DataFrame(
@@ -45,6 +44,7 @@ PAIRS = pd.DataFrame(
     }
 )  # fmt: skip
 PASSAGES = ["The cat sat on the mat. It slept all day.", "Naïve façades: a test of accents!"]
+POLICIES = ["bos_first_excluded", "bos", "none", "eos"]
 CORPUS = ["Once the cat sat on the mat again.", "Nobody sees a test of accents there."]
 
 
@@ -59,15 +59,18 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def config(folder) -> dict[str, Any]:
     entry = {"title": "Tiny", "family": "own", "source": "local", "path": str(folder / "tiny")}
-    return {"models": {"tiny": {**entry, "bos_policies": ["bos_first_excluded", "bos", "none"]}}}
+    return {"models": {"tiny": {**entry, "bos_policies": POLICIES}}}
 
 
 @pytest.fixture(scope="module")
 def unigrams(folder) -> Path:
-    """A table of unigrams of the model's own source, where a workflow puts it."""
+    """Unigrams of the model's own source, where a workflow puts them: shuffled, with gaps."""
     path = folder / "results/unigrams/tiny/unigrahams_tiny.parquet"
-    values = np.random.default_rng(1).uniform(-9, -2, 320)
-    table = pd.DataFrame({"token_id": np.arange(320, dtype=np.int32), "logprob": values})
+    random = np.random.default_rng(1)
+    table = pd.DataFrame(
+        {"token_id": np.arange(320, dtype=np.int32), "logprob": random.uniform(-9, -2, 320)}
+    )
+    table = table.drop(index=[0, 1, 2]).sample(frac=1, random_state=1)  # special tokens
     write_table(table.assign(count=None, std_error=None), "unigrams", path)
     return path
 
@@ -140,11 +143,12 @@ def stimuli_of(texts: list[str], **columns: Any) -> pd.DataFrame:
     return table.assign(**{**empty, "dataset": "d", "language": "en", **columns})
 
 
-def test_sentences_are_scored_as_the_rules_do_to_the_bit(run_rule, lm, plan, folder, tmp_path):
-    texts = [*SENTENCES, *PAIRS["good"].unique()[1:]]
-    table = scored_by_rules(run_rule, lm, plan, folder, stimuli_of(texts), tmp_path)
-    for bos in ("bos_first_excluded", "bos", "none"):
-        theirs = table[table["bos"] == bos].set_index("item_id").loc[stimuli_of(texts)["item_id"]]
+def test_calls_and_rules_agree_under_every_policy(run_rule, lm, plan, folder, tmp_path):
+    texts = [*SENTENCES, *PAIRS["good"].unique()[1:], SENTENCES[0]]
+    stimuli = stimuli_of(texts)
+    table = scored_by_rules(run_rule, lm, plan, folder, stimuli, tmp_path)
+    for bos in POLICIES:
+        theirs = table[table["bos"] == bos].set_index("item_id").loc[stimuli["item_id"]]
         ours = lm.score(pd.Series(texts, index=range(10, 10 + len(texts))), bos=bos)
         assert ours.index[0] == 10
         for name in ("logprob", "n_tokens", "unigram_logprob"):
@@ -152,17 +156,93 @@ def test_sentences_are_scored_as_the_rules_do_to_the_bit(run_rule, lm, plan, fol
         slor = (theirs["logprob"] - theirs["unigram_logprob"]) / theirs["n_tokens"]
         assert ours["slor"].tolist() == slor.tolist()
         assert ours["mean_logprob"].tolist() == (theirs["logprob"] / theirs["n_tokens"]).tolist()
+        # One sentence is scored by another path.
+        alone = pd.concat([lm.score(text, bos=bos) for text in texts], ignore_index=True)
+        pd.testing.assert_frame_equal(alone, ours.reset_index(drop=True), rtol=1e-5)
+        skipped = int(bos.endswith("excluded") or bos == "none")
+        tokens = lm.tokens(texts, bos=bos).query("token_index >= @skipped").groupby("sentence_id")
+        np.testing.assert_allclose(tokens["logprob"].sum(), theirs["logprob"], rtol=1e-5)
+        if not skipped:
+            words = lm.surprisal(texts, bos=bos).groupby("text_id")["surprisal_uncorrected"].sum()
+            np.testing.assert_allclose(-words * np.log(2), theirs["logprob"], rtol=1e-5)
+            after_nothing = lm.score(texts, context="", bos=bos)
+            np.testing.assert_allclose(after_nothing["logprob"], theirs["logprob"], rtol=1e-5)
+        pairs = lm.compare(PAIRS, by="pair", bos=bos)
+        for side in ("good", "bad"):
+            scores = lm.score(PAIRS[side], bos=bos)["logprob"]
+            np.testing.assert_allclose(pairs[f"logprob_{side}"], scores, rtol=1e-5)
     assert lm.score(texts).equals(lm.score(texts, bos="bos"))
     assert lm.score(texts, bos="paper").equals(lm.score(texts, bos="bos_first_excluded"))
+    assert lm.surprisal(texts).equals(lm.surprisal(texts, bos="paper"))
 
 
-def test_repeated_sentences_have_a_row_each_and_one_text_is_a_list_of_one(lm):
-    table = lm.score([SENTENCES[0], SENTENCES[1], SENTENCES[0]])
-    assert table["logprob"][0] == table["logprob"][2] != table["logprob"][1]
-    assert lm.score(SENTENCES[0])["sentence"].tolist() == [SENTENCES[0]]
+def test_pairs_are_matched_by_their_ids(lm):
+    """Sentences in any order, with ids that do not follow it, and a sentence without a pair."""
+    rows = pd.DataFrame(
+        {
+            "sentence": [PAIRS["bad"][2], PAIRS["good"][0], "Yes.", *PAIRS.loc[[2], "good"],
+                         PAIRS["bad"][0]],
+            "pair": ["9", "2", None, "9", "2"],
+            "grammatical": ["no", "yes", None, "yes", "no"],
+        }
+    )  # fmt: skip
+    table = lm.compare(rows, by="pair").set_index("pair")
+    assert set(table.index) == {"2", "9"}
+    for pair, row in (("2", 0), ("9", 2)):
+        good, bad = (lm.score(PAIRS[side][row])["logprob"][0] for side in ("good", "bad"))
+        found = table.loc[pair]
+        assert found[["good", "bad"]].tolist() == PAIRS.loc[row, ["good", "bad"]].tolist()
+        assert found["difference"] == pytest.approx(good - bad, abs=1e-4)
+        assert found["preferred"] == ("good" if good > bad else "bad")
+    assert lm.compare([("A cat.", "A cat.")], by="pair")["preferred"].tolist() == ["neither"]
 
 
-def test_a_second_call_runs_the_model_once_and_gives_the_same(lm):
+def test_tables_keep_their_columns_and_contexts(lm, caplog):
+    frame = pd.DataFrame(
+        {"id": [7, 3], "sentence": SENTENCES[:2], "context": ["It seems.", None]}, index=[5, 4]
+    )
+    table = lm.score(frame)
+    assert table.columns.tolist()[:4] == ["id", "sentence", "context", "logprob"]
+    assert table.index.tolist() == [5, 4]
+    expected = lm.score(SENTENCES[:2], context=["It seems.", ""])
+    assert table["logprob"].tolist() == expected["logprob"].tolist()
+    tokens = lm.tokens(frame)
+    assert tokens.groupby("id", sort=False)["logprob"].sum().tolist() == pytest.approx(
+        expected["logprob"].tolist(), abs=1e-4
+    )
+    words = lm.surprisal(frame.rename(columns={"sentence": "text"}))
+    assert words["id"].tolist() == [7] * 6 + [3] * 6
+    assert words["word_index"].tolist() == [*range(6)] * 2
+    whole = lm.surprisal(f"It seems. {SENTENCES[0]}")["surprisal"]
+    second = lm.surprisal(SENTENCES[1])["surprisal"]
+    np.testing.assert_allclose(words["surprisal"], [*whole[2:], *second], rtol=1e-5)
+    assert (
+        lm.surprisal(SENTENCES[0], context="It  seems. ")["surprisal"].tolist()
+        == (whole.tolist()[2:])
+    )
+    assert "white space" not in caplog.text
+    spaced = lm.score("It sat.", context="The cat saw me. ")
+    assert "context 1, 'The cat saw me. ', ends in white space" in caplog.text
+    assert (
+        abs(spaced["logprob"] - lm.score("It sat.", context="The cat saw me.")["logprob"])[0] > 0.01
+    )
+    caplog.clear()
+    lm.score("It sat.", context="The cat saw me. ", context_separator="")
+    assert "white space" not in caplog.text
+    lm.next_tokens("The cat ")
+    assert "context 1, 'The cat ', ends in white space" in caplog.text
+    for wrong in (table, words.assign(text="A.")):
+        with pytest.raises(
+            LingprobError, match=r"the table: a column '(logprob|text_id)' is there"
+        ):
+            lm.score(wrong) if wrong is table else lm.surprisal(wrong)
+    with pytest.raises(LingprobError, match="an argument and a column"):
+        lm.score(frame, context="It seems.")
+    with pytest.raises(LingprobError, match="pairs take no contexts"):
+        lm.compare(PAIRS.assign(context="It seems."))
+
+
+def test_a_second_call_runs_the_model_once(lm):
     runs: list[int] = []
     first = lm.score(SENTENCES[:2])
     handle = lm.lm.model.base_model.register_forward_pre_hook(lambda *_: runs.append(1) and None)
@@ -281,28 +361,6 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
     assert lm.compare(zip(PAIRS["good"], PAIRS["bad"], strict=True))["n"].tolist() == [4]
 
 
-def test_all_calls_give_one_number_for_one_convention(lm):
-    good, bad = PAIRS["good"].tolist(), PAIRS["bad"].tolist()
-    for bos in (None, "paper", "bos", "bos_first_excluded", "none", "eos"):
-        table = lm.compare(PAIRS, by="pair", bos=bos)
-        assert (
-            table[["good", "bad"]].to_numpy().tolist() == PAIRS[["good", "bad"]].to_numpy().tolist()
-        )
-        for side, texts in (("good", good), ("bad", bad)):
-            scores = lm.score(texts, bos=bos)
-            np.testing.assert_allclose(table[f"logprob_{side}"], scores["logprob"], atol=1e-4)
-            assert set(table["bos"]) == set(scores["bos"])
-        difference = table["logprob_good"] - table["logprob_bad"]
-        assert table["difference"].tolist() == difference.tolist()
-        assert table["preferred"].tolist() == ["good" if d > 0 else "bad" for d in difference]
-    for bos in (None, "bos", "eos"):
-        words = lm.surprisal(good, bos=bos).groupby("text_id")["surprisal_uncorrected"].sum()
-        np.testing.assert_allclose(-words * np.log(2), lm.score(good, bos=bos)["logprob"], 1e-5)
-    assert lm.surprisal(good).equals(lm.surprisal(good, bos="paper"))
-    same = lm.compare([("A cat.", "A cat.")], by="pair")
-    assert same["preferred"].tolist() == ["neither"]
-
-
 @pytest.mark.parametrize(
     ("tokens", "policy"),
     [
@@ -331,17 +389,6 @@ def test_a_sentence_follows_the_start_token_that_the_tokenizer_has(
     said = "1 of 4 pairs differ in their first token"
     assert (said in caplog.text) == (policy == "none")
     assert caplog.text.count("has no start token") == (policy == "none")
-
-
-def test_a_context_that_ends_in_a_space_is_warned_of(lm, caplog):
-    plain = lm.score("It sat.", context="The cat saw me.")
-    assert "white space" not in caplog.text
-    spaced = lm.score("It sat.", context="The cat saw me. ")
-    assert "context 1, 'The cat saw me. ', ends in white space" in caplog.text
-    assert abs(spaced["logprob"] - plain["logprob"])[0] > 0.01
-    caplog.clear()
-    lm.score("It sat.", context="The cat saw me. ", context_separator="")
-    assert "white space" not in caplog.text
 
 
 def test_tokens_are_those_of_a_plain_forward_pass(lm):
@@ -376,20 +423,119 @@ def test_tokens_are_those_of_a_plain_forward_pass(lm):
     assert after["char_end"].max().tolist() == [len(text), len(SENTENCES[1])]
 
 
-def test_next_tokens_are_the_likeliest_of_a_plain_forward_pass(lm):
-    ids = lm.tokenizer("The cat")["input_ids"]
-    with torch.no_grad():
-        p = lm.model(torch.tensor([[0, *ids]])).logits[0, -1].double().softmax(0)
-    table = lm.next_tokens("The cat", top=5)
+def test_next_tokens_and_words_are_those_of_plain_passes(lm):
+    """Words by hand: every sequence of up to two tokens that continues a word."""
+    context = "The cat"
+    ids = lm.tokenizer(context)["input_ids"]
+
+    def after(*more: int) -> torch.Tensor:
+        with torch.no_grad():
+            return lm.model(torch.tensor([[0, *ids, *more]])).logits[0, -1].double().softmax(0)
+
+    p = after()
+    table = lm.next_tokens(context, top=5)
     assert table["token_id"].tolist() == p.argsort(descending=True)[:5].tolist()
     np.testing.assert_allclose(table["probability"], p[table["token_id"].tolist()], atol=1e-6)
     assert table["rank"].tolist() == [1, 2, 3, 4, 5]
     assert len(lm.next_tokens("", top=1)) == 1
-    for options in ({"bos": "none"}, {"top": 0}):
-        with pytest.raises(LingprobError, match="give a context or a start token"):
-            lm.next_tokens("", **options)
+
+    names = [lm.tokenizer.decode([number]) for number in range(320)]
+    spaces = [n for n, name in enumerate(names) if name.startswith(" ")]
+    inner = [n for n in range(3, 320) if n not in spaces and not names[n].isspace()]
+    by_hand: dict[str, float] = {}
+    for one in spaces:
+        following = after(one)
+        candidates = [([one], p[one], following)]
+        likely = [n for n in inner if p[one] * following[n] > 1e-4]
+        candidates += [([one, n], p[one] * following[n], after(one, n)) for n in likely]
+        for tokens, probability, ends in candidates:
+            word = lm.tokenizer.decode(tokens).strip()
+            if word and lm.tokenizer(f"{context} {word}")["input_ids"] == [*ids, *tokens]:
+                by_hand[word] = float(probability * ends[spaces].sum() / p[spaces].sum())
+    expected = sorted(by_hand, key=by_hand.get, reverse=True)[:4]
+    words = lm.next_words(context, top=4)
+    assert words["word"].tolist() == expected
+    np.testing.assert_allclose(
+        words["probability"], [by_hand[word] for word in expected], rtol=1e-4
+    )
+    for word, surprisal in zip(words["word"], words["surprisal"], strict=True):
+        last = lm.surprisal(f"{context} {word}").iloc[-1]
+        assert last["word"] == word
+        assert last["surprisal"] == pytest.approx(surprisal, abs=1e-4)
+    (first,) = lm.next_words("", top=1).itertuples()
+    assert lm.surprisal(first.word)["surprisal"][0] == pytest.approx(first.surprisal, abs=1e-4)
+    for call in (lm.next_tokens, lm.next_words):
+        for options in ({"bos": "none"}, {"top": 0}):
+            with pytest.raises(LingprobError, match="give a context or a start token"):
+                call("", **options)
     with pytest.raises(LingprobError, match="does not fit the context window"):
         lm.tokens("The cat sat. " * 60)
+
+
+TEMPLATE = (
+    "{% for one in messages %}<s>{{ one.role }}: {{ one.content }}</s>{% endfor %}"
+    "{% if messages[0].content == 'Hush!' %}{{ raise_exception('no') }}{% endif %}"
+)
+
+
+def test_a_turn_is_scored_in_the_model_s_template(lm, folder, tmp_path):
+    """By hand: the tokens of the text in the conversation that the template lays out."""
+    shutil.copytree(folder / "tiny", tmp_path / "chat")
+    (tmp_path / "chat/chat_template.jinja").write_text(TEMPLATE)
+    chat = lingprob.load(tmp_path / "chat", cache=tmp_path)
+    prompt, texts = "Who sat?", ["The cat sat.", "er: The cats."]
+    table = chat.score(texts, context=prompt, chat=True)
+    for text, logprob, n_tokens in zip(texts, table["logprob"], table["n_tokens"], strict=True):
+        before, after = f"<s>user: {prompt}</s><s>assistant: ", "</s>"
+        encoded = chat.tokenizer(before + text + after, return_offsets_mapping=True)
+        ids = torch.tensor(encoded["input_ids"])
+        with torch.no_grad():
+            logp = chat.model(ids[None]).logits[0].double().log_softmax(-1)
+        own = [k for k, (_, end) in enumerate(encoded["offset_mapping"])
+               if len(before) < end <= len(before) + len(text)]  # fmt: skip
+        assert n_tokens == len(own)
+        assert logprob == pytest.approx(sum(float(logp[k - 1, ids[k]]) for k in own), abs=1e-4)
+    assert set(table["bos"]) == {"chat"}
+    alone = chat.score(texts[0], chat=True)["logprob"][0]
+    assert alone != pytest.approx(table["logprob"][0])
+    for call, said in (
+        (lambda: lm.score("A cat.", chat=True), "no chat template"),
+        (lambda: chat.score("A cat.", chat=True, bos="none"), "Leave them out"),
+        (lambda: chat.score("A </s> cat.", chat=True), "contains '</s>'"),
+        (lambda: chat.score("A cat.", context="Hush!", chat=True), "cannot lay out"),
+    ):
+        with pytest.raises(LingprobError, match=said):
+            call()
+
+
+def test_rows_of_the_hub_are_a_table(monkeypatch, tmp_path, lm):
+    import datasets
+
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    PAIRS.to_json(tmp_path / "pairs.jsonl", orient="records", lines=True)
+    asked = []
+
+    def open_stream(name: str, entry: dict[str, Any]) -> Any:
+        asked.append((name, *entry.values()))
+        files = str(tmp_path / "pairs.jsonl")
+        return datasets.load_dataset("json", data_files=files, split="train", streaming=True)
+
+    monkeypatch.setattr("lingprob.io.hub_rows.open_stream", open_stream)
+    monkeypatch.setattr(download, "RETRY_SECONDS", ())
+    with HubServer({"lab/pairs": Repository(commit, {}, tags={"main", "v1"})}) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        table = lingprob.read_table("hub:lab/pairs")
+        named = lingprob.read_table("hub:lab/pairs@v1", split="test", configuration="en")
+        with pytest.raises(LingprobError, match="no revision 'v2'"):
+            lingprob.read_table("hub:lab/pairs@v2")
+    assert table.equals(PAIRS)
+    assert named.equals(PAIRS)
+    assert table.attrs["source"] == f"hub:lab/pairs@{commit}"
+    assert asked == [
+        ("lab/pairs", "lab/pairs", commit, "train", None),
+        ("lab/pairs", "lab/pairs", commit, "test", "en"),
+    ]
+    assert lm.compare(table).equals(lm.compare(PAIRS))
 
 
 def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
@@ -458,20 +604,6 @@ def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
     ]  # fmt: skip
 
 
-def test_lines_that_look_wrapped_are_warned_of(tmp_path, caplog):
-    text = tmp_path / "text.txt"
-    text.write_text("The cat, which\nwas old, sat\non the mat.\n\nIt slept.\nYes.\n")
-    assert len(read_passages(text)) == 6
-    assert not caplog.records  # two of five
-    text.write_text("The cat, which\nwas old, sat\non the mat.\n")
-    assert read_passages(text) == ["The cat, which", "was old, sat", "on the mat."]
-    assert "2 of 3 lines do not end a sentence" in caplog.text
-    caplog.clear()
-    text.write_text("A title without an end\n")
-    assert len(read_passages(text)) == 1
-    assert not caplog.records
-
-
 @pytest.mark.parametrize(
     ("name", "parser"),
     [("a.txt", "text"), ("a.txt.gz", "text"), ("a.jsonl", "lines"), ("a.b.jsonl.zst", "lines"),
@@ -482,161 +614,6 @@ def test_a_corpus_file_is_read_by_what_its_name_ends_in(tmp_path, name, parser):
     assert corpus_entry(tmp_path / name) == {"parser": parser}
     with pytest.raises(LingprobError, match="no such corpus file"):
         corpus_entry(tmp_path / f"absent-{name}")
-
-
-def test_the_command_writes_what_the_calls_return(lm, config, folder, tmp_path, capsys):
-    own = tmp_path / "own.yaml"
-    own.write_text(json.dumps(config))
-    sentences = pd.DataFrame({"Text": SENTENCES[:3], "mark": ["a", "b", "c"]})
-    sentences.to_csv(tmp_path / "sentences.csv", index=False)
-    sentences.assign(context="It seems.").to_csv(tmp_path / "contexts.csv", index=False)
-    PAIRS.to_csv(tmp_path / "pairs.csv", index=False)
-    (tmp_path / "texts.txt").write_text("\n".join(PASSAGES), encoding="utf-8")
-    (tmp_path / "corpus.jsonl").write_text(json.dumps({"text": CORPUS[0]}))
-    model = ["--model", "tiny", "--config", own, "--cache", folder]
-
-    def run(command: str, name: str, *options: object) -> pd.DataFrame:
-        output = tmp_path / "output.parquet"
-        with pytest.raises(SystemExit) as ended:
-            main([command, *map(str, (tmp_path / name, *options, "--output", output))])
-        assert ended.value.code == 0
-        return pd.read_parquet(output)
-
-    scored = run("score", "sentences.csv", *model, "--column", "sentence=Text")
-    called = lm.score(SENTENCES[:3])
-    assert scored.columns.tolist() == ["Text", "mark", *called.columns[1:]]
-    assert scored[called.columns[1:]].equals(called[called.columns[1:]])
-    after = run("score", "contexts.csv", *model, "--column", "sentence=Text", "--bos", "bos")
-    expected = lm.score(SENTENCES[:3], context="It seems.", bos="bos")
-    assert after["logprob"].tolist() == expected["logprob"].tolist()
-    assert run("surprisal", "texts.txt", *model).equals(lm.surprisal(PASSAGES))
-    pd.DataFrame({"Passage": PASSAGES}).to_csv(tmp_path / "passages.csv", index=False)
-    in_column = run("surprisal", "passages.csv", *model, "--column", "text=Passage")
-    assert in_column.equals(lm.surprisal(PASSAGES))
-    compared = run("compare", "pairs.csv", *model, "--by", "phenomenon")
-    pd.testing.assert_frame_equal(compared, lm.compare(PAIRS), check_exact=True)
-    found = run("overlap", "texts.txt", "--corpus", tmp_path / "corpus.jsonl", "--model",
-                folder / "tiny", "--cache", folder, "--min-length", "2")  # fmt: skip
-    assert found["overlap_tokens"].tolist() == lingprob.find_overlap(
-        PASSAGES, CORPUS[:1], tokenizer=folder / "tiny", cache=folder, min_length=2
-    )["overlap_tokens"].tolist()  # fmt: skip
-    with pytest.raises(SystemExit):
-        main(["score", str(tmp_path / "sentences.csv"), *map(str, model), "--column",
-              "sentence=Text"])  # fmt: skip
-    said = capsys.readouterr()
-    assert said.out.startswith("Text,mark,logprob,n_tokens,mean_logprob,")
-    assert f"3 rows: {tmp_path / 'output.parquet'} (log-probabilities in nats)\n" in said.err
-    rounded = run("score", "contexts.csv", *model, "--column", "sentence=Text", "--digits", 2)
-    in_full = lm.score(SENTENCES[:3], context="It seems.")["logprob"]
-    assert rounded["logprob"].tolist() == [round(logprob, 2) for logprob in in_full]
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "said"),
-    [
-        ("Sentences\nThe cat sat.\n", [], r"no column 'sentence'.*--column sentence=Sentences\?"),
-        ("Satz\nThe cat sat.\n", [], r"no column 'sentence'.*right one: --column sentence=YOURS"),
-        ("sentence,logprob\nThe cat sat.,1\n", [], "a column 'logprob' is there"),
-        ("sentence,mark\nThe cat sat.,a\n  ,b\n", [], "sentence 2 is empty"),
-        (
-            "text\nThe cat sat.\n",
-            ["--column", "sentence=Text"],
-            r"no column 'Text'.*\['text'\].*mean --column sentence=text\?",
-        ),
-        ("Text\nThe cat sat.\n", ["--column", "sentnce=Text"], "Did you mean 'sentence'"),
-        ("sentence\nThe cat sat.\n", ["--bos", "boss"], "unknown BOS policy 'boss'. Did you mean"),
-        ("sentence\nThe cat sat.\n", ["--unigrams", "no.csv"], "no.csv: no such file"),
-        (None, [], "no such file"),
-    ],
-)
-def test_a_mistake_is_answered_with_one_message(
-    config, folder, tmp_path, capfd, text, options, said
-):
-    (tmp_path / "own.yaml").write_text(json.dumps(config))
-    if text is not None:
-        (tmp_path / "in.csv").write_text(text)
-    given = ["--model", "tiny", "--config", tmp_path / "own.yaml", "--cache", folder]
-    output = tmp_path / "out.csv"
-    with pytest.raises(SystemExit, match=rf"(?s)^lingprob score: .*{said}") as ended:
-        main(["score", *map(str, (tmp_path / "in.csv", *given, *options, "--output", output))])
-    assert "Traceback" not in str(ended.value.code) + capfd.readouterr().err
-    assert not output.exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--output", "scores.txt"], "ends in none of .csv, .tsv, .parquet"),
-        (["--output", "nowhere/scores.csv"], "no folder 'nowhere'"),
-        (["--column", "sentence"], "is not OURS=YOURS"),
-        (["--batch", "3"], "unrecognized arguments"),
-    ],
-)
-def test_options_are_refused_before_anything_is_read(capsys, options, said):
-    with pytest.raises(SystemExit) as ended:
-        main(["score", "absent.csv", "--model", "tiny", *options])
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_each_command_has_an_example_that_it_takes(command, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
-    example = f"lingprob {command} {COMMANDS[command].example}"
-    assert f"example:\n  {example}" in shown
-    from lingprob.api.cli import build_parser
-
-    assert build_parser().parse_args(example.split()[1:]).command == command
-
-
-def test_importing_the_package_and_asking_for_help_import_nothing_heavy():
-    heavy = {"torch", "transformers", "pandas", "numpy", "scipy", "yaml", "spacy"}
-    statements = ("import lingprob", "import lingprob.api.cli as p; p.build_parser()")
-    for statement in statements:
-        code = f"import sys; {statement}; print(*sys.modules)"
-        loaded = subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONPATH": str(SCRIPTS)}, text=True,
-            capture_output=True, check=True,
-        ).stdout.split()  # fmt: skip
-        assert not heavy & set(loaded), statement
-        assert "lingprob" in loaded
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "said"),
-    [
-        ("good,worse\nA.,B.\n", [], r"no column 'bad'.*right one: --column bad=YOURS"),
-        ("Good,Bad\nA.,B.\n", ["--column", "good=Good"], r"no column 'bad'.*--column bad=Bad\?"),
-        ("sentence,pair\nA.,1\n", [], "pair '1': 0 grammatical sentences"),
-    ],
-)
-def test_a_column_of_pairs_that_is_not_there_is_named_with_its_file(
-    config, folder, tmp_path, text, options, said
-):
-    (tmp_path / "own.yaml").write_text(json.dumps(config))
-    (tmp_path / "pairs.csv").write_text(text)
-    given = ["--model", "tiny", "--config", tmp_path / "own.yaml", "--cache", folder, *options]
-    with pytest.raises(SystemExit, match=rf"(?s)^lingprob compare: .*{said}"):
-        main(["compare", str(tmp_path / "pairs.csv"), *map(str, given)])
-
-
-def test_a_mistyped_model_is_told_before_anything_heavy_is_imported(tmp_path):
-    (tmp_path / "in.csv").write_text("sentence\nThe cat sat.\n")
-    code = (
-        "import sys; from lingprob.api.cli import main\n"
-        "try: main(['score', 'in.csv', '--model', 'smolm2-135m'])\n"
-        "except SystemExit as end: print(end.code, {'torch', 'statsmodels'} & set(sys.modules))"
-    )
-    said = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(SCRIPTS)}, text=True,
-        cwd=tmp_path, capture_output=True, check=True,
-    ).stdout  # fmt: skip
-    assert "Did you mean 'smollm2-135m'?" in said
-    assert said.endswith("set()\n")
 
 
 def test_every_name_of_the_package_can_be_had_and_no_other():
@@ -706,15 +683,6 @@ def test_a_model_is_a_name_a_folder_or_a_repository(folder):
         find_model(folder / "tiny", family="gtp2")
 
 
-def test_the_cache_is_where_one_says(monkeypatch, tmp_path):
-    monkeypatch.delenv("LINGPROB_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.cache_folder() == tmp_path / "lingprob"
-    monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "here"))
-    assert cache.cache_folder() == tmp_path / "here"
-    assert cache.cache_folder("there") == Path("there")
-
-
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -742,13 +710,27 @@ def test_a_model_that_the_workflow_made_is_taken_from_its_folder(tmp_path):
     assert cat > dog
 
 
-def test_settings_of_a_configuration_hold(config, folder):
+def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
     odd = {**config, "scoring": {"dtype": "bfloat16"}, "reading": {"context": "sentence"}}
-    model = lingprob.load("tiny", config=odd, cache=folder)
+    model = lingprob.load("tiny", config=odd, cache=folder, tokens_per_batch=64, device="cpu")
     assert model.provenance["dtype"] == "torch.bfloat16"
+    assert model.scorer.engine.tokens_per_batch == 64
     text = "The cat sat. The cat sat."
     surprisal = model.surprisal(text)["surprisal"].tolist()
-    assert surprisal[:3] == surprisal[3:]  # no sentence knows of the one before
+    assert surprisal[:3] == surprisal[3:]  # each sentence is read alone
+    fed, predicted = (
+        lingprob.load(
+            "tiny", config={**config, "reading": {"window_counts": name}}, cache=folder
+        ).surprisal("The cat sat on the mat. " * 12)["surprisal"]
+        for name in ("fed", "predicted")
+    )
+    assert not fed.equals(predicted)  # longer than the window
+    monkeypatch.delenv("LINGPROB_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.cache_folder() == tmp_path / "lingprob"
+    monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "here"))
+    assert cache.cache_folder() == tmp_path / "here"
+    assert cache.cache_folder("there") == Path("there")
 
 
 def test_a_model_is_prepared_once_and_again_when_its_files_change(tmp_path, monkeypatch):

@@ -55,6 +55,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lingprob.api.model import Model, load
     from lingprob.api.overlap import certify, find_overlap
+    from lingprob.api.tables import read_table
     from lingprob.errors import LingprobError
     from lingprob.stats.linking import fit_linking_functions
 
@@ -66,6 +67,7 @@ __all__ = [
     "find_overlap",
     "fit_linking_functions",
     "load",
+    "read_table",
 ]
 
 # Where each name is; it is imported when it is first used, for a rule's job pays for no other.
@@ -76,6 +78,7 @@ _PLACES = {
     "find_overlap": "lingprob.api.overlap",
     "fit_linking_functions": "lingprob.stats.linking",
     "load": "lingprob.api.model",
+    "read_table": "lingprob.api.tables",
 }
 
 

@@ -167,7 +167,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "passages": {
         "choices": ("lines", "paragraphs"),
         "default": "lines",
-        "help": "what separates passages of a text file: line ends (default) or empty lines",
+        "help": "whether line ends (default) or empty lines separate the passages of a text file",
     },
     "split": {"default": "train", "help": "split of a data set on the hub (default: train)"},
     "configuration": {"metavar": "NAME", "help": "configuration of a data set on the hub"},

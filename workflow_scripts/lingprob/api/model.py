@@ -152,7 +152,7 @@ class Model:
                 for a model whose entry states a language without spaces.
             bos: the BOS policy, or `paper`. Default: a start token, and every token counts.
             chat: whether the sentences are an assistant's turns, in the layout of the model's chat
-                template. A context is then the user's turn, and the template sets what precedes.
+                template. A context is then the user's turn.
 
         Returns:
             sentence, logprob (nats), n_tokens (tokens that count), mean_logprob and, if the model

@@ -1,4 +1,4 @@
-"""Tables that users name: files of theirs, and data sets of the hub."""
+"""Tables in a user's files, and in data sets of the hub."""
 
 from __future__ import annotations
 

@@ -1,0 +1,240 @@
+"""The command `lingprob`: its files have what the calls return, and mistakes get one message."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lingprob
+from lingprob.api.cli import COMMANDS, build_parser, main
+from lingprob.workflow.digests import SCRIPTS
+from models_for_tests import SENTENCES, save_tiny_model
+
+PAIRS = pd.DataFrame({"good": SENTENCES[:2], "bad": SENTENCES[2:4], "phenomenon": ["a", "b"]})
+PASSAGES = ["The cat sat on the mat. It slept all day.", "", "Naïve façades: a test!"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A tiny model in `tiny`, named by an entry in own.yaml, and a cache."""
+    folder = tmp_path_factory.mktemp("commands")
+    save_tiny_model("gpt_neox", folder / "tiny")
+    entry = {"title": "Tiny", "family": "own", "source": "local", "path": str(folder / "tiny")}
+    config = {"models": {"tiny": {**entry, "bos_policies": ["bos_first_excluded", "none"]}}}
+    (folder / "own.yaml").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder) -> list[str]:
+    return ["--model", "tiny", "--config", str(folder / "own.yaml"), "--cache", str(folder)]
+
+
+@pytest.fixture(scope="module")
+def lm(folder) -> lingprob.Model:
+    return lingprob.load("tiny", config=folder / "own.yaml", cache=folder)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a command in a folder of its own; return the table that it writes."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> pd.DataFrame:
+        with pytest.raises(SystemExit) as ended:
+            main([*map(str, arguments), "--output", "output.parquet"])
+        assert ended.value.code == 0
+        return pd.read_parquet("output.parquet")
+
+    return run
+
+
+def test_tables_have_what_the_calls_return(run, lm, model, capsys):
+    frame = pd.DataFrame({"mark": ["a", "b", "c"], "Text": SENTENCES[:3]})
+    frame.to_csv("sentences.csv", index=False)
+    frame.assign(context="It seems.").to_csv("contexts.csv", index=False)
+    scored = run("score", "sentences.csv", *model, "--column", "sentence=Text")
+    called = lm.score(SENTENCES[:3])
+    assert scored.columns.tolist() == ["mark", "Text", *called.columns[1:]]
+    assert scored[called.columns[1:]].equals(called[called.columns[1:]])
+    options = (*model, "--column", "sentence=Text", "--bos", "bos", "--tokens-per-batch", 64)
+    after = run("score", "contexts.csv", *options)
+    expected = lm.score(SENTENCES[:3], context="It seems.", bos="bos")
+    assert after["logprob"].tolist() == expected["logprob"].tolist()
+    tokens = run("tokens", "contexts.csv", *model, "--column", "sentence=Text")
+    theirs = lm.tokens(SENTENCES[:3], context="It seems.")
+    pd.testing.assert_frame_equal(tokens.drop(columns="mark"), theirs, check_exact=True)
+    assert tokens["mark"].tolist() == ["abc"[n - 1] for n in theirs["sentence_id"]]
+    for name in ("tokens", "words"):
+        found = run(f"next-{name}", "The cat", *model, "--top", 2)
+        assert found.equals(getattr(lm, f"next_{name}")("The cat", top=2))
+    rounded = run("score", "contexts.csv", *model, "--column", "sentence=Text", "--digits", 2)
+    assert rounded["logprob"].tolist() == [round(logprob, 2) for logprob in expected["logprob"]]
+    assert "3 rows: output.parquet (log-probabilities in nats)\n" in capsys.readouterr().err
+    assert not list(Path().glob(".*"))
+    with pytest.raises(SystemExit):
+        main(["score", "sentences.csv", *model, "--column", "sentence=Text"])
+    assert capsys.readouterr().out.startswith("mark,Text,logprob,n_tokens,mean_logprob,")
+
+
+def test_texts_are_lines_paragraphs_or_a_column(run, lm, model, folder, caplog):
+    Path("texts.txt").write_text("\n".join(PASSAGES), encoding="utf-8")
+    assert run("surprisal", "texts.txt", *model).equals(lm.surprisal(PASSAGES))
+    frame = pd.DataFrame({"Passage": PASSAGES, "story": [4, 5, 6], "context": ["It seems."] * 3})
+    frame.to_csv("passages.csv", index=False)
+    table = run("surprisal", "passages.csv", *model, "--column", "text=Passage")
+    expected = lm.surprisal(PASSAGES, context="It seems.")
+    assert table["surprisal"].tolist() == expected["surprisal"].tolist()
+    assert table["story"].tolist() == [str(3 + n) for n in expected["text_id"]]
+    assert "do not end a sentence" not in caplog.text
+    Path("wrapped.txt").write_text(
+        "The cat, which\nwas old, sat\non the mat.\n\n\nIt slept.\nYes.\n"
+    )
+    blocks = ["The cat, which was old, sat on the mat.", "It slept. Yes."]
+    table = run("surprisal", "wrapped.txt", *model, "--passages", "paragraphs")
+    assert table.equals(lm.surprisal(blocks))
+    assert run("surprisal", "wrapped.txt", *model)["text_id"].max() == 7
+    assert "do not end a sentence" not in caplog.text  # two of five
+    Path("wrapped.txt").write_text("The cat, which\nwas old, sat\non the mat.\n")
+    run("surprisal", "wrapped.txt", *model)
+    assert "2 of 3 lines do not end a sentence" in caplog.text
+    assert "--passages paragraphs" in caplog.text
+
+    Path("corpus.jsonl").write_text(json.dumps({"text": "Once the cat sat on the mat again."}))
+    search = ("--corpus", "corpus.jsonl", "--model", folder / "tiny", "--cache", folder)
+    found = run("overlap", "texts.txt", *search, "--min-length", 2)
+    theirs = lingprob.find_overlap(
+        PASSAGES, Path("corpus.jsonl"), tokenizer=folder / "tiny", cache=folder, min_length=2
+    )
+    assert found.equals(theirs)
+    named = run("overlap", "passages.csv", *search, "--min-length", 2, "--column", "text=Passage")
+    assert named.equals(theirs)
+
+
+def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
+    PAIRS.to_csv("pairs.csv", index=False)
+    compared = run("compare", "pairs.csv", *model, "--by", "pair")
+    pd.testing.assert_frame_equal(compared, lm.compare(PAIRS, by="pair"), check_exact=True)
+    random = np.random.default_rng(1)
+    ratings = pd.DataFrame(random.normal(size=(40, 3)), columns=["logprob", "unigram_logprob", "z"])
+    ratings = ratings.assign(n_tokens=random.integers(3, 12, 40), article=np.arange(40) // 4)
+    ratings.to_csv("ratings.csv", index=False)
+    for cluster in ("article", "none"):
+        fits = run("fit", "ratings.csv", "--cluster", cluster, "--column", "rating=z")
+        expected = lingprob.fit_linking_functions(
+            *(ratings[name] for name in ("logprob", "unigram_logprob", "n_tokens", "z")),
+            clusters=ratings["article"] if cluster == "article" else None,
+        )
+        pd.testing.assert_frame_equal(fits, expected)
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "options", "said"),
+    [
+        ("score", "Sentences\nA cat.\n", [], r"no column 'sentence'.*sentence=Sentences\?"),
+        ("score", "Satz\nA cat.\n", [], r"no column 'sentence'.*one: --column sentence=YOURS"),
+        ("score", "sentence,logprob\nA cat.,1\n", [], "in.csv: a column 'logprob' is there"),
+        ("score", "sentence,mark\nA cat.,a\n  ,b\n", [], "in.csv: sentence 2 is empty"),
+        ("score", "text\nA cat.\n", ["--column", "sentence=Text"],
+         r"no column 'Text'.*\['text'\].*mean --column sentence=text\?"),
+        ("score", "Text\nA cat.\n", ["--column", "sentnce=Text"], "Did you mean 'sentence'"),
+        ("score", "sentence\nA cat.\n", ["--bos", "boss"], "unknown BOS policy 'boss'. Did you"),
+        ("score", "sentence\nA cat.\n", ["--unigrams", "no.csv"], "no.csv: no such file"),
+        ("score", "sentence\nA cat.\n", ["--chat"], "no chat template"),
+        ("score", None, [], "in.csv: no such file"),
+        ("compare", "good,worse\nA.,B.\n", [], r"no column 'bad'.*one: --column bad=YOURS"),
+        ("compare", "Good,Bad\nA.,B.\n", ["--column", "good=Good"], r"--column bad=Bad\?"),
+        ("compare", "sentence,pair\nA.,1\n", [], "pair '1': 0 grammatical sentences"),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_one_message(tmp_path, model, capfd, command, text, options, said):
+    if text is not None:
+        (tmp_path / "in.csv").write_text(text)
+    output = tmp_path / "out.csv"
+    arguments = [command, str(tmp_path / "in.csv"), *model, *options, "--output", str(output)]
+    with pytest.raises(SystemExit, match=rf"(?s)^lingprob {command}: .*{said}") as ended:
+        main(arguments)
+    assert "Traceback" not in str(ended.value.code) + capfd.readouterr().err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["score", "a.csv", "--model", "m", "--output", "scores.txt"], "ends in none of .csv,"),
+        (["score", "a.csv", "--model", "m", "--output", "no/scores.csv"], "no folder 'no'"),
+        (["score", "a.csv", "--model", "m", "--column", "sentence"], "is not OURS=YOURS"),
+        (["score", "a.csv", "--model", "m", "--batch", "3"], "unrecognized arguments"),
+        (["score", "a.csv"], "required: --model"),
+        (["overlap", "a.txt"], "required: --corpus"),
+        ([], "name a COMMAND"),
+    ],
+)
+def test_options_are_refused_before_any_reading(capsys, arguments, said):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_a_valid_example(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    example = f"lingprob {command} {COMMANDS[command].example}"
+    assert f"example:\n  {example}" in capsys.readouterr().out
+    assert build_parser().parse_args(shlex.split(example)[1:]).command == command
+
+
+def test_the_version_and_what_a_report_needs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text("scale: demo\n")
+    shown = []
+    for more in ([], ["--debug"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["--version", *more])
+        assert ended.value.code == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == f"lingprob {lingprob.__version__}\n"
+    lines = dict(line.split(": ", 1) for line in shown[1].splitlines())
+    assert lines["lingprob"] == lingprob.__version__
+    assert {"python", "torch", "transformers", "snakemake", "platform"} <= lines.keys()
+    digest = hashlib.sha256(b"scale: demo\n").hexdigest()
+    assert lines["config.yaml"] == f"sha256 {digest}"
+
+
+def python(code: str, folder: Path) -> list[str]:
+    """Run code in a fresh process; return the words that it prints."""
+    environment: dict[str, Any] = {"PYTHONPATH": str(SCRIPTS)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=folder, text=True, capture_output=True,
+        check=True,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+def test_help_and_a_wrong_model_import_nothing_heavy(tmp_path):
+    loaded = python(
+        "import sys, lingprob.api.cli as cli; cli.build_parser(); print(*sys.modules)", tmp_path
+    )
+    assert "lingprob" in loaded
+    assert not {"torch", "transformers", "pandas", "numpy", "scipy", "yaml"} & set(loaded)
+    (tmp_path / "in.csv").write_text("sentence\nThe cat sat.\n")
+    said = python(
+        "import sys; from lingprob.api.cli import main\n"
+        "try: main(['score', 'in.csv', '--model', 'smolm2-135m'])\n"
+        "except SystemExit as end: print(end.code, {'torch', 'statsmodels'} & set(sys.modules))",
+        tmp_path,
+    )
+    assert "'smollm2-135m'?" in said
+    assert said[-1] == "set()"
