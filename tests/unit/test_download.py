@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import random
 import time
 from pathlib import Path
@@ -26,7 +27,7 @@ WRONG = bytes(reversed(CONTENT))
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait no seconds between two tries, and know no mirror but a test's own."""
     monkeypatch.setattr(download, "RETRY_SECONDS", (0.01,) * 4)
-    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+    monkeypatch.setattr(os, "environ", {**os.environ, "LINGPROB_MIRROR": ""})
 
 
 @pytest.fixture
@@ -55,8 +56,8 @@ def remote(url: str | None = None, **changes) -> RemoteFile:
 
 
 def fetch(file: RemoteFile, directory: Path, mirror: Path | str | None = None, **options) -> Path:
-    mirror = None if mirror is None else str(mirror)
-    fetch_files([file], directory, mirror=mirror, dataset="set", **options)
+    os.environ["LINGPROB_MIRROR"] = str(mirror or "")
+    fetch_files([file], directory, dataset="set", **options)
     return directory / file.name
 
 
@@ -94,23 +95,12 @@ def test_a_wrong_file_in_the_cache_is_replaced(tmp_path, server, caplog, content
     assert f"wrong content: {problem}" in caplog.text
 
 
-def test_the_mirror_comes_before_the_url_and_the_argument_before_the_variable(
-    tmp_path, server, monkeypatch
-):
-    first = mirror_with(CONTENT, tmp_path / "first")
-    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror_with(WRONG, tmp_path / "second")))
-    path = fetch(remote(f"{server.url}/set/data.bin"), tmp_path / "cache", first)
+@pytest.mark.parametrize("mirror_path", ["set/data.bin", None])
+def test_the_mirror_comes_before_the_url(tmp_path, server, mirror_path):
+    file = remote(f"{server.url}/set/data.bin", mirror_path=mirror_path)
+    path = fetch(file, tmp_path / "cache", mirror_with(CONTENT, tmp_path / "mirror"))
     assert path.read_bytes() == CONTENT
     assert server.requests == []
-
-
-@pytest.mark.parametrize("mirror_path", ["set/data.bin", None])
-def test_the_variable_names_a_mirror_where_the_data_set_has_a_folder(
-    tmp_path, monkeypatch, mirror_path
-):
-    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror_with(CONTENT, tmp_path / "mirror")))
-    path = fetch(remote(mirror_path=mirror_path), tmp_path / "cache")
-    assert path.read_bytes() == CONTENT
 
 
 def test_a_mirror_may_be_a_base_url(tmp_path):
@@ -149,7 +139,8 @@ def test_the_manifest_tells_where_each_file_came_from(tmp_path, server):
         remote(name="folder/from_mirror.bin"),
         remote(url, name="from_url.bin", mirror_path="set/absent.bin", sha256=None),
     ]
-    manifest = fetch_files(files, tmp_path, mirror=str(mirror), dataset="set")
+    os.environ["LINGPROB_MIRROR"] = str(mirror)
+    manifest = fetch_files(files, tmp_path, dataset="set")
     rows = manifest.to_dict("records")
     expected = [
         ("in_cache.bin", f"cache: {tmp_path}/in_cache.bin"),
@@ -268,7 +259,7 @@ def test_not_found_is_final_and_names_places_reasons_and_ways_out(tmp_path, serv
     message = failure(remote(url), tmp_path, tmp_path / "mirror", instructions="Ask the authors.")
     assert len(server.requests) == 1
     for part in (
-        "set: data.bin could not be had",
+        "set: data.bin could not be fetched",
         f"cache: {tmp_path}/data.bin: no such file",
         f"mirror: {tmp_path}/mirror/set/data.bin: no such file",
         f"url: {url}: HTTP 404 Not Found",
@@ -366,23 +357,26 @@ def test_the_first_file_that_cannot_be_had_stops_the_rest(tmp_path, caplog):
     mirror = mirror_with(CONTENT, tmp_path / "mirror")
     files = [remote(), remote(name="b.bin", mirror_path="set/b.bin"), remote(name="c.bin")]
     caplog.set_level(logging.INFO)
-    with pytest.raises(LingprobError, match=r"set: b\.bin could not be had"):
-        fetch_files(files, tmp_path / "cache", mirror=str(mirror), dataset="set")
+    os.environ["LINGPROB_MIRROR"] = str(mirror)
+    with pytest.raises(LingprobError, match=r"set: b\.bin could not be fetched"):
+        fetch_files(files, tmp_path / "cache", dataset="set")
     assert (tmp_path / "cache" / "data.bin").exists()
     assert "files of set: 1/3 files" in caplog.text
 
 
 PREAMBLE = """
-import sys
+import os, sys
 from pathlib import Path
 disk = Path(sys.argv[1])
+os.environ["LINGPROB_MIRROR"] = ""
 sys.path.insert(0, sys.argv[2])
 from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
 
-def fetch(file, mirror=None):
+def fetch(file, mirror=""):
+    os.environ["LINGPROB_MIRROR"] = mirror
     try:
-        fetch_files([file], disk / "set", mirror=mirror, dataset="set")
+        fetch_files([file], disk / "set", dataset="set")
         return (disk / "set" / file.name).read_bytes()
     except LingprobError as error:
         print(error, [path.name for path in disk.rglob("*")])

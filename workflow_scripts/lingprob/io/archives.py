@@ -1,4 +1,4 @@
-"""Archives of others: what they hold, and nothing outside of the folder that it is put in."""
+"""Archives from elsewhere, whose files are written to one folder and not outside it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from lingprob.errors import LingprobError
 def unpack_tar(archive: tarfile.TarFile, folder: str | Path) -> None:
     """Write the files of a tar archive into a folder, with the rights of new files.
 
-    Links and devices are left out. Not `extractall`, whose filter of what an archive may write
-    Python has from 3.11.4 on.
+    Links and devices are left out. `extractall` has a filter of its own from Python 3.11.4 on.
 
     Raises LingprobError for a file whose name leads out of the folder.
     """
@@ -22,8 +21,8 @@ def unpack_tar(archive: tarfile.TarFile, folder: str | Path) -> None:
         path = (root / member.name).resolve()
         if not path.is_relative_to(root):
             raise LingprobError(
-                f"{archive.name!s}: its file {member.name!r} would lie outside of {folder}. Find "
-                "out where the archive comes from: it is not the published one."
+                f"{archive.name!s}: its file {member.name!r} would be outside of {folder}. "
+                "The archive is not the published one: check its origin."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         source = archive.extractfile(member)

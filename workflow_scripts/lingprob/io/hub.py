@@ -1,4 +1,4 @@
-"""A repository of the hub at a revision, and one clear message where it cannot be had."""
+"""A repository of the hub at a revision, and one clear message if it cannot be fetched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from huggingface_hub.errors import (
 from lingprob.errors import LingprobError
 from lingprob.io.download import Transient, Unavailable, patiently
 
-# What to write into config.yaml for what was fetched elsewhere.
+# Entries of config.yaml for models and data that were fetched elsewhere.
 OWN_ENTRY = {
     "model": "fetch the model elsewhere and give it a `models:` entry in config.yaml with "
     "`source: local` and `path:`",
@@ -46,11 +46,11 @@ class HubRepository:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Return its name in messages."""
         return f"{WORDS[self.kind]} repository {self.name!r}"
 
     def ask(self) -> ModelInfo | DatasetInfo:
-        """Return what the hub says of it: its commit and its files.
+        """Return the hub's description of it: its commit and its files.
 
         Raises LingprobError if the repository or revision does not exist or needs a licence or
         token, or if the hub cannot be reached.
@@ -87,14 +87,14 @@ class HubRepository:
         )
 
     def unreachable(self, reason: str) -> LingprobError:
-        """Return the error for a hub that does not give what it should."""
+        """Return the error for a hub that gives no answer or a wrong one."""
         return LingprobError(
             f"{self.title} could not be fetched from {self.endpoint}: {reason}\n"
             "Ways out:\n"
-            "  run again, a download goes on where it stopped;\n"
+            "  run again, which continues the download;\n"
             "  or set HF_ENDPOINT to a mirror of the hub (and do not set HF_HUB_OFFLINE);\n"
             f"  or {OWN_ENTRY[self.kind]};\n"
-            "  or run with `--config scale=demo`, which needs no hub."
+            "  or run with `--config scale=demo`, for which no hub is needed."
         )
 
     def _info(self) -> ModelInfo | DatasetInfo:

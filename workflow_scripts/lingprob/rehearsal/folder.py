@@ -131,7 +131,7 @@ def model_entry(name: str, shipped: Entry) -> Entry:
 
 
 def _fetched(files: list[Entry], folder: Path) -> list[Path]:
-    """Fetch a tokenizer's files; return none, with a warning, if they are out of reach."""
+    """Fetch a tokenizer's files, or none, with a warning, if they are out of reach."""
     try:
         fetch_files(map(RemoteFile.of, files), folder, dataset="tokenizers")
     except LingprobError as error:

@@ -125,7 +125,7 @@ def byte_pairs() -> Tokenizer:
 
 
 def word_pieces() -> Tokenizer:
-    """Return a WordPiece tokenizer of BERT's kind; Chinese characters are tokens of their own."""
+    """Return a WordPiece tokenizer of BERT's kind. Chinese characters are single tokens."""
     letters = [chr(code) for code in range(0x21, 0x7F)]
     pieces = [f"##{letter}" for letter in letters]
     known = {word.lower() for text in sentences() for word in text.split() if word.isalpha()}

@@ -1,4 +1,4 @@
-"""What the Snakefile, the rules and the entry scripts share: settings, and the job around a call.
+"""Functions that the Snakefile, the rules and the entry scripts share: settings, and jobs.
 
 The room loads neither pandas nor torch.
 """
@@ -19,9 +19,8 @@ logger = logging.getLogger("lingprob")
 def means(snakemake: Any, *keys: str, section: str = "scoring") -> dict[str, Any]:
     """Return settings that change how a job does its work and none of its results.
 
-    They are no params, because a change there must not repeat the work. A script reads them from
-    Snakemake's `config`, where rules/common.smk puts them. A model that has several GPUs is laid
-    over all of them.
+    They are not params, because a change must not repeat the work. rules/common.smk puts them into
+    Snakemake's `config`. A model that has several GPUs is spread over all of them.
     """
     found = {key: snakemake.config[section][key] for key in keys}
     if "device_map" in found and snakemake.resources.gpu > 1:
@@ -33,9 +32,9 @@ def means(snakemake: Any, *keys: str, section: str = "scoring") -> dict[str, Any
 def job(snakemake: Any) -> Iterator[None]:
     """Run a rule's body: log to the rule's log file, errors included.
 
-    A LingprobError's message is the last line of the log, after its traceback; any other error has
-    its traceback. Either way the process ends with status 1 and prints nothing: Snakemake shows the
-    log. Nor are there bars, because several jobs share a terminal: the log has lines instead.
+    A LingprobError's message is the last line of the log, after its traceback. Any other error has
+    its traceback. Either way the process ends with status 1 and prints nothing, because Snakemake
+    shows the log. There are no progress bars, because several jobs share a terminal.
     """
     handler = logging.FileHandler(snakemake.log[0], mode="w")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

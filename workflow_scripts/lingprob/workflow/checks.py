@@ -70,7 +70,7 @@ def _check_trained_models(training: Settings, catalog: Catalog) -> None:
 
 
 def _check_masked(settings: Settings, catalog: Catalog) -> None:
-    """Check that masked models have no keys without effect and are only named where they work."""
+    """Check that masked models have only keys with an effect, and only places that take them."""
     for name, entry in settings["models"].items():
         if catalog.is_masked(name) and (ignored := entry.keys() & {"context_window", "dtype"}):
             raise LingprobError(
@@ -86,7 +86,7 @@ def _check_masked(settings: Settings, catalog: Catalog) -> None:
             if name in catalog.models and catalog.is_masked(name):
                 raise LingprobError(
                     f"{key}: {name!r} is a masked model, which sees both sides of a word and has "
-                    "no start token. Leave it out; morcela and string_probability take it."
+                    "no start token. Leave it out. morcela and string_probability take it."
                 )
 
 
@@ -105,7 +105,7 @@ def _check_contexts(context: Settings, catalog: Catalog) -> None:
     """Check that there are plain pairs, and that all is English (context, §3 and §5)."""
     if primary_dataset(context["datasets"]) is None:
         raise LingprobError(
-            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            "context.datasets: one of plain pairs is needed, such as blimp. It has "
             f"{context['datasets']}."
         )
     spoken = {name: catalog.model(name)["language"] for name in context["models"]}

@@ -40,7 +40,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     """
     settings, catalog = read_catalog(config)
     overlap = settings["overlap"]
-    # Names first, because the chance level looks corpora up; `auto` is none.
+    # Names first, because the chance level looks corpora up. `auto` is not a name.
     ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
     check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
     for paper in ("morcela", "string_probability"):
@@ -84,7 +84,7 @@ def without_empty_sections(config: Settings) -> Settings:
     """Return a configuration without sections whose keys are all commented out."""
     if not isinstance(config, dict):
         raise LingprobError(
-            f"config: it is a {type(config).__name__} where `key: value` lines are needed."
+            f"config: it is a {type(config).__name__}, and `key: value` lines are needed."
         )
     refuse_odd_parts(config)
     fields = declared.Settings.model_fields

@@ -1,4 +1,4 @@
-"""Memory, time, GPUs and disk of jobs, by the sizes of their models and data; no job is run.
+"""Memory, time, GPUs and disk of jobs, by the sizes of their models and data.
 
 Times follow from the speeds in `catalog/costs.yaml`. Rules read this module, so it imports nothing
 that only a job needs.
@@ -22,7 +22,7 @@ BASE_MEMORY_MB = 2000  # Python with torch
 MARGIN = 3  # times the expected time that a job asks for
 START = 60  # minutes to start, and to load large files
 TINY = 50e6  # parameters
-SMALL = 250e6  # parameters; such models do without a GPU, except on a cluster
+SMALL = 250e6  # parameters of models that run without a GPU, except on a cluster
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
 
@@ -48,7 +48,7 @@ CONDITIONS = {"sampled": 5, "perturbed": 16}
 
 
 class Costs(Run):
-    """Expected sizes and times (seconds) of a run's work, and what jobs ask for (MB, minutes)."""
+    """Expected sizes and times (seconds) of work, and the requests of jobs (MB, minutes)."""
 
     def parameters(self, model: str) -> int:
         """Return a model's number of parameters.
@@ -147,7 +147,7 @@ class Costs(Run):
         return str(found if wanted == "auto" else wanted)
 
     def scoring(self, model: str, tokens: float, bulk: bool = False) -> float:
-        """Return the seconds of a model over so many tokens: 2 FLOP per parameter and token.
+        """Return the seconds of a model over a number of tokens: 2 FLOP per parameter and token.
 
         Several GPUs add no speed, because the layers of a model on them wait for each other.
         """
@@ -212,7 +212,7 @@ class Costs(Run):
         return float(fetched + size / rate)
 
     def downloading(self, size: float) -> float:
-        """Return the seconds in which so many bytes arrive."""
+        """Return the seconds of a download of this size (bytes)."""
         return size / float(speeds()["downloading"]["bytes_per_second"])
 
     def counting(self, model: str) -> float:
@@ -266,7 +266,7 @@ class Costs(Run):
         return 100 + int(self.bytes_of(dataset, file) / 1e6)
 
     def model_download_mb(self, model: str) -> int:
-        """Return the disk that a model's files take; twice that if a package is unpacked."""
+        """Return the disk that a model's files take, or twice that if a package is unpacked."""
         copies = 2 if self.catalog.model(model)["source"] == "package" else 1
         return 1000 + copies * int(4 * self.parameters(model) / 1e6)
 
@@ -286,7 +286,7 @@ class Costs(Run):
 
 
 def own_bytes(dataset: str, entry: Entry, file: str | None = None) -> float:
-    """Return the size of the user's own files of a data set, or of one; 0 if they are absent."""
+    """Return the size of the user's files of a data set, or of one, and 0 if they are absent."""
     own = dataset_paths(dataset, entry) if "path" in entry else []
     if not all(path.is_file() for path in own):
         return 0.0

@@ -28,8 +28,8 @@ from lingprob.io.schemas import SCHEMAS
 SCRIPTS = Path(__file__).resolve().parents[2]
 PACKAGES = ("lingprob", "studies")
 # An edit in these modules repeats no work. They carry bytes and numbers without changing them
-# (checksums guard downloads, and schemas count with the rules that write their tables), or they say
-# where a parser or file is, which `code_digest` is told.
+# (checksums guard downloads, and schemas count with the rules that write their tables), or they
+# know the places of parsers and files, which `code_digest` is told.
 CARRIERS = tuple(
     f"lingprob.{name}"
     for name in (
@@ -55,7 +55,7 @@ _used: dict[str, dict[str, Any]] = {}
 
 @dataclass(frozen=True)
 class Source:
-    """What is known of a source file.
+    """The relevant content of a source file.
 
     `digest` is of all that the file does, `imports` are the dotted names that it imports, and
     `names` are its strings that may name a table.
@@ -68,12 +68,12 @@ class Source:
 
 @cache
 def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
-    """Return a digest of all that decides what a rule's script does with its input and params.
+    """Return a digest of all code that a rule's results depend on.
 
     Args:
         rule: name of the rule and of its script. A study's script has a dotted name
             (`studies.my_study.fit_models`).
-        parts: what the script finds by a name in the settings: modules (such as
+        parts: code that the script finds by a name in the settings: modules (such as
             `lingprob.reading.times`), functions (`lingprob.reading.self_paced:brown_spr_means`)
             and files of the package.
         scripts: folder of the scripts and of the package.
@@ -179,7 +179,7 @@ def _path(module: str, scripts: Path) -> Path:
 
 @cache
 def read_source(path: Path) -> Source:
-    """Return what is known of a source file."""
+    """Return the relevant content of a source file."""
     content = path.read_bytes()
     key = hashlib.sha256(READER + content).hexdigest()
     if not (known := _kept().get(key)):
@@ -192,14 +192,14 @@ def read_source(path: Path) -> Source:
 
 @cache
 def _kept() -> dict[str, dict[str, Any]]:
-    """Return what a former process read from this working directory, by content."""
+    """Return the sources that a former process in this working directory read, by content."""
     with suppress(OSError, ValueError):
         return dict(json.loads(KEPT.read_text(encoding="utf-8")))
     return {}
 
 
 def _keep() -> None:
-    """Keep what this process read, in Snakemake's own folder."""
+    """Keep the sources that this process read, in Snakemake's own folder."""
     if KEPT.parent.is_dir():
         with suppress(OSError, LingprobError):
             write_text(json.dumps(_used), KEPT)

@@ -30,7 +30,7 @@ TOO_LARGE = (
     "no corpus of text is small enough for n-grams to be counted in memory, and KenLM is not there "
     "(lmplz and build_binary on the PATH, and the package kenlm)"
 )
-# Jobs inherit what was decided at the start: a file placed during a run changes nothing in it.
+# Jobs inherit the decisions of the start: a file placed during a run changes nothing in it.
 VARIABLE = "LINGPROB_LEFT_OUT"
 MIRROR_VARIABLE = "LINGPROB_MIRROR"
 
@@ -85,10 +85,10 @@ def hand_on(left_out: Sequence[LeftOut]) -> None:
 
 
 def left_out_of(paper: str, left_out: Sequence[LeftOut], said: set[str]) -> str:
-    """Return what the figures, tables and scorecard of a paper say was left out; maybe nothing.
+    """Return a sentence for the figures, tables and scorecard of a paper, or "".
 
-    A training reads what `overlap` lists. What is not in `said` is printed with the way to get it,
-    and its name is added.
+    A training reads the lists of `overlap`. Items that are not in `said` are printed with the way
+    to get them, and their names are added.
     """
     section = "overlap" if paper == "training" else paper
     items = [one for one in left_out if any(k.startswith(f"{section}.") for k in one.named_in)]

@@ -1,4 +1,4 @@
-"""Names in the settings: each must stand for what its key declares (`settings.key`).
+"""Names in the settings, each of which must be of a kind that its key declares (`settings.key`).
 
 A key declares the kinds of thing that its names may be: kinds of data sets or others of KINDS. If
 it takes patterns, a name with a wildcard (`pythia-*`) may match nothing, and a name after `!` takes
@@ -16,7 +16,7 @@ from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError, nearest, unknown_name
 from lingprob.workflow.settings import Key, keys, value_of
 
-# A word for each kind in messages; a name is said to be of the first kind that knows it.
+# A word for each kind in messages. A name is said to be of the first kind that knows it.
 KINDS = {
     "stimuli": "data set of stimuli",
     "corpus": "corpus",
@@ -35,7 +35,7 @@ KINDS = {
     "own": "tokenizer of its own (own)",
     "file": "file",
 }
-# The sections with entries of a kind that is not one of data sets; `own` and `file` have none.
+# The sections with entries of a kind that is not one of data sets. `own` and `file` have none.
 SECTIONS = {
     "weights": "`models:`",
     "model": "`models:`",
@@ -45,7 +45,7 @@ SECTIONS = {
 
 
 def check_names(settings: dict[str, Any], catalog: Catalog) -> None:
-    """Raise LingprobError for the first name in the settings that is none of what it should be.
+    """Raise LingprobError for the first name in the settings that is of a wrong kind.
 
     The message names the key, the kind of thing that has the name, and the nearest names.
     """

@@ -1,6 +1,6 @@
 """The costs of a run: GPU hours, memory and downloads of each model and paper, without any job.
 
-The hours are those of passes over text and of trainings. What two papers share counts in both.
+The hours are those of passes over text and of trainings. Work that papers share counts in each.
 Start-up, fits and figures are left out, because they take minutes of a core.
 """
 
@@ -55,7 +55,7 @@ def plan(costs: Costs) -> list[Row]:
 
 
 def totals(rows: Sequence[Row]) -> list[Row]:
-    """Return one row per paper, and `all`, in which a download counts once; memory is the largest.
+    """Return one row per paper, and `all`, in which a download counts once.
 
     Args:
         rows: as `plan` returns them.
@@ -96,8 +96,10 @@ def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
 
 
 def _scored(paper: str, model: str, costs: Costs) -> float:
-    """Return the seconds in which a model scores a paper's data sets; MORCELA also has its
-    samples and its regression on frequency."""
+    """Return the seconds in which a model scores a paper's data sets.
+
+    MORCELA also has its samples and its regression on frequency.
+    """
     jobs = {job[0]: job[2] for job in scope.scoring_jobs(costs, [model])}
     seconds = costs.scoring_stimuli(model, jobs.get(paper, []))
     if paper == "morcela":

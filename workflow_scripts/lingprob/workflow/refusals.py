@@ -1,4 +1,4 @@
-"""What is said of settings and of the user's entries that are refused."""
+"""Messages about settings and entries of the user's that are refused."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _setting_fault(where: str, faults: list[Any]) -> str:
     if kind == "missing":
         return f"{where}: it is missing. Add it."
     if kind in ("model_type", "dict_type"):
-        return f"{where}: {value!r} stands where `key: value` lines are needed."
+        return f"{where}: `key: value` lines are needed, not {value!r}."
     wanted = dict.fromkeys(fault["msg"].partition(", unable")[0] for fault in faults)
     said = " or ".join(wanted).replace("Input should be", f"{value!r} is not", 1)
     said = said.replace("Input should be ", "")
@@ -91,7 +91,7 @@ def _setting_fault(where: str, faults: list[Any]) -> str:
 
 
 def _place_of(location: tuple[int | str, ...], given: Any) -> str:
-    """Return where in the configuration a violation is, without the branches of types."""
+    """Return the place of a violation in the configuration, without the branches of types."""
     place = []
     for part in location:
         if isinstance(given, dict) and part in given:

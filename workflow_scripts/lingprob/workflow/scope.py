@@ -102,7 +102,7 @@ def unigram_tables(run: Run, model: str) -> list[str]:
 
 
 def default_unigrams(run: Run, model: str) -> str:
-    """Return a model's default unigram source; `imported` if it has no table."""
+    """Return a model's default unigram source, or `imported` if it has no table."""
     return [*unigram_sources(run, model), "imported"][0]
 
 

@@ -72,7 +72,7 @@ def speaks(run: Run, model: str, dataset: str) -> bool:
 
 
 def model_manifest(model: str) -> str:
-    """Return the file that says where a model's files are."""
+    """Return the file that names the directory of a model's files."""
     return f"resources/models/{model}/manifest.json"
 
 

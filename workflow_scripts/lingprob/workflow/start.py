@@ -29,12 +29,12 @@ class StartedRun(Run):
     said: set[str]
 
     def left_out_of(self, paper: str) -> str:
-        """Return what is left out of a paper, and print it once."""
+        """Return a sentence about data left out of a paper, and print the way to get them once."""
         return left_out_of(paper, self.left_out, self.said)
 
 
 def read_run(config: dict[str, Any]) -> StartedRun:
-    """Read and check the configuration of a run, and pass on to jobs what they inherit.
+    """Read and check the configuration of a run, and pass on its environment to jobs.
 
     A mistake in the configuration, or a missing file of the user's, ends the process with one
     message.
