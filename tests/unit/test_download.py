@@ -98,7 +98,10 @@ def test_a_wrong_file_in_the_cache_is_replaced(tmp_path, server, caplog, content
 @pytest.mark.parametrize("mirror_path", ["set/data.bin", None])
 def test_the_mirror_comes_before_the_url(tmp_path, server, mirror_path):
     file = remote(f"{server.url}/set/data.bin", mirror_path=mirror_path)
-    path = fetch(file, tmp_path / "cache", mirror_with(CONTENT, tmp_path / "mirror"))
+    first = mirror_with(CONTENT, tmp_path / "first")
+    path = fetch(file, tmp_path / "cache", first)
+    os.environ["LINGPROB_MIRROR"] = str(mirror_with(WRONG, tmp_path / "second"))
+    fetch_files([file], tmp_path / "other", mirror=str(first), dataset="set")
     assert path.read_bytes() == CONTENT
     assert server.requests == []
 

@@ -91,12 +91,13 @@ def fetch_files(
     directory: Path,
     *,
     dataset: str,
+    mirror: str | None = None,
     instructions: str | None = None,
 ) -> pd.DataFrame:
     """Put files into `directory`, and return a manifest with one row per file.
 
-    A file is looked for in `directory` itself, in the mirror (a directory or base URL in the
-    environment variable LINGPROB_MIRROR), then at its public URL. Only a file with the right
+    A file is looked for in `directory` itself, in the mirror (a directory or base URL: `mirror`,
+    or the environment variable LINGPROB_MIRROR), then at its public URL. Only a file with the right
     checksum gets its path. A download that breaks is kept as NAME.part and continued later.
 
     A row has `name`, `sha256` and `bytes` of the file, and `source`: `cache: PATH`,
@@ -105,11 +106,11 @@ def fetch_files(
     Raises LingprobError that names the file, each place with its reason, and the ways out, with
     the `instructions` of data sets of manual or gated access.
     """
-    files = list(files)
+    files, mirror = list(files), mirror or os.environ.get(MIRROR_VARIABLE)
     rows: list[dict[str, str | int]] = []
     with Progress(len(files), f"files of {dataset}", "files") as progress:
         for file in files:
-            source = _obtain(file, directory, dataset, instructions)
+            source = _obtain(file, directory, dataset, mirror, instructions)
             path = Path(directory) / file.name
             digest, size = file.sha256 or sha256_of(path), path.stat().st_size
             rows.append({"name": file.name, "sha256": digest, "bytes": size, "source": source})
@@ -183,7 +184,9 @@ def disk_error(error: OSError, target: Path) -> LingprobError:
     return LingprobError(f"{target} could not be written: {error.strerror or error}. {remedy}")
 
 
-def _obtain(file: RemoteFile, directory: Path, dataset: str, instructions: str | None) -> str:
+def _obtain(
+    file: RemoteFile, directory: Path, dataset: str, mirror: str | None, instructions: str | None
+) -> str:
     """Put a file into a directory; return the place that gave it."""
     in_mirror = file.mirror_path or f"{dataset}/{file.name}"
     for name in (file.name, in_mirror):
@@ -195,7 +198,7 @@ def _obtain(file: RemoteFile, directory: Path, dataset: str, instructions: str |
             )
     target = Path(directory) / file.name
     failures = []
-    for source, get in _places(file, target, in_mirror):
+    for source, get in _places(file, target, mirror, in_mirror):
         try:
             get()
         except Unavailable as failure:
@@ -226,10 +229,10 @@ def _obtain(file: RemoteFile, directory: Path, dataset: str, instructions: str |
 
 
 def _places(
-    file: RemoteFile, target: Path, in_mirror: str
+    file: RemoteFile, target: Path, mirror: str | None, in_mirror: str
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield each place to look in, in order, and the call that gets the file from there."""
-    mirror, verify = os.environ.get(MIRROR_VARIABLE), file.fault_of
+    verify = file.fault_of
     download = partial(
         receive, target=target, verify=verify, size=file.size, resumable=file.sha256 is not None
     )
