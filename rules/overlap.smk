@@ -195,7 +195,7 @@ rule report_overlap:
         ],
     output:
         overlap="results/overlap/overlaps.parquet",
-        csv=["results/overlap/summary.csv", "results/overlap/passage_lengths.csv"],
+        csv="results/overlap/summary.csv",
         html=in_report("results/overlap/summary.html", "Longest overlaps by corpus"),
         soft=["results/overlap/soft_overlaps.parquet"] * bool(SOFT_CORPORA),
         soft_pages=[

@@ -4,7 +4,7 @@
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
 # trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as
 # any other), results/training/: each size's log, perplexity.{parquet,csv}, passage_logprobs, figures
-# loss and figure_2_perplexity, scorecard.
+# figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, where a killed one goes on.
 
 TRAINING = settings["training"]
@@ -196,13 +196,12 @@ rule measure_perplexity:
 
 
 rule report_training:
-    """Draw losses and perplexities, and compare the paper's numbers and claims with ours."""
+    """Draw perplexities, and compare the paper's numbers and claims with those of this run."""
     input:
         perplexity="results/training/perplexity.parquet",
         passage_logprobs="results/training/passage_logprobs.parquet",
-        logs=collect("results/training/logs/{size}.jsonl", size=TRAINING["sizes"]),
     output:
-        figures=figure_files("training", ["loss", "figure_2_perplexity"]),
+        figures=figure_files("training", ["figure_2_perplexity"]),
         scorecard="results/training/scorecard.parquet",
         pages=scorecard_pages("training"),
     log:

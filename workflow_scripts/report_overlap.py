@@ -5,7 +5,7 @@ from lingprob.io.tables import read_tables, write_table
 from lingprob.overlap.soft import longest_of_files, summarise_soft_overlaps
 from lingprob.papers.leakage.overlap_claims import compare
 from lingprob.papers.leakage.overlap_figures import draw
-from lingprob.papers.leakage.overlaps import passage_lengths, summarise_overlaps, with_published
+from lingprob.papers.leakage.overlaps import summarise_overlaps, with_published
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages
@@ -16,9 +16,8 @@ with job(snakemake):
     files, output, params = snakemake.input, snakemake.output, snakemake.params
     tables, run = read_tables(dict(files.items())), Run(**params.run)
     overlaps = with_published(tables["overlap"], params.published, run.scale)
-    summary = summarise_overlaps(overlaps, params.coverage)
-    pages = {"summary": summary, "passage_lengths": passage_lengths(overlaps)}
-    write_pages(pages, {"summary": params.title}, [*output.csv, output.html])
+    summary = {"summary": summarise_overlaps(overlaps, params.coverage)}
+    write_pages(summary, {"summary": params.title}, [output.csv, output.html])
     write_table(overlaps, "overlap", output.overlap)
     for path in output.soft:
         soft = longest_of_files([tables["soft_overlap"]])

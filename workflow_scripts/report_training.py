@@ -1,9 +1,9 @@
-"""Draw losses and perplexities of trained models, and judge what the paper says of them."""
+"""Draw perplexities of trained models, and judge the paper's sentences about them."""
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
 from lingprob.papers.leakage.training_claims import compare
-from lingprob.papers.leakage.training_figures import draw, read_logs
+from lingprob.papers.leakage.training_figures import draw
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages
@@ -12,7 +12,6 @@ from lingprob.workflow import job
 with job(snakemake):
     files, output, params = snakemake.input, snakemake.output, snakemake.params
     tables, run = read_tables(dict(files.items())), Run(**params.run)
-    tables["logs"] = read_logs(files.logs)
     figures = draw(tables, run)
     card = with_failures(compare(tables, run), style.failures(figures))
     write_table(card, "scorecard", output.scorecard)

@@ -167,7 +167,8 @@ def perplexities(*, size: float = 0.0, tuning: float = 0.0, change: float = 0.0)
             for steps in (0, 5):
                 nats = 4 + own[0] * x + (own[1] + own[2] * x if steps else 0)
                 part = pd.DataFrame({**names, "logprob": -tokens * nats})
-                rows.append(part.assign(parameters=parameters, fine_tuning_steps=steps))
+                about = {"size": str(parameters), "parameters": parameters}
+                rows.append(part.assign(**about, fine_tuning_steps=steps))
         return {"passage_logprobs": pd.concat(rows, ignore_index=True)}
 
     return simulate

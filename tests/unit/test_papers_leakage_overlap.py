@@ -254,17 +254,6 @@ def test_the_summary_counts_passages_not_places(published):
     assert summary[["flagged", "flagged_corrected"]].isna().all(axis=None)
 
 
-def test_passages_have_their_lengths_beside_the_published_ones(published):
-    ours = published[::-1].assign(origin="ours", searched="books", article_len=[41, 900, 900])
-    table = leakage.passage_lengths(pd.concat([ours, published], ignore_index=True))
-    assert table.to_numpy().tolist() == [
-        ["provo", 0, 41, 40, 1], ["brown_spr", 0, 900, 900, 0]
-    ]  # fmt: skip
-    alone = leakage.passage_lengths(ours)
-    assert alone["tokens"].tolist() == [41, 900]
-    assert alone["published"].isna().all()
-
-
 def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
     (tmp_path / "corpus.txt").write_text("g b c d\n")
     ours = overlaps(tokenizer, tmp_path / "corpus.txt", "lines")

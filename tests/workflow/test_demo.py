@@ -213,7 +213,7 @@ def test_the_demo_trains_and_fine_tunes_models(demo):
     perplexity = read_table(folder / "perplexity.parquet", "perplexity")
     assert set(perplexity["fine_tuning_steps"]) == {0, 5, 10}
     assert set(perplexity["scale"]) == {"demo"}
-    for name in ("loss", "figure_2_perplexity"):
+    for name in ("figure_2_perplexity",):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     manifest = read_manifest(demo / "resources/models/trained-tiny-small-ft10/manifest.json")
     assert manifest["source"] == "trained"

@@ -8,25 +8,29 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from lingprob.figures import palette
+from lingprob.figures import palette, style
 from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
-from lingprob.figures.panels import grid, label_logarithmic
+from lingprob.figures.panels import grid, label_logarithmic, plain_ticks
 from lingprob.figures.style import draw_each
 from lingprob.papers.leakage.overlaps import one_per_passage
 from lingprob.papers.run import Run, Tables
 
-# What chance makes of an overlap: colour and label; the first that holds is drawn.
+# Colour and label of an overlap by its chance level. The first that applies is drawn.
 LEVELS = {
     "below_threshold_compat": (palette.RED, "improbable by chance, as published"),
     "below_threshold_corrected": (palette.PURPLE, "improbable only with both sides in nats"),
-    "": (palette.BLACK, "as chance would have it"),
-    "unknown": (palette.BLUE, "ours (no n-gram model: chance not computed)"),
+    "": (palette.BLACK, "probable by chance"),
+    "unknown": (palette.BLUE, "chance level not computed"),
 }
+NONE = 0.4  # place of 0 on a logarithmic axis
+MARGIN = 1.25  # factor around the values of a panel
+TICKS_APART = 0.3  # of the axis
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figures 1a and 1b, our corpora above the paper's, of the table `overlap`."""
+    """Draw Figures 1a and 1b of the table `overlap`, one row of panels per searched corpus."""
     passages = one_per_passage(tables["overlap"])
     figures = draw_each(
         {
@@ -42,66 +46,40 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Figure 1a: length of each passage's longest overlap by the passage's length, in tokens.
 
+    Axes are those of the text, so that a cluster such as Provo's fills its panels. The y-axis
+    reaches up to the whole passage.
+
     Args:
-        passages: an `overlap` table with a row a passage and searched corpus.
-        titles: of the searched and the reading-time corpora, by name.
+        passages: an `overlap` table with one row per passage and searched corpus.
+        titles: of the searched corpora and the texts, by name.
     """
     labels = ("Passage length\n(tokens)", "Longest overlap (tokens)")
-    return _scatter(passages, titles, "article_len", "overlap_len", labels, whole=True)
+    figure, panels = _panels(passages, titles, labels, sharey="col")
+    for (_, text), ax in panels.items():
+        of_text = passages[passages["corpus"] == text]
+        lengths, overlaps = of_text["article_len"], of_text["overlap_len"].replace(0, NONE)
+        ax.set_xlim(lengths.min() / MARGIN, lengths.max() * MARGIN)
+        ax.set_ylim(min(overlaps.min(), 4) / MARGIN, lengths.max() * MARGIN)
+        ax.axline((1, 1), (10, 10), color=palette.ORANGE, linewidth=1.0, zorder=1)
+    _draw(panels, passages, "article_len", "overlap_len")
+    _legend(figure, passages, [handle("the whole passage", palette.ORANGE)])
+    return figure
 
 
 def frequency_by_overlap(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Figure 1b: frequency of each passage's longest overlap by its length; arguments as above.
+    """Figure 1b: frequency of each passage's longest overlap by its length, arguments as above.
 
     Passages without any overlap are left out.
     """
     passages = passages[passages["overlap_freq"] > 0]
-    labels = ("Longest overlap\n(tokens)", "Its frequency in the corpus")
-    return _scatter(passages, titles, "overlap_len", "overlap_freq", labels)
-
-
-def _scatter(
-    passages: pd.DataFrame,
-    titles: Mapping[str, str],
-    x: str,
-    y: str,
-    labels: tuple[str, str],
-    whole: bool = False,
-) -> Figure:
-    """Draw a row of panels a searched corpus, a column a reading-time corpus.
-
-    `whole` adds the line on which x and y are equal.
-    """
-    rows, columns = passages["searched"].unique(), passages["corpus"].unique()
-    figure, axes = grid(
-        len(rows), len(columns), width=1.1, height=1.25, margins=(1.0, 1.1),
-        sharex=True, sharey=True,
-    )  # fmt: skip
-    for line, searched in zip(axes, rows, strict=True):
-        for ax, corpus in zip(line, columns, strict=True):
-            here = (passages["searched"] == searched) & (passages["corpus"] == corpus)
-            _draw(ax, passages[here], x, y)
-            ax.tick_params(labelsize=6)
-            if whole and here.any():
-                ax.axline((1, 1), (10, 10), color=palette.ORANGE, linewidth=1.0, zorder=1)
-            ax.set(xscale="log", yscale="log")
-        line[0].set_ylabel(wrapped_title(searched, titles, 22), fontsize=7, fontweight="bold")
-    for ax, corpus in zip(axes[0], columns, strict=True):
-        ax.set_title(wrapped_title(corpus, titles, 22), fontsize=7)
-    for ax in axes[-1]:
-        ax.set_xlabel(labels[0], fontsize=7)
-        label_logarithmic(ax.xaxis, most=4)
-        label_logarithmic(ax.yaxis)
-    present = set(chance_levels(passages))
-    handles = [
-        handle(label, colour, "+", "none")
-        for level, (colour, label) in LEVELS.items()
-        if level in present
-    ]
-    if whole:
-        handles.append(handle("the whole passage", palette.ORANGE))
-    legend_above(figure, handles, columns=3)
-    figure.supylabel(labels[1], fontsize=8)
+    labels = ("Longest overlap\n(tokens)", "Frequency in the corpus")
+    figure, panels = _panels(passages, titles, labels, sharey=True)
+    for (_, text), ax in panels.items():
+        overlaps = passages.loc[passages["corpus"] == text, "overlap_len"]
+        ax.set_xlim(overlaps.min() / MARGIN, overlaps.max() * MARGIN)
+        ax.set_ylim(1 / MARGIN, passages["overlap_freq"].max() * MARGIN)
+    _draw(panels, passages, "overlap_len", "overlap_freq")
+    _legend(figure, passages, [])
     return figure
 
 
@@ -116,17 +94,69 @@ def chance_levels(passages: pd.DataFrame) -> np.ndarray:
     )
 
 
-def _draw(ax: Axes, passages: pd.DataFrame, x: str, y: str) -> None:
-    if passages.empty:
-        ax.text(0.5, 0.5, "none", transform=ax.transAxes, ha="center", color=palette.GREY)
-    levels = chance_levels(passages)
-    for level, (colour, _) in reversed(LEVELS.items()):
-        shown = levels == level
-        ax.plot(
-            passages.loc[shown, x],
-            passages.loc[shown, y],
-            "+",
-            color=colour,
-            markersize=4,
-            markeredgewidth=0.8,
-        )
+def _panels(
+    passages: pd.DataFrame, titles: Mapping[str, str], labels: tuple[str, str], sharey: str | bool
+) -> tuple[Figure, dict[tuple[str, str], Axes]]:
+    """Return a figure with logarithmic panels of each searched corpus (rows) and text (columns).
+
+    A corpus that was not searched for a text has no panel.
+    """
+    searched, texts = list(passages["searched"].unique()), list(passages["corpus"].unique())
+    figure, axes = grid(
+        len(searched), max(1, len(texts)), width=style.PAGE_INCHES / 5, height=1.3,
+        margins=(0.4, 0.8), sharex="col", sharey=sharey,
+    )  # fmt: skip
+    shown = set(passages[["searched", "corpus"]].itertuples(index=False, name=None))
+    panels = {}
+    for line, corpus in zip(axes, searched, strict=True):
+        for ax, text in zip(line, texts, strict=True):
+            if (corpus, text) in shown:
+                panels[corpus, text] = ax
+            else:
+                ax.remove()
+        first = next(panels[corpus, text] for text in texts if (corpus, text) in shown)
+        first.set_ylabel(wrapped_title(corpus, titles, 22), fontsize=7, fontweight="bold")
+    for text in texts:
+        column = [panels[corpus, text] for corpus in searched if (corpus, text) in shown]
+        column[0].set_title(wrapped_title(text, titles, 22), fontsize=7)
+        column[-1].set_xlabel(labels[0], fontsize=7)
+        column[-1].tick_params(labelbottom=True)
+    for ax in panels.values():
+        ax.set(xscale="log", yscale="log")
+        ax.tick_params(labelsize=6)
+    figure.supylabel(labels[1], fontsize=8)
+    return figure, panels
+
+
+def _draw(panels: Mapping[tuple[str, str], Axes], passages: pd.DataFrame, x: str, y: str) -> None:
+    for (corpus, text), ax in panels.items():
+        part = passages[(passages["searched"] == corpus) & (passages["corpus"] == text)]
+        levels, values = chance_levels(part), part[y].replace(0, NONE)
+        for level, (colour, _) in reversed(LEVELS.items()):
+            at = levels == level
+            ax.plot(part.loc[at, x], values[at], "+", color=colour, ms=4, markeredgewidth=0.8)
+        label_logarithmic(ax.xaxis, _apart(*ax.get_xlim()))
+        low, high = ax.get_ylim()
+        label_logarithmic(ax.yaxis, most=5)
+        if low < NONE:
+            ax.set_yticks([NONE, 1, 10, 100, 1000], ["0", "1", "10", "100", "1,000"])
+        ax.set_ylim(low, high)
+
+
+def _apart(low: float, high: float) -> list[float]:
+    """Return ticks of a logarithmic axis that are far enough apart for their labels."""
+    kept: list[float] = []
+    for tick in plain_ticks(low, high):
+        if not kept or np.log(tick / kept[-1]) > TICKS_APART * np.log(high / low):
+            kept.append(tick)
+    return kept
+
+
+def _legend(figure: Figure, passages: pd.DataFrame, more: list[Line2D]) -> None:
+    present = set(chance_levels(passages))
+    handles = [
+        handle(label, colour, "+", "none")
+        for level, (colour, label) in LEVELS.items()
+        if level in present
+    ]
+    legend_above(figure, handles + more, columns=3)

@@ -195,22 +195,6 @@ def summarise_overlaps(overlaps: pd.DataFrame, coverage: float) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"flagged": "Int64", "flagged_corrected": "Int64"})
 
 
-def passage_lengths(overlaps: pd.DataFrame) -> pd.DataFrame:
-    """Return each passage's length in tokens and the published one (leakage, Figure 1a).
-
-    Columns corpus, article_num, tokens, published and difference, null if there is none.
-    """
-    keys = ["corpus", "article_num"]
-    lengths = {
-        origin: part.drop_duplicates(keys).set_index(keys)["article_len"].astype("Int64")
-        for origin, part in overlaps.groupby("origin")
-    }
-    table = lengths["ours"].rename("tokens").to_frame()
-    published = lengths.get("published", pd.Series(dtype="Int64"))
-    table["published"] = published.reindex(table.index)
-    return table.assign(difference=table["tokens"] - table["published"]).reset_index()
-
-
 def chunk_overlaps(
     index: StimulusIndex,
     passages: pd.DataFrame,

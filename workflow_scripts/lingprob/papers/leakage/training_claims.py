@@ -1,12 +1,12 @@
-"""What fine-tuning on the texts does to perplexity, by model size (leakage, Figure 2 and §3.2).
+"""Effects of size and fine-tuning on perplexity (leakage, Figure 2 and §3.2).
 
-Models are few and fixed; what is uncertain is the texts, so the passages vary, the same ones for
-all models.
+Models are few and fixed. The sample is the texts' passages, which are the same for all models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -24,26 +24,29 @@ from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 from lingprob.training.sizes import ALL_TEXTS
 
-KEYS = ["parameters", "fine_tuning_steps"]
-FEWEST = 2  # sizes of a slope: they are fixed, and passages vary
+FEWEST_SIZES = 3  # of a slope
+FEWEST_PASSAGES = 3  # which leave two degrees of freedom
+SMALLEST = 28_000_000  # parameters of the paper's smallest model, rounded down (Table 1)
 
 
 def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estimate:
     """Return a weighted sum of models' log perplexities, with its interval over passages.
 
-    Log perplexity is a ratio of sums over passages, of surprisals and of tokens, so the standard
-    error is that of a ratio estimator (linearised); the interval is Student's t's.
+    Log perplexity is a ratio of sums over passages, of surprisals and of tokens. The standard error
+    is therefore that of a ratio estimator (linearised), and the interval is Student's t's. Fewer
+    than three passages give no estimate.
 
     Args:
-        passages: a `passage_logprobs` table of one corpus, or of several together.
-        weights: by (parameters, fine_tuning_steps); those of a difference or a slope sum to 0.
+        passages: a `passage_logprobs` table of one text, or of several together.
+        weights: by (size, fine_tuning_steps). Those of a difference or a slope sum to 0.
     """
     items = ["corpus", "passage"]
-    nats = passages.pivot(index=items, columns=KEYS, values="logprob")[list(weights.index)]
+    models = ["size", "fine_tuning_steps"]
+    nats = passages.pivot(index=items, columns=models, values="logprob")[list(weights.index)]
     values = -nats.to_numpy() @ weights.to_numpy(float)
     tokens = passages.groupby(items)["n_tokens"].first().reindex(nats.index).to_numpy(float)
     n = len(values)
-    if n < 2:
+    if n < FEWEST_PASSAGES:
         return NOTHING
     value = float(values.sum() / tokens.sum())
     error = np.sqrt(n / (n - 1) * ((values - value * tokens) ** 2).sum()) / tokens.sum()
@@ -52,27 +55,26 @@ def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estim
 
 
 def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the slope of ln perplexity on log10 parameters before fine-tuning, by corpus."""
-    for corpus, part in _corpora(tables["passage_logprobs"]):
-        weights = _slope_weights(part)
-        yield corpus, _contrast(part, {0: weights})
+    """Yield the slope of ln perplexity on log10 parameters before fine-tuning, by text."""
+    for text, part in _texts(tables["passage_logprobs"]):
+        yield text, _contrast(part, {0: _slope_weights(part)})
 
 
 def falls_with_fine_tuning(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield what fine-tuning adds to ln perplexity: its mean over sizes, by corpus and steps."""
-    for corpus, part in _corpora(tables["passage_logprobs"]):
-        sizes = sorted(part["parameters"].unique())
+    """Yield the mean change of ln perplexity by fine-tuning over sizes, by text and steps."""
+    for text, part in _texts(tables["passage_logprobs"]):
+        sizes = list(part["size"].unique())
         each = pd.Series(1 / len(sizes), index=sizes)
         for steps in _fine_tuned(part):
-            yield f"{corpus}, {steps} steps", _contrast(part, {steps: each, 0: -each})
+            yield f"{text}, {steps} steps", _contrast(part, {steps: each, 0: -each})
 
 
 def falls_more_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the slope after fine-tuning less that before, by corpus and steps."""
-    for corpus, part in _corpora(tables["passage_logprobs"]):
+    """Yield the slope after fine-tuning minus that before, by text and steps."""
+    for text, part in _texts(tables["passage_logprobs"]):
         weights = _slope_weights(part)
         for steps in _fine_tuned(part):
-            yield f"{corpus}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
+            yield f"{text}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
 
 
 STATISTICS: dict[str, Statistic] = {
@@ -82,11 +84,11 @@ STATISTICS: dict[str, Statistic] = {
 }
 
 
-def _corpora(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     if passages["corpus"].nunique() > 1:
         yield ALL_TEXTS, passages
-    for corpus, part in passages.groupby("corpus", sort=False):
-        yield str(corpus), part
+    for text, part in passages.groupby("corpus", sort=False):
+        yield str(text), part
 
 
 def _fine_tuned(passages: pd.DataFrame) -> list[int]:
@@ -94,25 +96,33 @@ def _fine_tuned(passages: pd.DataFrame) -> list[int]:
 
 
 def _slope_weights(passages: pd.DataFrame) -> pd.Series:
-    """Return what each size counts in the slope on log10 parameters; nothing for one size."""
-    sizes = sorted(passages["parameters"].unique())
-    if len(sizes) < FEWEST:
+    """Return the weight of each size in the slope on log10 parameters, none for too few sizes."""
+    sizes = passages.drop_duplicates("size").set_index("size")["parameters"]
+    x = np.log10(sizes.astype(float))
+    x = x - x.mean()
+    if len(sizes) < FEWEST_SIZES or sizes.nunique() < 2:
         return pd.Series(dtype=float)
-    x = np.log10(np.asarray(sizes, float))
-    return pd.Series((x - x.mean()) / ((x - x.mean()) ** 2).sum(), index=sizes)
+    return x / (x**2).sum()
 
 
 def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:
     by_state = {
         (size, steps): value for steps, part in weights.items() for size, value in part.items()
     }
-    return log_perplexity_contrast(passages, pd.Series(by_state)) if by_state else NOTHING
+    if not by_state:
+        return NOTHING
+    found = log_perplexity_contrast(passages, pd.Series(by_state))
+    largest = passages["parameters"].max()
+    if largest < SMALLEST and found is not NOTHING:
+        note = f"{found.note}; outside the paper's range: at most {largest:,.0f} parameters"
+        return replace(found, note=note)
+    return found
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
-    """Compare the models' sizes (Table 1), and what fine-tuning does to perplexity (§3.2).
+    """Return the `scorecard` of sizes (Table 1) and of the effects on perplexity (§3.2).
 
-    Takes the tables `perplexity` and `passage_logprobs`; returns a `scorecard`.
+    Tables are `perplexity` and `passage_logprobs`.
     """
     sizes = tables["perplexity"].drop_duplicates("size")
     ours: Quantities = {
