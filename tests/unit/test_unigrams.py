@@ -415,8 +415,8 @@ def test_an_impossible_token_is_never_drawn():
     assert drawn[:, 0].tolist() == [1, 1, 3, 3, 3]
 
 
-def test_blocks_without_a_chance_and_the_ends_of_others_are_passed_over():
-    """Of three blocks of 256 tokens the first is empty; half lies in each of the others."""
+def test_blocks_without_a_chance_are_passed_over():
+    """The first of three blocks of 256 tokens is empty, and each of the others has one half."""
     probabilities = torch.zeros(5, 768)
     probabilities[:, 300] = probabilities[:, 511] = 0.25
     probabilities[:, 512] = 0.5

@@ -123,15 +123,12 @@ def load_language_model(
     context_window: int | None = None,
     unknown_letters: str = "warn",
 ) -> LanguageModel:
-    """Load the causal language model in `directory` without the network.
+    """Load the causal language model in `directory`, or an adapter, without the network.
 
-    Args:
-        directory: config.json, safetensors and tokenizer of one model, or an adapter.
-        device: for `devices.choose_device`.
-        dtype: a name in DTYPES, or auto: the checkpoint's on an NVIDIA GPU, float32 elsewhere.
-        device_map: auto spreads the model over all GPUs.
-        context_window: tokens, if fewer than the model's.
-        unknown_letters: `warn` or `refuse`.
+    `device` is for `choose_device`. `dtype` is a name in DTYPES, or auto: the checkpoint's on an
+    NVIDIA GPU, float32 elsewhere. `device_map` auto spreads the model over all GPUs.
+    `context_window` is in tokens, if fewer than the model's, and `unknown_letters` is `warn` or
+    `refuse`.
 
     Raises LingprobError if the directory has no model with a fast tokenizer, needs code of its
     own, has weights that are a pickle or do not fit config.json, if the device is absent, or if an
@@ -153,7 +150,7 @@ def load_language_model(
         tokenizer=tokenizer,
         device=model.get_input_embeddings().weight.device,
         dtype=model.dtype,
-        context_window=_choose_context_window(model, context_window, directory),
+        context_window=choose_context_window(model, context_window, directory),
         directory=directory,
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
         letters=Letters.of(tokenizer, unknown_letters),
@@ -263,7 +260,7 @@ def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
     return DTYPES[name]
 
 
-def _choose_context_window(model: Any, wanted: int | None, directory: Path) -> int:
+def choose_context_window(model: Any, wanted: int | None, directory: Path) -> int:
     """Return the number of tokens that may be fed: the model's own, or the narrower one wanted.
 
     A table of positions that is shorter than config.json says counts.

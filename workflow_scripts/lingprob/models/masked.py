@@ -15,7 +15,7 @@ from lingprob.errors import LingprobError
 from lingprob.models.devices import choose_device
 from lingprob.models.loading import (
     DTYPES,
-    UNSTATED_CONTEXT_WINDOW,
+    choose_context_window,
     provenance_of,
     read_model,
     read_unchanged,
@@ -96,11 +96,8 @@ def load_masked_model(
 ) -> MaskedLanguageModel:
     """Load the masked language model in `directory` without the network.
 
-    Args:
-        directory: config.json, safetensors and tokenizer of one model.
-        device: for `devices.choose_device`.
-        dtype: a name in DTYPES, or auto for float32.
-        unknown_letters: `warn` or `refuse`.
+    `device` is for `choose_device`, `dtype` a name in DTYPES, or auto for float32, and
+    `unknown_letters` is `warn` or `refuse`.
 
     Raises LingprobError if the folder has no such model with a fast tokenizer and a mask, needs
     code of its own or lacks weights, or if the device is absent or an option is unknown.
@@ -118,7 +115,9 @@ def load_masked_model(
         tokenizer=tokenizer,
         device=model.device,
         dtype=model.dtype,
-        context_window=_context_window(model, tokenizer),
+        context_window=min(
+            choose_context_window(model, None, directory), int(tokenizer.model_max_length)
+        ),
         directory=directory,
         before=tuple(ids[:first]),
         after=tuple(ids[last:]),
@@ -149,12 +148,3 @@ def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     if tokenizer.mask_token_id is None:
         raise LingprobError(f"{directory}: its tokenizer has no mask token. Choose another model.")
     return model, tokenizer
-
-
-def _context_window(model: Any, tokenizer: Any) -> int:
-    """Return the number of tokens that may be fed. RoBERTa's positions begin after its padding."""
-    embeddings = getattr(model.base_model, "embeddings", None)
-    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-    stated = getattr(model.config, "max_position_embeddings", None)  # relative positions have none
-    positions = None if not stated else stated - (0 if padding is None else padding + 1)
-    return int(min(positions or UNSTATED_CONTEXT_WINDOW, tokenizer.model_max_length))

@@ -71,15 +71,9 @@ def estimate_model(
     """Estimate an n-gram model with modified Kneser-Ney smoothing and save it for transformers.
 
     Every line of a document is a sentence. The mark precedes its first token and follows its last
-    one.
-
-    Args:
-        documents: streams the corpus's texts. It is called once or twice.
-        order: tokens of the longest n-grams.
-        directory: of the files.
-        tokenizer: of the counted tokens. None: words of the corpus.
-        vocabulary_size: logits of the tokenizer's model, if it has more than tokens.
-        least_count: of words of the corpus that are not `<unk>`.
+    one. `documents` is called once or twice. Without a tokenizer the words of the corpus are
+    counted, and those that occur fewer than `least_count` times are `<unk>`. `vocabulary_size` is
+    the logits of the tokenizer's model, if it has more than tokens.
 
     Raises LingprobError if the corpus has no text, or if the model cannot be saved.
     """
@@ -122,12 +116,7 @@ def count_ngrams(
 
     Nothing is pruned, and the unigrams are interpolated with the uniform distribution over the
     vocabulary, so that the probabilities after any context sum to one over the V token ids.
-
-    Args:
-        sentences: token ids, without marks.
-        order: of the model, 1 or more.
-        vocabulary_size: the number V of token ids.
-        mark: the id that begins and ends every sentence, and is in none.
+    `sentences` are token ids without the mark, which begins and ends every sentence.
 
     Raises LingprobError if there is no sentence.
     """

@@ -28,15 +28,9 @@ def has_kenlm() -> bool:
 def estimate_with_kenlm(lines: Iterable[str], order: int, memory_mb: int, target: Path) -> None:
     """Estimate a modified Kneser-Ney model of white-space words and write KenLM's binary file.
 
-    A small corpus that lacks the counts for a discount gets KenLM's fixed discounts.
-
-    Args:
-        lines: sentences, each with its newline.
-        order: of the model.
-        memory_mb: for sorting. The rest goes to the disk, into the target's folder.
-        target: the file.
-
-    Raises LingprobError with the last lines of the program that failed.
+    Each line ends with its newline. Sorting takes `memory_mb`, and the rest goes to the disk, into
+    the target's folder. A small corpus that lacks the counts for a discount gets KenLM's fixed
+    discounts. Raises LingprobError with the last lines of the program that failed.
     """
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         text, arpa = Path(scratch, "text"), Path(scratch, "model.arpa")

@@ -74,17 +74,11 @@ def ngram_logprobs(tables: NgramTables, ids: np.ndarray) -> tuple[np.ndarray, np
 
 
 def estimate_word_model(documents: Iterable[str], order: int, memory_mb: int, target: Path) -> None:
-    """Estimate a modified Kneser-Ney model of white-space words and write it.
+    """Estimate a modified Kneser-Ney model of white-space words and write it atomically.
 
-    A document is one long sentence, because overlaps cross the ends of sentences.
-
-    Args:
-        documents: texts, from `lingprob.io.corpora.iter_documents`.
-        order: of the model (5 in the paper, leakage, §2.1).
-        memory_mb: that may be taken.
-        target: the file, written atomically.
-
-    Raises LingprobError if KenLM fails, or if the corpus is empty or too large to be counted.
+    A document is one long sentence, because overlaps cross the ends of sentences. The paper's
+    order is 5 (leakage, §2.1). Raises LingprobError if KenLM fails, or if the corpus is empty or
+    too large to be counted in `memory_mb`.
     """
     with atomic_path(target) as temporary:
         if has_kenlm():

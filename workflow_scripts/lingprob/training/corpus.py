@@ -66,12 +66,8 @@ def choose_chunks(
 ) -> tuple[list[Chunk], list[Chunk]]:
     """Return the chunks to train on and those to validate on.
 
-    Args:
-        chunks: all chunks.
-        table: an `overlap_chunks` table. Its selected chunks are trained on, and the other
-            leakage-free ones validate. None: all are trained on.
-
-    Raises LingprobError if none is selected.
+    The selected chunks of an `overlap_chunks` table are trained on, and the other leakage-free ones
+    validate. Without a table all are trained on. Raises LingprobError if none is selected.
     """
     if table is None:
         return list(chunks), []
@@ -97,20 +93,17 @@ def prepare_corpus(
     code: str,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Tokenise chunks to rows and describe them. Rows that are complete are kept.
+    """Tokenise chunks (from `choose_chunks`) to rows and describe them. Complete rows are kept.
 
     Args:
-        chosen, held_out: from `choose_chunks`.
         tokenizer_file: a tokenizer.json. None: a tokenizer is trained on the chosen texts.
-        vocabulary: number of token ids of the models.
-        context_window: tokens of an example that are seen.
+        vocabulary, context_window: of the models.
         folder: of the tokenizer and the rows that are made here.
         code: digest of the code. Rows of other code are made again.
         progress: advanced by the number of tokens.
 
-    Returns:
-        Plain values: tokenizer (directory), tokenizer_sha256, separator, vocabulary,
-        context_window, code, chunks (their identities), and the files of training and validation.
+    Returns plain values: tokenizer (directory), tokenizer_sha256, separator, vocabulary,
+    context_window, code, chunks (their identities), and the files of training and validation.
 
     Raises LingprobError if the tokenizer lacks <|endoftext|> or has more ids than `vocabulary`, or
     if rows are cut short, of another length, or made by another tokenizer.
@@ -184,16 +177,10 @@ def write_rows(
     vocabulary: int,
     progress: Progress,
 ) -> None:
-    """Tokenise documents into one file of rows. Tokens at the end that fill no row are dropped.
+    """Tokenise documents into one .npy file of rows, without the tokens that fill no row.
 
-    Args:
-        documents: the texts.
-        tokenize: a function from texts to token ids.
-        path: the file, .npy of uint16 if that fits the vocabulary, else of uint32.
-        separator: token id that ends every document.
-        row_length: tokens in a row.
-        vocabulary: number of token ids.
-        progress: advanced by the number of tokens.
+    The separator ends every document. The file has uint16 if that fits the vocabulary, else
+    uint32. Progress is advanced by the number of tokens.
     """
     dtype, stride = np.dtype("<u2" if vocabulary <= 2**16 else "<u4"), row_length - 1
     tokens, n_rows = np.empty(0, dtype=np.int64), 0
@@ -231,7 +218,7 @@ def train_tokenizer(documents: Iterable[str], vocabulary: int) -> PreTrainedToke
 def _save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> str:
     """Save a tokenizer for transformers and return the sha256 of its tokenizer.json.
 
-    An original file is copied as it is, so that its checksum stays.
+    An original file is copied, so that its checksum stays.
     """
     if SEPARATOR in tokenizer.get_vocab():
         tokenizer.bos_token = tokenizer.eos_token = SEPARATOR
@@ -341,16 +328,10 @@ class TrainingData:
 
 
 def examples_of_step(step: int, batch_size: int, n_examples: int, seed: int) -> np.ndarray:
-    """Return the numbers of a step's examples, int64 (batch_size,).
+    """Return the numbers of the examples of a step (from 1), int64 (batch_size,).
 
     Every epoch has a shuffle of its own, in which each example comes once. A batch may span two
     epochs.
-
-    Args:
-        step: from 1.
-        batch_size: examples in a step, at most `n_examples`.
-        n_examples: examples in the data.
-        seed: of the shuffles.
     """
     places = np.arange((step - 1) * batch_size, step * batch_size)
     epochs, within = np.divmod(places, n_examples)
@@ -372,14 +353,7 @@ def count_seen_tokens(
     """Count the tokens that the first `steps` steps predict, int64 (V,).
 
     An example that comes twice counts twice. The separators of documents count because they are
-    also predicted. An example's first token does not count.
-
-    Args:
-        data: the examples.
-        steps: of training.
-        batch_size: examples in a step.
-        seed: of the order of the examples.
-        progress: advanced by 1 after each step.
+    also predicted. An example's first token does not count. Progress is advanced after each step.
     """
     counts = np.zeros(data.vocabulary, dtype=np.int64)
     for step in range(1, steps + 1):

@@ -36,18 +36,12 @@ def fine_tuning_rows(
     step: int,
     most: int | None = None,
 ) -> np.ndarray:
-    """Return the batch of a step: all passages, shuffled, joined by separators and cut in rows.
+    """Return the batch of a step (from 1): all passages, shuffled, joined by separators, in rows.
 
-    Args:
-        passages: token ids of each passage, integers (n_tokens,).
-        separator: id of the token between two passages.
-        row_length: tokens in a row (2,048 in the paper, which makes 80 rows).
-        seed: of the shuffles.
-        step: from 1. Each step has its own shuffle.
-        most: number of rows to take, the first ones. None takes all.
+    Each step has its own shuffle. `passages` are token ids, integers (n_tokens,). A row has 2,048
+    tokens in the paper, which makes 80 rows. `most` is the number of rows to take, None for all.
 
-    Returns:
-        int64 (n_rows, row_length). Tokens at the end that fill no row are dropped.
+    Returns int64 (n_rows, row_length). Tokens at the end that fill no row are dropped.
 
     Raises LingprobError if the passages do not fill one row.
     """
@@ -85,14 +79,10 @@ def fine_tune(
         directory: of the model and its tokenizer.
         texts: the passages.
         targets: number of steps -> directory of the model after them.
-        learning_rate: of AdamW.
-        seed: of the shuffles.
-        device, precision: as in training.
         micro_batch_size: rows in a forward pass.
         rows: number of rows in a step's batch at most. None takes all.
 
-    Returns:
-        The mean -ln p (nats per token) of each step's batch, before the step.
+    Returns the mean -ln p (nats per token) of each step's batch, before the step.
 
     Raises LingprobError if a loss is not finite. Models that were saved stay.
     """
@@ -150,13 +140,8 @@ def passage_logprobs(
     """Return a `passage_logprobs` table: one row per model and passage.
 
     A passage follows <|endoftext|>. A passage longer than the context window is scored in windows
-    that overlap by half, as the paper's surprisal is (leakage, §3.1).
-
-    Args:
-        models: manifest and catalog entry by name.
-        texts: the passages of each corpus, by its name.
-        device: auto, cpu or cuda.
-        scale: of the run.
+    that overlap by half, as the paper's surprisal is (leakage, §3.1). `models` has manifest and
+    catalog entry by name, `texts` the passages of each corpus by its name.
     """
     rows = []
     with Progress(len(models), "perplexity", "models") as progress:

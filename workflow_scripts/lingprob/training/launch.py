@@ -29,13 +29,11 @@ logger = logging.getLogger(__name__)
 
 
 def train(job: Mapping[str, Any], processes: int) -> None:
-    """Train a model and save it.
+    """Train a model and save it, in as many processes, each with its own GPU if there are several.
 
-    Args:
-        job: plain values: corpus (from `prepare_corpus`), validation_examples, plan and means (the
-            fields of `Plan` and `Means`, plan.size those of `ModelSize`), code (digest of the code
-            that trains), folder (of checkpoint and log) and directory (of the model).
-        processes: one on a CPU or a GPU, or several, each with its own GPU.
+    The job has plain values: corpus (from `prepare_corpus`), validation_examples, plan and means
+    (the fields of `Plan` and `Means`, plan.size those of `ModelSize`), code (digest of the code
+    that trains), folder (of checkpoint and log) and directory (of the model).
 
     Raises LingprobError as `Trainer` does, from any process.
     """

@@ -25,14 +25,8 @@ def build_model(
     """Return a model with Pythia's architecture and its initial weights, float32.
 
     Parallel attention and feedforward, rotary embeddings of a quarter of each head, no dropout,
-    embeddings not tied. Weights are normal with Pythia's two standard deviations, biases zero.
-
-    Args:
-        size: layers, heads and width. Heads must divide the width.
-        vocabulary: number of token ids.
-        context_window: tokens that the model can see.
-        seed: of the weights.
-        separator: id of the token that begins and ends documents.
+    embeddings not tied. Weights are normal with Pythia's two standard deviations, biases zero. The
+    token `separator` begins and ends documents.
 
     Raises LingprobError if the heads cannot share the width.
     """
@@ -104,14 +98,8 @@ def summed_cross_entropy(
     """Return the sum over positions of -ln softmax(hidden @ weight.T)[label], float32 ().
 
     The logits of all positions are never in memory at one time: the exponentials of one chunk of
-    positions serve both loss and gradient.
-
-    Args:
-        hidden: (n, width).
-        weight: (vocabulary, width).
-        labels: int64 (n,).
-        dtype: of the products. Softmax and sums are float32.
-        chunk: positions in a chunk, by device if None.
+    positions serve both loss and gradient. `hidden` is (n, width), `weight` (vocabulary, width),
+    `labels` int64 (n,). Products are of `dtype`, softmax and sums float32.
     """
     chunk = chunk or CHUNK[hidden.device.type]
     with torch.autocast(hidden.device.type, enabled=False):

@@ -41,16 +41,9 @@ PASSING = Path("resources/passing")  # chunks that are scanned and then deleted
 def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataFrame:
     """Put a file of a corpus into `folder`, from there, the mirror, its URL or the hub's shards.
 
-    Args:
-        corpus: its name.
-        entry: `file`, its catalog entry, and `instructions` for the user. A chunk, whose name is
-            chunk-NUMBER.npy, has `shards`: the path of a shard on the hub and a shard's bytes.
-        folder: of the file.
-
-    Returns:
-        A manifest of one row, from `fetch_files`.
-
-    Raises LingprobError if no place has the file.
+    The entry has `file`, its catalog entry, and `instructions` for the user. A chunk, whose name
+    is chunk-NUMBER.npy, has `shards`: the path of a shard on the hub and a shard's bytes. Returns a
+    manifest of one row, from `fetch_files`. Raises LingprobError if no place has the file.
     """
     shards, instructions = entry.get("shards"), entry.get("instructions")
     if not shards:
@@ -103,15 +96,13 @@ def fetch_chunk(
 ) -> None:
     """Write a chunk as a .npy file of uint16 (rows, row_length), fetching its bytes alone.
 
-    A complete file is left alone. A broken download goes on from its last byte, also in a later
-    run.
+    A broken download goes on from its last byte, which NAME.part ends with, also in a later run.
 
     Args:
         number: of the chunk, from 0.
-        target: the file. Until it is complete, its bytes are in NAME.part.
+        target: the file. If it is complete, it is left alone.
         address: of a shard, with {shard} in place of its number.
         shard_bytes: size of every shard but the last.
-        rows, row_length: of a chunk.
 
     Raises LingprobError if a shard cannot be fetched or the file cannot be written.
     """

@@ -27,8 +27,8 @@ class ModelSize:
     def flops_per_token(self, vocabulary: int, context_window: int) -> int:
         """Return the floating-point operations of training on one token.
 
-        Six a weight that takes part in a product (the input embedding is looked up), and the
-        attention's, counted without its causal mask as model-FLOPs utilisation usually is.
+        They are six for each weight in a product, which the input embedding is not, and the
+        attention's, counted without its causal mask.
         """
         products = self.parameters(vocabulary) - vocabulary * self.width
         return 6 * products + 12 * self.layers * self.width * context_window
@@ -50,15 +50,12 @@ def fine_tuning_steps(training: Mapping[str, Any]) -> list[int]:
 
 
 def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str, dict[str, Any]]:
-    """Return a catalog entry of source `trained` for every size, and state of it that is kept.
+    """Return a catalog entry of source `trained` for every size and each of its kept states.
 
-    These are after each number of fine-tuning steps, and after each of `keep_checkpoints` steps of
-    training (`training_step`). With a tokenizer of its own a model's unigrams are those of what it
-    had met by then (`training_STEPS`).
-
-    Args:
-        training: the section `training` of the settings.
-        corpora: text corpora that unigrams of an own tokenizer may be counted over.
+    States are kept after each number of fine-tuning steps and after each of `keep_checkpoints`
+    steps of training (`training_step`). With a tokenizer of its own a model's unigrams are counted
+    over the text that it had met by then (`training_STEPS`). `training` is that section of the
+    settings, and `corpora` are text corpora for such unigrams.
     """
     own = training["tokenizer"] == "own"
     others = f"corpus_{corpora[0]}" if own else "pile_published"

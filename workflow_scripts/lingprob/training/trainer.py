@@ -118,14 +118,9 @@ def world_of(device: str) -> Iterator[World]:
 class Trainer:
     """A model in training in this process, one of a `World`.
 
-    Args:
-        plan, means: the settings.
-        data: the examples.
-        folder: of the checkpoint and the log, with which a later run goes on.
-        identity: of plan, data and code. Only a checkpoint with the same identity is used.
-        world: the processes.
-        keep: called in the first process with the step and the model after each step of
-            `means.keep_checkpoints`.
+    `folder` has the checkpoint and the log, with which a later run of the same `identity` (of plan,
+    data and code) goes on. `keep` is called in the first process with the step and the model after
+    each step of `means.keep_checkpoints`.
 
     Raises LingprobError if the batch is larger than the data or no multiple of the processes, or if
     there are fewer examples than the steps need and none may be repeated.

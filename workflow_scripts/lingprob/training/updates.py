@@ -44,14 +44,9 @@ def loss_scaler(dtype: torch.dtype, device: torch.device) -> torch.amp.GradScale
 
 
 def learning_rate(step: int, steps: int, *, warmup: int, highest: float, lowest: float) -> float:
-    """Return the learning rate of a step: linear growth, then half a cosine.
+    """Return the learning rate of a step (1 to `steps`): linear growth, then half a cosine.
 
-    Args:
-        step: from 1 to `steps`.
-        steps: of the whole training.
-        warmup: the step at which the rate has grown from 0 to `highest`.
-        highest: the maximum.
-        lowest: the rate at step `steps`.
+    The rate has grown from 0 to `highest` at step `warmup`, and is `lowest` at the last step.
     """
     if step < warmup:
         return highest * step / warmup
@@ -83,17 +78,11 @@ def move_weights(
     rate: float,
     clip: float = math.inf,
 ) -> float:
-    """Move the weights by their gradients, clear these and return their norm.
+    """Move the weights by their gradients of the scaled loss, clear these and return their norm.
 
-    If float16 gradients overflow, the weights stay as they are and the loss scale is halved.
-
-    Args:
-        parameters: those with gradients of the scaled loss.
-        optimizer, scaler: of these parameters.
-        rate: the learning rate.
-        clip: the largest norm, to which longer gradients are shortened.
-
-    Raises LingprobError if the norm is not finite although no loss scale is used.
+    Gradients longer than `clip` are shortened to it. If float16 gradients overflow, the weights
+    stay as they are and the loss scale is halved. Raises LingprobError if the norm is not finite
+    although no loss scale is used.
     """
     scaler.unscale_(optimizer)
     gradients = [p.grad for p in parameters if p.grad is not None]

@@ -30,19 +30,12 @@ def count_tokens(
 ) -> np.ndarray:
     """Count a corpus's tokens (morcela, §3.2). Special tokens are neither added nor recognised.
 
-    Args:
-        documents: texts, each tokenised by itself, and about a megabyte of them at a time.
-        tokenizer: a fast tokenizer of transformers.
-        vocabulary_size: the number V of the model's logits.
-        shard: count the documents whose index leaves this remainder modulo `n_shards`. The counts
-            of all shards add up to the whole corpus's.
-        n_shards: number of shards.
-        progress: advanced by the number of tokens.
+    Each document is tokenised by itself. A shard has the documents whose index leaves its number
+    modulo `n_shards`, and the counts of all shards add up to the corpus's. Progress is advanced by
+    the number of tokens.
 
-    Returns:
-        Counts, int64 of shape (V,).
-
-    Raises LingprobError if the shard does not exist or a token id is V or more.
+    Returns int64 of shape (V,). Raises LingprobError if the shard does not exist or a token id is V
+    or more.
     """
     if not 0 <= shard < n_shards:
         raise LingprobError(f"shard {shard} of {n_shards}: shards are numbered from 0.")

@@ -59,16 +59,12 @@ def merge_sums(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 def smoothed_logprobs(sums: pd.DataFrame, *, smoothing: float, total: int) -> pd.DataFrame:
     """Estimate unigram probabilities p = (c + a) / (N + a V) with c a token's sum, N all sums.
 
-    Args:
-        sums: a `unigram_sums` table, merged over all shards, with V rows.
-        smoothing: a, added to each token's sum.
-        total: the number of independent draws behind the sums: generated sequences for the
-            unigrahams estimator, tokens for a corpus.
+    `sums` is a merged `unigram_sums` table with V rows, `smoothing` is a, and `total` the number of
+    independent draws behind the sums: generated sequences, or tokens of a corpus.
 
-    Returns:
-        The `unigrams` table: `count` is c, `logprob` is ln p (nats), and `std_error` the standard
-        error of `logprob` by the delta method, null for fewer than two draws. For a corpus it is a
-        lower bound, because tokens within a document are not independent.
+    Returns the `unigrams` table: `count` is c, `logprob` is ln p (nats), and `std_error` the
+    standard error of `logprob` by the delta method, null for fewer than two draws. For a corpus it
+    is a lower bound, because tokens within a document are not independent.
 
     Raises LingprobError if a token would get probability zero, or for sums that no run makes.
     """

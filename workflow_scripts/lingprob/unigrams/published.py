@@ -49,12 +49,10 @@ def published_logprobs(
             the ids that decode to it, cleaned-up strings get the floor, and a constant is
             subtracted. It is the same for nearly every token, so that no correlation of a linking
             function that divides by length changes.
-        floor: value in nats of a token that the file lacks, by default the lowest published
-            one, which is that of a very rare token because the file is smoothed.
+        floor: nats, by default the lowest published value, which is that of a very rare token.
 
-    Returns:
-        The `unigrams` table with V rows (`count` and `std_error` null), and for its metadata
-        the coverage and the effect of normalising.
+    Returns the `unigrams` table with V rows (`count` and `std_error` null), and for its metadata
+    the coverage and the effect of normalising.
 
     Raises LingprobError if the file is no such JSON object.
     """
@@ -102,14 +100,9 @@ def published_logprobs(
 def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
     """Read published token counts by id, such as those of 16,000 batches of the Pile.
 
-    Args:
-        path: a .npy file of non-negative integers, shape (1, n) or (n,) with n at most V.
-        vocabulary_size: the number V of the model's logits. Ids from n on count as never seen.
-
-    Returns:
-        The `unigram_sums` table with V rows. Its sum is the number of tokens.
-
-    Raises LingprobError if the file has other content.
+    The .npy file has non-negative integers of shape (1, n) or (n,) with n at most V. Ids from n on
+    count as never seen. Returns the `unigram_sums` table with V rows, whose sum is the number of
+    tokens. Raises LingprobError if the file has other content.
     """
     try:
         counts = np.load(path)

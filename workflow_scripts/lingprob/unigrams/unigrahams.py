@@ -57,17 +57,11 @@ def unigrahams_sums(
     A sample's total for token w is the sum over i = 0..length-1 of P[w | x y_:i]. Here x is the
     prompt, and y is sampled from the model's whole distribution. Its expectation is the number of
     times that w occurs in a response of `length` tokens (Theorem 1). An end-of-text token is a
-    token like any other. The last token of a response need not be sampled.
+    token like any other. The last token of a response need not be sampled. Progress is advanced by
+    the number of samples.
 
-    Args:
-        lm: the language model.
-        prompt_ids: token ids of x, at least one.
-        sampling: the choice of samples.
-        progress: advanced by the number of samples.
-
-    Returns:
-        The sum and the sum of squares of the samples' totals, float64 of shape (V,), and the
-        number of samples.
+    Returns the sum and the sum of squares of the samples' totals, float64 of shape (V,), and the
+    number of samples.
 
     Raises LingprobError if an option is out of range or the response outgrows the context window.
     """
@@ -97,14 +91,8 @@ def sample_totals(
 ) -> torch.Tensor:
     """Generate a batch of responses and add up each one's next-token distributions.
 
-    Args:
-        lm: the language model.
-        prompt_ids: token ids of the prompt, at least one.
-        uniforms: draws from [0, 1), shape (length - 1, rows), that choose the tokens.
-        top_k, suppressed_id: of `Sampling`.
-
-    Returns:
-        A float32 tensor of shape (rows, V) whose rows each sum to `length`.
+    `uniforms` are draws from [0, 1), shape (length - 1, rows), that choose the tokens. Returns
+    float32 of shape (rows, V), whose rows each sum to `length`.
     """
     steps, rows = uniforms.shape
     cache = DynamicCache(config=lm.model.config)
