@@ -10,7 +10,7 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.run import Run
-from lingprob.papers.string_probability.analysis import separation_rows
+from lingprob.papers.string_probability.analysis import POOLED, separation_rows
 from lingprob.papers.string_probability.claims import STATISTICS
 from lingprob.papers.string_probability.data import Options
 from lingprob.scorecard.comparison import judge_claims
@@ -87,12 +87,10 @@ def separated(column: str, metric: str, value: np.ndarray, error: float) -> pd.D
 @pytest.mark.parametrize(
     ("column", "metric", "claim"),
     [("lead", "slor", "slor_leads"), ("lead", "mean_logprob", "mean_logprob_leads"),
-     ("accuracy", "logprob", "good_accuracy"), ("auc", "slor", "poor_separation")],
+     ("accuracy", "logprob", "good_accuracy")],
 )  # fmt: skip
 def test_data_sets_without_the_number_are_no_populations_of_a_claim(column, metric, claim):
     table = separated(column, metric, np.array([0.1, np.nan]), 0.01)
-    if claim == "poor_separation":
-        table.loc[table["dataset"] == "1", ["auc", "auc_low", "auc_high"]] = np.nan
     one = {**PUBLISHED, "claims": [CLAIMS[claim]]}
 
     def populations(table: pd.DataFrame) -> list[str]:
@@ -263,3 +261,33 @@ def test_areas_are_of_the_paper_s_metrics_on_whole_data_sets():
     ((about, found),) = STATISTICS["poor_separation"](tables, RUN)
     assert (about, found.n) == ("m/0", 200)
     assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.6804, 0.7196))
+
+
+def separation_verdicts(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    one = {**PUBLISHED, "claims": [CLAIMS["poor_separation"]]}
+    given = {"poor_separation": STATISTICS["poor_separation"]}
+    rows = judge_claims(one, given, {"string_separation": table}, RUN)
+    return {row["row"].partition("/")[2]: (row["verdict"], row["note"]) for row in rows}
+
+
+def test_poor_separation_needs_all_metrics_and_an_accuracy():
+    """Data set 0 is complete, 1 lacks SLOR, 2 has an accuracy below 0.7, 3 has no pairs."""
+    table = separated("auc", "slor", np.full(4, 0.7), 0.01)
+    table.loc[(table["dataset"] == "1") & (table["metric"] == "slor"), "auc"] = np.nan
+    table.loc[table["dataset"] == "2", "accuracy"] = 0.69
+    table.loc[table["dataset"] == "3", "accuracy"] = np.nan
+    found = separation_verdicts(table)
+    assert [verdict for verdict, _ in found.values()] == [
+        "supported", "not run", "not run", "supported"
+    ]  # fmt: skip
+    assert "not known: slor" in found["1"][1]
+    assert "accuracy on pairs is 0.69, below 0.7" in found["2"][1]
+    # Without pairs, the mean over the model's other data sets counts: 0.68 of 0.7, 0.65 and 0.69.
+    weak = table.assign(accuracy=table["accuracy"].mask(table["dataset"] == "0", 0.7))
+    weak.loc[weak["dataset"] == "1", "accuracy"] = 0.65
+    assert separation_verdicts(weak)["3"][0] == "not run"
+    pooled = weak[weak["dataset"] == "0"].assign(dataset=POOLED, accuracy=0.99)
+    together = pd.concat([weak, pooled], ignore_index=True)
+    assert separation_verdicts(together)["3"][0] == "not run"
+    alone = weak[weak["dataset"] == "3"]
+    assert separation_verdicts(alone)["3"][0] == "not run"

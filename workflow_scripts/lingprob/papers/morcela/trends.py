@@ -18,12 +18,10 @@ from lingprob.papers.morcela.tables import default_fits, with_certain_parameters
 from lingprob.papers.run import Published, Run, Tables, judged
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
-from lingprob.scorecard.verdicts import NOTHING, Estimate
+from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
 SIZES = {"millions": 1e6, "billions": 1e9}
-# A slope over models needs so many models, and degrees of freedom within families.
-FEWEST_MODELS, FEWEST_DEGREES = 3, 2
 
 
 def trend(x: str, y: str) -> Statistic:
@@ -34,12 +32,9 @@ def trend(x: str, y: str) -> Statistic:
         for dataset, points in points_of(tables, run).items():
             if {x, y} <= set(points):
                 known = points.dropna(subset=[x, y])
-                if enough(known):
-                    slope = slope_within(known[x], known[y], known["family"])
-                    slope = widened(slope, drawn_slopes(draws.get(dataset), known, x, y))
-                else:
-                    slope = too_few(known)
-                yield f"models/{dataset}", slope
+                slope = slope_within(known[x], known[y], known["family"])
+                slope = widened(slope, drawn_slopes(draws.get(dataset), known, x, y))
+                yield f"models/{dataset}", _or_too_few(slope, known)
 
     return statistic
 
@@ -51,25 +46,18 @@ def less_in_opt(tables: Tables, run: Run) -> Rows:
         if "r" not in points:
             continue
         known = points.dropna(subset=["size", "r"])
-        pythia, opt = (known[known["family"] == name] for name in ("pythia", "opt"))
-        if min(len(pythia), len(opt)) < FEWEST_MODELS:
-            yield f"opt and pythia/{dataset}", too_few(pd.concat([pythia, opt]))
-            continue
         slopes = slope_difference(known["size"], known["r"], known["family"], "pythia", "opt")
-        drawn = [drawn_slopes(draws.get(dataset), one, "size", "r") for one in (pythia, opt)]
-        yield f"opt and pythia/{dataset}", widened(slopes, drawn[1] - drawn[0])
+        pythia, opt = (
+            drawn_slopes(draws.get(dataset), known[known["family"] == name], "size", "r")
+            for name in ("pythia", "opt")
+        )
+        yield f"opt and pythia/{dataset}", _or_too_few(widened(slopes, opt - pythia), known)
 
 
-def enough(points: pd.DataFrame) -> bool:
-    """Return whether there are enough models for a slope within families."""
-    degrees = len(points) - points["family"].nunique() - 1
-    return len(points) >= FEWEST_MODELS and degrees >= FEWEST_DEGREES
-
-
-def too_few(points: pd.DataFrame) -> Estimate:
-    """Return an unknown slope, with the models that are too few for it in its note."""
+def _or_too_few(slope: Estimate, points: pd.DataFrame) -> Estimate:
     names = ", ".join(points.index.unique("model")) or "none"
-    return replace(NOTHING, note=f"too few models for a slope within families: {names}")
+    note = f"too few models for a slope within families: {names}"
+    return slope if np.isfinite(slope.value) else replace(slope, note=note)
 
 
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:

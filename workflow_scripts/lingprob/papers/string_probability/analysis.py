@@ -293,8 +293,8 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
 
     `auc` is the area under the ROC curve, without regard to pairs. `accuracy` is the share of pairs
     whose grammatical sentence scores higher. `gain` is accuracy minus area: what pairing gains
-    (§3). `lead` is the area of SLOR and of mean log p minus the highest area of the paper's other
-    metrics that are known here. What is not defined (one class, no pairs, no unigrams) is NaN.
+    (§3). `lead` is the area of SLOR and of mean log p minus the highest area of the paper's three
+    other metrics, if all are known. Undefined values (one class, no pairs, no unigrams) are NaN.
     """
     positive = group["grammatical"].to_numpy(dtype=bool)
     unit = units(group, options.resample)
@@ -321,7 +321,7 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
         accuracies = dict(zip(known, np.concatenate(shares).T, strict=True))
     else:
         accuracies = dict.fromkeys(known, np.full(options.bootstrap + 1, np.nan))
-    best = [areas[name] for name in FOLLOWERS if name in known]
+    best = np.max([areas[name] for name in FOLLOWERS if name in known], axis=0)
     rows = []
     for name in METRICS:
         row: dict[str, Any] = {"metric": name, "n_pairs": len(pairs)}
@@ -329,8 +329,8 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
         if name in known:
             row |= bounded("auc", areas[name]) | bounded("accuracy", accuracies[name])
             row |= bounded("gain", accuracies[name] - areas[name])
-            if name in LEADERS:
-                row |= bounded("lead", areas[name] - np.max(best, axis=0))
+            if name in LEADERS and set(FOLLOWERS) <= set(known):
+                row |= bounded("lead", areas[name] - best)
         rows.append(row)
     return rows
 
