@@ -26,6 +26,7 @@ from lingprob.stats.resampling import (
     resamples,
     standardise,
     tails,
+    widened,
 )
 from lingprob.stats.roc import area_under_roc, resampled_areas, roc_curve
 
@@ -198,6 +199,20 @@ def test_intervals_are_central_and_of_the_finite_values():
     assert interval(values) == pytest.approx((2.5, 97.5))
     assert interval(values, (0.05, 0.95)) == pytest.approx((5, 95))
     assert np.isnan(interval(values[:1])).all()
+
+
+def test_intervals_of_few_or_unequal_units_are_wider():
+    """Ten equal units, and four that count as three: (3 + 1 + 1 + 1)^2 / (9 + 1 + 1 + 1).
+
+    Quantiles are Student's with 9 and 2 degrees of freedom. One unit has no interval.
+    """
+    ends = (0.2, 0.9)
+    for sizes, quantile, n in ((np.full(10, 3), 2.262157, 10), ([3, 1, 1, 1, 0], 4.302653, 3)):
+        factor = quantile / 1.959964 * np.sqrt(n / (n - 1))
+        found = widened(0.5, ends, np.array(sizes), (-9.0, 9.0))
+        assert found == pytest.approx((0.5 - 0.3 * factor, 0.5 + 0.4 * factor), rel=1e-5)
+    assert widened(0.5, ends, np.full(3, 1), (0.0, 1.0)) == (0.0, 1.0)
+    assert np.isnan(widened(0.5, ends, np.array([7, 0]), (0.0, 1.0))).all()
 
 
 def test_a_column_with_a_value_missing_has_no_interval():

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.stats import pearsonr
+from scipy.stats import norm, pearsonr
 from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import Catalog, read_published
@@ -22,8 +22,10 @@ from lingprob.io.tables import write_table
 from lingprob.papers.run import Run
 from lingprob.papers.run import failures as failures_of_tables
 from lingprob.papers.string_probability.analysis import (
+    LIMITS,
     POOLED,
     QUANTITIES,
+    UNLIMITED,
     analyse,
     changes,
     confounds,
@@ -901,6 +903,12 @@ def direct(part: pd.DataFrame, common: float) -> list[float]:
     ]  # fmt: skip
 
 
+def widening(sizes: np.ndarray) -> float:
+    """Return Student's quantile for Kish's number of units over the normal one, and n / (n - 1)."""
+    n = sizes.sum() ** 2 / (sizes**2).sum()
+    return stats.t.ppf(0.975, n - 1) / 1.959963985 * np.sqrt(n / (n - 1))
+
+
 def test_intervals_are_of_draws_of_whole_paradigms():
     """A loop over draws of seven paradigms, the data's bins and common spread as they are."""
     pairs = simulated(70, np.full(5, 4.0), per_token=3.0)
@@ -919,14 +927,19 @@ def test_intervals_are_of_draws_of_whole_paradigms():
     drawn_by_name = {"1": bins[:, 0], "2": bins[:, 1], "": bins[:, 1] - bins[:, 0]}
     for name, values in drawn_by_name.items():
         found = table.loc["bin" if name else "change", name].loc[list(QUANTITIES)]
+        members = np.full(70, True) if not name else second == (name == "2")
         ends = np.quantile(values, (0.025, 0.975), axis=0)
+        factor = widening(np.bincount(paradigm[members]))
+        ends = found["value"].to_numpy() + factor * (ends - found["value"].to_numpy())
+        lowest, highest = np.array([LIMITS.get(quantity, UNLIMITED) for quantity in QUANTITIES]).T
+        ends = np.clip(ends, lowest, highest) if name else ends
         np.testing.assert_allclose(found[["value_low", "value_high"]].T, ends, rtol=1e-6)
         assert set(found["n"]) == {35 if name else 70}
 
 
 def test_a_change_is_that_of_the_fitted_line():
-    assert changes(np.array([[1.0, 2, 6], [3, 9, 1]])).tolist() == [5, -2]
-    assert changes(np.array([[1.0, 4]])).tolist() == [3]
+    assert changes(np.array([[1.0, 3], [2, 9], [6, 1]])).tolist() == [5, -2]
+    assert changes(np.array([[[1.0], [4.0]]])).tolist() == [[3]]
     assert np.isnan(changes(np.array([[1.0]]))).all()
 
 
@@ -947,3 +960,74 @@ def test_pairs_on_a_line_have_no_scatter_wherever_they_lie():
     )
     near, found = (table_of(each, options)["value"] for each in (scattered, far))
     np.testing.assert_allclose(found["bin"], near["bin"], rtol=1e-8)
+
+
+# Standard deviations between and within clusters that SmolLM2 has: of a pair's mean log-probability
+# and of its difference, with the mean difference; and those of rating differences of LI.
+LI_ARTICLES = np.quantile(
+    np.random.default_rng(0).exponential(12, 10_000), (np.arange(62) + 0.5) / 62
+)
+CLUSTERS = {
+    "li_large": (LI_ARTICLES.round().clip(1, 54).astype(int), (10.8, 14.9), (4.97, 3.65, 8.0)),
+    "scamp_plausible": (np.full(67, 8), (24.3, 8.6), (2.27, 4.7, 4.0)),
+}
+RATINGS = (0.97, 0.33, 0.59)
+SHARED = 0.38  # correlation of both differences
+
+
+def clustered(sizes: np.ndarray, mean: tuple, difference: tuple, rng: np.random.Generator) -> tuple:
+    """Return each pair's cluster, log-probabilities of both sides and difference in ratings."""
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    of_cluster, own = (
+        rng.normal(size=(3, len(sizes)))[:, cluster],
+        rng.normal(size=(3, len(cluster))),
+    )
+    for noise in (of_cluster, own):
+        noise[2] = SHARED * noise[1] + np.sqrt(1 - SHARED**2) * noise[2]
+    message = mean[0] * of_cluster[0] + mean[1] * own[0]
+    gap, rating = (
+        level + between * of_cluster[place] + within * own[place]
+        for place, (level, between, within) in ((1, difference), (2, RATINGS))
+    )
+    return cluster, message + gap / 2, message - gap / 2, rating
+
+
+def true_values(mean: tuple, difference: tuple) -> dict[str, float]:
+    """Return the quantities over infinitely many clusters."""
+    level, *gap = difference
+    of_mean, of_gap = (sum(np.square(values)) for values in (mean, gap))
+    accuracy, area = norm.cdf([level / np.sqrt(of_gap), level / np.sqrt(2 * of_mean + of_gap / 2)])
+    shared = SHARED * np.dot(gap, RATINGS[1:])
+    return {
+        "r of 1": (of_mean - of_gap / 4) / (of_mean + of_gap / 4),
+        "r of 2": shared / np.sqrt(of_gap * sum(np.square(RATINGS[1:]))),
+        "accuracy": accuracy, "auc": area, "gain": accuracy - area,
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_intervals_cover_the_truth_in_500_simulations(name):
+    truth, covered = true_values(*CLUSTERS[name][1:]), []
+    for seed in range(500):
+        cluster, good, bad, rating = clustered(*CLUSTERS[name], np.random.default_rng(seed))
+        options = Options(300, "clusters", seed, "demo", bins=10**6)
+        pairs = pd.DataFrame({"pair_id": [f"p{k}" for k in range(len(cluster))], "dataset": "d",
+                              "paradigm": [f"a{k}" for k in cluster], "cosine_distance": 0.1,
+                              "rating_source": "human"})  # fmt: skip
+        found = {
+            f"r of {place}": correlations_of(pairs.assign(x=x, y=y), options)[0]
+            for place, (x, y) in enumerate(((good, bad), (rating, good - bad)), start=1)
+        }
+        sentences = pd.concat([
+            pairs.assign(item_id=pairs["pair_id"] + kind, grammatical=kind == "g", logprob=side)
+            for kind, side in (("g", good), ("b", bad))
+        ])  # fmt: skip
+        sentences = sentences.assign(weight=1.0, phenomenon="h", rating=0.0, n_tokens=5)
+        sentences[list(METRICS[1:])] = np.nan
+        row = separation_rows(sentences, options)[0]
+        found |= {key: row for key in ("accuracy", "auc", "gain")}
+        ends = [(key.split()[0], found[key], truth[key]) for key in truth]
+        covered.append([one[f"{key}_low"] <= true <= one[f"{key}_high"] for key, one, true in ends])
+    shares = np.mean(covered, axis=0)
+    assert (shares >= 0.93).all() and (shares <= 0.97).all(), dict(zip(truth, shares, strict=True))

@@ -64,6 +64,32 @@ def interval(drawn: Array, ends: tuple[float, float] = TAILS) -> tuple[float, fl
     return float(low), float(high)
 
 
+def widened(
+    value: float, ends: tuple[float, float], sizes: Array, limits: tuple[float, float]
+) -> tuple[float, float]:
+    """Return a percentile interval widened for the number of units that were drawn.
+
+    The bootstrap's spread is short by sqrt((n - 1) / n), and its quantiles are normal instead of
+    Student's (Hesterberg 2015). Units of unequal sizes count as n = (sum s)^2 / sum s^2 (Kish).
+
+    Args:
+        value: the estimate.
+        ends: of its percentile interval.
+        sizes: (units,) how much each unit counts.
+        limits: lowest and highest possible values, at which the interval ends.
+
+    Returns (NaN, NaN) for a single unit.
+    """
+    from scipy import stats  # half a second to import
+
+    n = sizes.sum() ** 2 / (sizes**2).sum()
+    if n < 1 + ROUNDING:
+        return np.nan, np.nan
+    factor = stats.t.ppf(QUANTILE, n - 1) / stats.norm.ppf(QUANTILE) * np.sqrt(n / (n - 1))
+    low, high = (value + factor * (end - value) for end in ends)
+    return float(max(low, limits[0])), float(min(high, limits[1]))
+
+
 def correlation(x: Array, y: Array) -> float:
     """Return Pearson's r of two (n,) arrays; NaN for fewer than 3 rows or a constant array."""
     if len(x) < FEWEST or is_constant(x) or is_constant(y):

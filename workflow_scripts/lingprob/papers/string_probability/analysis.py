@@ -34,6 +34,7 @@ from lingprob.stats.resampling import (
     preferences,
     resampled_means,
     resamples,
+    widened,
 )
 from lingprob.stats.roc import area_under_roc, resampled_areas, roc_curve
 from lingprob.stimuli.distances import equal_bins
@@ -44,6 +45,9 @@ Ints = NDArray[np.int64]
 ENDS = ("", "_low", "_high")
 LENGTHS = ("n_tokens_good", "n_tokens_bad")
 QUANTITIES = ("spread", "slope", "residual_sd", "r", "r_common_spread", "r_without_length")
+UNLIMITED = (-np.inf, np.inf)
+LIMITS = dict.fromkeys(("r", "r_common_spread", "r_without_length"), (-1.0, 1.0))
+LIMITS |= dict.fromkeys(("spread", "residual_sd"), (0.0, np.inf))
 FEWEST = 5  # pairs that a bin needs
 SINGULAR = 1e-9  # an eigenvalue below this part of the largest counts as 0
 # Metrics that outperform the others of the paper (§6.4), and those others.
@@ -122,10 +126,12 @@ def correlations_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any
     for subset, name, group in subsets:
         x, y = (group[column].to_numpy(dtype=float) for column in ("x", "y"))
         unit = units(group, options.resample)
+        r = correlation(x, y)
         ends = correlation_interval(x, y, unit, draws=options.bootstrap, seed=options.seed)
+        low, high = widened(r, ends, np.bincount(unit), (-1.0, 1.0))
         distance = group["cosine_distance"]
         row = {"subset": subset, "name": name, "n": len(group)}
-        row |= dict(zip(("r", "r_low", "r_high"), (correlation(x, y), *ends), strict=True))
+        row |= {"r": r, "r_low": low, "r_high": high}
         row |= {"cosine_mean": distance.mean(), "cosine_low": distance.min()}
         rows.append({**row, "cosine_high": distance.max()})
     return rows
@@ -155,30 +161,31 @@ def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
     found = bin_quantities(columns, number, np.ones(len(columns)), common)
     unit = units(pairs, options.resample)
     drawn = resampled_quantities(columns, number, unit, common, options)
+    # After the bins, their change; its members are all pairs.
+    values = np.vstack([found, changes(found)])
+    drawn = np.concatenate([drawn, changes(drawn)[:, None]], axis=1)
+    parts = [("bin", str(at), number == at) for at in range(1, options.bins + 1)]
     rows = []
-    for place, quantity in enumerate(QUANTITIES):
-        for at in range(options.bins):
-            low, high = interval(drawn[:, at, place])
-            row = {"subset": "bin", "name": str(at + 1), "n": int((number == at + 1).sum())}
-            row |= {"value": found[at, place], "value_low": low, "value_high": high}
-            rows.append({**row, "quantity": quantity})
-    for place, quantity in enumerate(QUANTITIES):
-        low, high = interval(changes(drawn[:, :, place]))
-        row = {"subset": "change", "name": "", "n": len(pairs), "quantity": quantity}
-        value = float(changes(found[None, :, place])[0])
-        rows.append({**row, "value": value, "value_low": low, "value_high": high})
+    for at, (subset, name, members) in enumerate([*parts, ("change", "", number > 0)]):
+        sizes = np.bincount(unit[members])
+        for place, quantity in enumerate(QUANTITIES):
+            limits = LIMITS.get(quantity, UNLIMITED) if subset == "bin" else UNLIMITED
+            value = float(values[at, place])
+            low, high = widened(value, interval(drawn[:, at, place]), sizes, limits)
+            row = {"subset": subset, "name": name, "n": int(members.sum()), "quantity": quantity}
+            rows.append({**row, "value": value, "value_low": low, "value_high": high})
     return rows
 
 
 def changes(by_bin: Array) -> Array:
-    """Return the fitted change from the first to the last bin, (m,), of values (m, bins).
+    """Return the fitted change from the first to the last bin, (..., k), of values (..., bins, k).
 
     A least-squares line over the numbers of the bins; NaN if a bin has no value.
     """
-    centred = np.arange(by_bin.shape[1]) - (by_bin.shape[1] - 1) / 2
+    centred = np.arange(by_bin.shape[-2]) - (by_bin.shape[-2] - 1) / 2
     if len(centred) < 2:
-        return np.full(len(by_bin), np.nan)
-    return by_bin @ centred / (centred @ centred) * (len(centred) - 1)
+        return np.full((*by_bin.shape[:-2], by_bin.shape[-1]), np.nan)
+    return centred @ by_bin / (centred @ centred) * (len(centred) - 1)
 
 
 def bin_quantities(columns: Array, number: Ints, weight: Array, common: float) -> Array:
@@ -327,18 +334,23 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
         row: dict[str, Any] = {"metric": name, "n_pairs": len(pairs)}
         row |= {"n_grammatical": int(positive.sum()), "n_ungrammatical": int((~positive).sum())}
         if name in known:
-            row |= bounded("auc", areas[name]) | bounded("accuracy", accuracies[name])
-            row |= bounded("gain", accuracies[name] - areas[name])
+            quantities = {"auc": areas[name], "accuracy": accuracies[name]}
+            quantities["gain"] = accuracies[name] - areas[name]
             if name in LEADERS and set(FOLLOWERS) <= set(known):
-                row |= bounded("lead", areas[name] - best)
+                quantities["lead"] = areas[name] - best
+            row |= bounded(quantities, np.bincount(unit, weight))
         rows.append(row)
     return rows
 
 
-def bounded(name: str, values: Array) -> dict[str, float]:
-    """Return a quantity's value, the first of `values`, and the interval of the others."""
-    ends = (float(values[0]), *interval(values[1:]))
-    return dict(zip([f"{name}{end}" for end in ENDS], ends, strict=True))
+def bounded(quantities: dict[str, Array], sizes: Array) -> dict[str, float]:
+    """Return each quantity's value, the first of its array, and the interval of the others."""
+    row = {}
+    for name, (value, *draws) in quantities.items():
+        limits = (0.0, 1.0) if name in ("auc", "accuracy") else (-1.0, 1.0)
+        ends = widened(value, interval(np.array(draws)), sizes, limits)
+        row |= {f"{name}{end}": float(one) for end, one in zip(ENDS, (value, *ends), strict=True)}
+    return row
 
 
 def curves_of(group: pd.DataFrame) -> pd.DataFrame:
