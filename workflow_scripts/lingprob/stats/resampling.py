@@ -65,7 +65,7 @@ def interval(drawn: Array, ends: tuple[float, float] = TAILS) -> tuple[float, fl
 
 
 def widened(
-    value: float, ends: tuple[float, float], sizes: Array, limits: tuple[float, float]
+    value: float, ends: tuple[float, float], sizes: NDArray, limits: tuple[float, float]
 ) -> tuple[float, float]:
     """Return a percentile interval widened for the number of units that were drawn.
 

@@ -343,9 +343,9 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
     return rows
 
 
-def bounded(quantities: dict[str, Array], sizes: Array) -> dict[str, float]:
+def bounded(quantities: dict[str, Array], sizes: NDArray) -> dict[str, float]:
     """Return each quantity's value, the first of its array, and the interval of the others."""
-    row = {}
+    row: dict[str, float] = {}
     for name, (value, *draws) in quantities.items():
         limits = (0.0, 1.0) if name in ("auc", "accuracy") else (-1.0, 1.0)
         ends = widened(value, interval(np.array(draws)), sizes, limits)
