@@ -125,7 +125,8 @@ import sys
 from types import SimpleNamespace
 sys.path.insert(0, {scripts!r})
 from lingprob.workflow import job
-with job(SimpleNamespace(log=[{log!r}], rule="ask")):
+memory = SimpleNamespace(mem_mb=2000)
+with job(SimpleNamespace(log=[{log!r}], rule="ask", threads=1, resources=memory)):
     try:
         print("answered", input())
     except EOFError:

@@ -1,39 +1,188 @@
-"""The job wrapper, progress lines and near names."""
+"""The start of a run, the job around a rule's script, and Snakemake's documented names."""
 
 from __future__ import annotations
 
 import logging
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+import lingprob
+from checkout import ROOT
 from lingprob.errors import LingprobError, nearest
+from lingprob.io.files import write_text
 from lingprob.io.progress import Progress
 from lingprob.workflow import job
+from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.start import check_own_paths, named_configfiles, read_run
+from small_disk import on_small_disk
+
+TABLE = {"title": "T", "kind": "stimuli", "parser": "table"}
+CORPUS = {"title": "C", "kind": "corpus", "parser": "text"}
+MODEL = {"title": "M", "family": "mine", "source": "local"}
+SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token"}
+SURPRISALS = {**SCORES, "level": "word", "paths": {"provo": "p.csv"}}
 
 
-def ended(tmp_path: Path, error: Exception) -> Path:
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("config", "option", "path"),
+    [
+        ({"datasets": {"own": {**TABLE, "path": "t.csv"}}}, "datasets.own.path", "t.csv"),
+        ({"models": {"own": {**MODEL, "path": "model"}}}, "models.own.path", "model"),
+        ({"models": {"own": {**SCORES, "path": "s.csv"}}}, "models.own.path", "s.csv"),
+        ({"models": {"own": SURPRISALS}}, "models.own.paths.provo", "p.csv"),
+        ({"overlap": {"ngrams": "n/5.kenlm"}}, "overlap.ngrams", "n/5.kenlm"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_with_its_entry_and_the_fix(
+    folder, config: dict[str, Any], option: str, path: str
+):
+    said = rf"{option}: there is no '{path}'. Correct the path, which begins in {folder}."
+    with pytest.raises(LingprobError, match=said):
+        check_own_paths(*read_settings(config))
+    if MODEL.items() <= config.get("models", {}).get("own", {}).items():
+        Path(path).mkdir()
+    else:
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).touch()
+    check_own_paths(*read_settings(config))
+
+
+def test_a_folder_without_files_is_refused(folder):
+    (folder / "corpus").mkdir()
+    with pytest.raises(LingprobError, match=r"datasets\.own\.path: there is no file at 'corpus"):
+        check_own_paths(*read_settings({"datasets": {"own": {**CORPUS, "path": "corpus"}}}))
+
+
+def test_the_folder_of_a_prepared_model_may_be_gone(folder):
+    manifest = folder / "resources/models/own/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.touch()
+    check_own_paths(*read_settings({"models": {"own": {**MODEL, "path": "gone"}}}))
+
+
+def test_configuration_files_are_found_from_where_the_command_was_given(folder, monkeypatch):
+    for name in ("a.yaml", "b.yaml"):
+        (folder / name).touch()
+    arguments = ["--cores", "2", "--configfile", "a.yaml", "b.yaml", "--config", "scale=demo"]
+    found = [folder / "a.yaml", folder / "b.yaml"]
+    assert named_configfiles(arguments) == found
+    monkeypatch.setenv("PWD", str(folder))
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    assert named_configfiles(arguments) == found
+    assert named_configfiles(["--configfiles", str(folder / "a.yaml")]) == found[:1]
+    assert named_configfiles(["all"]) == []
+
+
+def test_a_mistake_ends_the_process_with_one_message(folder, monkeypatch):
+    (folder / "twice.yaml").write_text("models: {}\nmodels: {}\n")
+    monkeypatch.setattr("sys.argv", ["snakemake", "--configfile", "twice.yaml"])
+    with pytest.raises(SystemExit, match=r"^Error: .*twice\.yaml, line 2: 'models' occurs twice"):
+        read_run({})
+
+
+@pytest.mark.parametrize("rules", [True, False])
+def test_what_the_snakefile_imports_loads_neither_pandas_nor_torch(rules):
+    """What the rules import, and the whole room for them."""
+    lines = (ROOT / "rules" / "common.smk").read_text(encoding="utf-8").splitlines()
+    imports = [line for line in lines if line.startswith("from lingprob")]
+    assert len(imports) > 5
+    room = (ROOT / "workflow_scripts/lingprob/workflow").glob("[a-z]*.py")
+    of_room = [f"import lingprob.workflow.{path.stem}" for path in room]
+    told = "import sys\nprint({'pandas', 'torch', 'transformers'} & {*sys.modules})"
+    program = "\n".join([*(imports if rules else of_room), told])
+    place = {**os.environ, "PYTHONPATH": str(ROOT / "workflow_scripts")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=place, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("set()\n", "")
+
+
+def a_job(log: Path) -> SimpleNamespace:
+    """What Snakemake gives a script, as far as `job` reads it."""
+    memory = SimpleNamespace(mem_mb=2807)
+    return SimpleNamespace(log=[str(log)], rule="some_rule", threads=8, resources=memory)
+
+
+def ended(log: Path, error: Exception) -> str:
     """The log of a rule that an error ends."""
-    snakemake = SimpleNamespace(log=[str(tmp_path / "log.txt")], rule="some_rule")
-    with pytest.raises(SystemExit) as end, job(snakemake):
+    with pytest.raises(SystemExit) as end, job(a_job(log)):
         raise error
     assert end.value.code == 1
-    return tmp_path / "log.txt"
+    return log.read_text()
 
 
 @pytest.mark.parametrize("said", ["ratings.csv, row 3: no rating.", "two lines:\n  a, b"])
-def test_a_log_ends_with_what_the_user_can_fix_after_the_traceback(tmp_path, capfd, said):
-    log = ended(tmp_path, LingprobError(said)).read_text()
+def test_a_log_ends_with_the_remedy_after_the_traceback(tmp_path, capfd, said):
+    log = ended(tmp_path / "log.txt", LingprobError(said))
     assert log.endswith(f" ERROR lingprob: {said}\n")
     assert "Traceback" in log
     assert capfd.readouterr() == ("", "")
 
 
 def test_any_other_error_has_its_traceback_in_the_log(tmp_path):
-    log = ended(tmp_path, ZeroDivisionError("never by nothing"))
-    assert "Traceback" in log.read_text()
-    assert "ZeroDivisionError: never by nothing" in log.read_text()
+    log = ended(tmp_path / "log.txt", ZeroDivisionError("never by nothing"))
+    assert "Traceback" in log
+    assert "ZeroDivisionError: never by nothing" in log
+
+
+def test_the_log_of_a_killed_job_names_its_memory(tmp_path):
+    """As the system kills a job that uses more memory than its cgroup has."""
+    child = os.fork()
+    if child == 0:
+        with job(a_job(tmp_path / "log.txt")):
+            os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    (line,) = (tmp_path / "log.txt").read_text().splitlines()
+    assert "rule some_rule runs with 8 thread(s) and asked for 2807 MB of memory" in line
+    assert "If this log ends without an error, the job was killed" in line
+    assert "--set-resources some_rule:mem_mb=N" in line
+    assert "scoring.tokens_per_batch" in line
+
+
+FULL_DISK = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+disk, scripts = map(Path, sys.argv[1:])
+sys.path.insert(0, str(scripts))
+from lingprob.errors import LingprobError
+from lingprob.workflow import job
+
+sys.stderr = sys.stdout
+memory = SimpleNamespace(mem_mb=1)
+try:
+    with job(SimpleNamespace(log=[disk / "log.txt"], rule="r", threads=1, resources=memory)):
+        try:
+            (disk / "ballast").write_bytes(bytes(10**7))
+        except OSError:
+            raise LingprobError("x" * 9000 + " could not be written") from None
+except SystemExit:
+    print("ended", (disk / "log.txt").stat().st_size > 200)
+"""
+
+
+def test_on_a_full_disk_the_terminal_has_the_message(tmp_path):
+    printed = on_small_disk(tmp_path, "size=200k", FULL_DISK)
+    assert "could not be written" in printed
+    assert printed.endswith("ended True\n")
 
 
 def test_a_log_gets_plain_lines_with_a_rate(caplog):
@@ -51,3 +200,115 @@ def test_nearest_names_prefers_those_that_contain_the_text():
     known = ["demo_minimal_pairs", "linguistic_inquiry", "gutenberg"]
     assert nearest("demo", known)[0] == "demo_minimal_pairs"
     assert nearest("Linguistics_Inquiry", known)[0] == "linguistic_inquiry"
+
+
+def test_a_python_whose_path_has_a_space_is_refused(folder, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/home/me/my env/bin/python")
+    with pytest.raises(SystemExit, match=r"'/home/me/my env/bin/python', because its path has"):
+        read_run({})
+
+
+@pytest.mark.parametrize("home", ["/proc/nowhere", None])
+def test_numba_has_a_cache_without_a_writable_home(home, tmp_path, monkeypatch):
+    """A read-only installation, with a home that cannot be written to and with one that can."""
+    monkeypatch.setattr(os, "environ", {**os.environ, "HOME": home or str(tmp_path)})
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        os.environ.pop(name, None)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    lingprob._give_numba_a_cache()
+    found = os.environ.get("NUMBA_CACHE_DIR")
+    if home is None:
+        assert found is None
+        assert (tmp_path / ".cache/numba").is_dir()
+    else:
+        assert stat.S_IMODE(Path(str(found)).stat().st_mode) == 0o700
+        Path(str(found)).rmdir()
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_written_files_have_the_permissions_of_the_umask(mask, mode, tmp_path):
+    before = os.umask(mask)
+    try:
+        write_text("a", tmp_path / "a.txt")
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode
+
+
+# What the documentation has: of the workflow, and of what may be imported.
+OF_THE_WORKFLOW = ("basedir", "cores", "source_path")
+MODULES = ("utils",)
+FORBIDDEN = re.compile(
+    "|".join(
+        [
+            rf"(?<![\w./])workflow\.(?!(?:{'|'.join(OF_THE_WORKFLOW)})\b)\w+",
+            rf"^[ \t]*(?:from|import) +snakemake\b(?!\.(?:{'|'.join(MODULES)})\b).*",
+            r"\b_(?:localrules|workflow|open_jobs)\b",
+            # Classes and words of Snakemake's that code could wait for.
+            r"\b(?:Missing(?:Rule|Input)Exception|PythonScript|LogEvent)\b",
+            r"Building DAG|Finished jobid|non-zero exit status|Nothing to be done",
+        ]
+    ),
+    re.M,
+)
+FOLDERS = ("rules", "workflow_scripts", "studies")
+# Helpers of tests read a plan as a user does, by its table of jobs alone.
+HELPERS = ("checkout.py", "loopback.py", "workflow/conftest.py")
+
+
+def sources() -> list[Path]:
+    """The files that Snakemake reads, the package and studies, and helpers of tests."""
+    found = [ROOT / "Snakefile", *(ROOT / "tests" / name for name in HELPERS)]
+    for folder in FOLDERS:
+        found += [path for kind in ("smk", "py") for path in (ROOT / folder).rglob(f"*.{kind}")]
+    return [path for path in found if "tests" not in path.relative_to(ROOT).parts[1:]]
+
+
+def test_no_name_is_used_that_the_documentation_does_not_have():
+    paths = sources()
+    assert len(paths) > 200
+    used = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in paths
+        for name in FORBIDDEN.findall(path.read_text(encoding="utf-8"))
+    }
+    assert used == set()
+
+
+def test_the_snakefile_is_read_in_ten_seconds():
+    assert len((ROOT / "Snakefile").read_text(encoding="utf-8").splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "workflow.scheduler.resources['gpu'] = 1",
+        "for job in workflow.dag.needrun_jobs():",
+        "if workflow.is_main_process:",
+        "made = rules_of(workflow.rules, files)",
+        "from snakemake.logging import logger",
+        "    from snakemake.script import PythonScript",
+        "from snakemake import dag",
+        "import snakemake.assets",
+        "graph = api._workflow.dag",
+        "if job.rule.name not in workflow._localrules",
+        'if "Finished jobid" in line:',
+    ],
+)
+def test_an_undocumented_name_is_found(line):
+    assert FORBIDDEN.search(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from snakemake.utils import min_version",
+        "CHECKOUT = Path(workflow.basedir)",
+        'report: "report/workflow.rst"',
+        "from lingprob.workflow.start import read_run",
+        "with job(snakemake):",
+    ],
+)
+def test_a_documented_name_is_none_of_them(line):
+    assert not FORBIDDEN.search(line)

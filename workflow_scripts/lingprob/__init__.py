@@ -49,6 +49,10 @@ One word for one thing, in code, tables, settings and messages:
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +63,24 @@ if TYPE_CHECKING:
     from lingprob.errors import LingprobError
     from lingprob.stats.linking import fit_linking_functions
 
+
+def _give_numba_a_cache() -> None:
+    """Let numba keep compiled functions in a temporary folder if it can write nowhere else.
+
+    Without a folder that it can write to, it refuses to compile.
+    """
+    if "NUMBA_CACHE_DIR" in os.environ or os.access(__path__[0], os.W_OK):
+        return
+    try:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        os.makedirs(os.path.join(home, "numba"), exist_ok=True)
+    except OSError:
+        folder = tempfile.mkdtemp(prefix="lingprob-numba-")  # of this user and process alone
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+_give_numba_a_cache()
 __version__ = "0.1.0"
 __all__ = [
     "LingprobError",

@@ -63,7 +63,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         with suppress(OSError):  # some network file systems have no locks
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield temporary
-        os.chmod(temporary, 0o644)
+        give_usual_permissions(temporary)
         os.replace(temporary, path)
     except Exception as error:
         if problem := disk_problem(error, path):
@@ -74,6 +74,13 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
         if handle is not None:
             os.close(handle)
+
+
+def give_usual_permissions(path: Path) -> None:
+    """Give a temporary file or folder the permissions of a new one, as the umask says."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
 def _delete_abandoned(path: Path) -> None:

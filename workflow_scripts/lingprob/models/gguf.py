@@ -19,7 +19,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
-from lingprob.io.files import disk_problem
+from lingprob.io.files import disk_problem, give_usual_permissions
 
 # Pre-tokenizers of byte-level tokenizers, by the name that llama.cpp gives to each rule
 # (`tokenizer.ggml.pre`). That of smollm splits off each numeral (Unicode category N) first.
@@ -74,7 +74,7 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
         for path in temporary.iterdir():
-            path.chmod(0o644)
+            give_usual_permissions(path)
         if directory.exists():
             shutil.rmtree(directory)
         temporary.replace(directory)

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from lingprob.errors import LingprobError
+from lingprob.io.files import give_usual_permissions
 from lingprob.overlap import cdawg_build
 from lingprob.overlap.automaton import check_ids, check_tokenizer
 from lingprob.overlap.cdawg_build import EXTENT, ROOT, START, SYMBOL, TARGET
@@ -89,7 +90,7 @@ class Cdawg:
             facts = {name: getattr(self, name) for name in FACTS}
             facts["bytes"] = {name: getattr(self, name).nbytes for name in ARRAYS}
             (scratch / "cdawg.json").write_text(json.dumps(facts))
-            scratch.chmod(0o755)
+            give_usual_permissions(scratch)
             if directory.exists():
                 shutil.rmtree(directory)
             scratch.rename(directory)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,8 +39,17 @@ def job(snakemake: Any) -> Iterator[None]:
     """
     handler = logging.FileHandler(snakemake.log[0], mode="w")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    # On a full disk nothing can be logged, and the terminal has the message.
+    handler.handleError = lambda record: print(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
+    rule, memory = snakemake.rule, getattr(snakemake.resources, "mem_mb", "unknown")
+    logger.info(
+        "rule %s runs with %s thread(s) and asked for %s MB of memory. If this log ends without an "
+        "error, the job was killed, most likely because it used more memory. Ask for more "
+        "(--set-resources %s:mem_mb=N), or lower scoring.tokens_per_batch.",
+        rule, snakemake.threads, memory, rule,
+    )  # fmt: skip
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)  # nothing that a job calls may ask, and be answered by, anyone
     os.environ["TQDM_DISABLE"] = "1"

@@ -40,6 +40,11 @@ def read_run(config: dict[str, Any]) -> StartedRun:
     message.
     """
     try:
+        if " " in sys.executable:
+            raise LingprobError(
+                f"Snakemake cannot start jobs with the Python at {sys.executable!r}, because its "
+                "path has a space. Create the virtual environment in a folder without spaces."
+            )
         refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
         settings, catalog = read_settings(config)
         check_own_paths(settings, catalog)
