@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -68,6 +68,11 @@ def _read_text_rows(path: Path, suffix: str) -> tuple[list[str], list[list[str]]
     from lingprob.io.workbooks import rows_of_only_sheet
 
     names, *rows = rows_of_only_sheet(path) or [[]]
+    if len(names) > 1 and sum(map(bool, names)) == 1:
+        raise LingprobError(
+            f"{path}: its first row is {max(names)!r} alone. The first row must name the columns. "
+            "Delete a title above them."
+        )
     return names, rows
 
 
@@ -146,12 +151,24 @@ def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
     return values.astype("string").replace("", pd.NA)
 
 
-def as_boolean(path: str | Path, column: str, values: pd.Series) -> pd.Series:
-    """Return a column of true/false, 1/0 or yes/no as booleans."""
-    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+def as_boolean(
+    path: str | Path,
+    column: str,
+    values: pd.Series,
+    meaning: Mapping[object, bool] | None = None,
+) -> pd.Series:
+    """Return a column of true/false, 1/0, yes/no, or of values with a meaning, as booleans."""
+    known: dict[str, bool] = {
+        "true": True, "1": True, "yes": True, "false": False, "0": False, "no": False,
+    }  # fmt: skip
+    if meaning:
+        known = {str(value).lower(): truth for value, truth in meaning.items()}
     values = text_of(path, column, values)
     mapped = values.str.lower().map(known)
-    refuse(path, column, mapped.isna() & values.notna(), "neither true nor false", values)
+    refuse(
+        path, column, mapped.isna() & values.notna(), "neither true nor false", values,
+        f"Correct the row, or state the meaning of two values (datasets.NAME.{column}).",
+    )  # fmt: skip
     return mapped.astype("boolean")
 
 

@@ -134,6 +134,11 @@ def _even(path: Path, separator: str, numbers: Sequence[int], rows: Rows) -> tup
     while longest > 1 and not any(row[longest - 1 :] not in ([], [""]) for row in [names, *body]):
         names, body = names[: longest - 1], [row[: longest - 1] for row in body]
         longest -= 1
+    if names in body:
+        raise LingprobError(
+            f"{path}, line {numbers[body.index(names) + 1]}: the names of the columns again. If "
+            "several files were joined, delete the later names."
+        )
     wrong = [place for place, row in enumerate(body) if len(row) != len(names)]
     if not wrong:
         return names, body

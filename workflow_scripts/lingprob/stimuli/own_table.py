@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,27 +11,90 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
 from lingprob.io.own_tables import as_boolean, need_columns, numeric, read_frame, refuse, text_of
+from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.tables import NO_RATINGS, SIDES, Entry, Parsed
 
 ONCE = (
-    "A row is one sentence. Average the judgments of a sentence first or, if two items share "
-    "their words, give each an id in a column `item`."
+    "A row is one sentence. Name the `participant` in a column if a row is one judgment or, if two "
+    "items share their words, give each an id in a column `item`."
 )
 IDS = "Give every row an id, or delete the column so that rows are numbered."
-COLUMNS = ("sentence", "rating", "item", "pair", "phenomenon", "paradigm", "grammatical")
+ABOUT = ("pair", "phenomenon", "paradigm", "grammatical")
+COLUMNS = ("sentence", "rating", "item", "condition", *ABOUT)
+logger = logging.getLogger(__name__)
 
 
 def own_table(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the user's table as stimuli, without single judgments.
+    """Return the user's table as stimuli, and its single judgments if it has them.
 
     It is the file at the entry's `path`, or the rows of a data set on the hub. The columns are
-    `sentence` and, if the file has them, `rating`, `item`, `pair`, `phenomenon`, `paradigm` and
-    `grammatical`. A table with one row per pair has `good` and `bad` and, if it has them, `pair`,
-    `phenomenon` and `paradigm`. The entry's `columns` gives other names. Its `ratings` says which
-    the analyses need: `every` rating, `some`, or `none` of them, the default.
+    `sentence` and, if the file has them, `rating`, `item`, `condition`, `pair`, `phenomenon`,
+    `paradigm` and `grammatical`. With a column `participant`, a row is one judgment. A table with
+    one row per pair has `good` and `bad` and, if it has them, `pair`, `phenomenon` and `paradigm`.
+    The entry's `columns` gives other names. Its `ratings` says which the analyses need: `every`
+    rating, `some`, or `none` of them, the default.
     """
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
-    return as_stimuli(read_frame(path), path, entry, f"datasets.{dataset}.columns"), NO_RATINGS
+    setting = f"datasets.{dataset}.columns"
+    frame, judgments = read_frame(path), None
+    participant = entry.get("columns", {}).get("participant", "participant")
+    if participant in frame.columns or "participant" in entry.get("columns", {}):
+        frame, judgments, entry = average(frame, path, entry, setting)
+    stimuli = as_stimuli(frame, path, entry, setting)
+    if judgments is None:
+        return stimuli, NO_RATINGS
+    ids = stimuli["item_id"].to_numpy()
+    ratings = judgments.assign(item_id=ids[judgments["sentence"]]).drop(columns="sentence")
+    return stimuli, ratings[["participant_id", "item_id", "rating", "z"]]
+
+
+def average(
+    frame: pd.DataFrame, path: Path, entry: Mapping[str, Any], setting: str
+) -> tuple[pd.DataFrame, pd.DataFrame, Entry]:
+    """Average a table of judgments over participants.
+
+    Rows with one sentence, item and condition are one sentence. Its rating is the mean of z-scores
+    within participants or, if the entry has `standardise: false`, of the ratings as given.
+
+    Returns:
+        A table with one row per sentence under our names, the judgments (participant_id, sentence
+        as the number of its row, rating, z), and the entry without the names of columns.
+
+    Raises LingprobError that names the row at fault, and for two judgments by one participant.
+    """
+    named = entry.get("columns", {})
+    columns = {key: named.get(key, key) for key in ("participant", *COLUMNS)}
+    needed = [columns[key] for key in {"participant", "sentence", "rating", *named}]
+    need_columns(path, frame, needed, f"Set {setting}.")
+    frame = frame[[name for name in columns.values() if name in frame.columns]]
+    frame = frame.rename(columns={name: key for key, name in columns.items()})
+    participant = text_of(path, columns["participant"], frame["participant"])
+    refuse(path, columns["participant"], participant.isna(), "no participant")
+    rating = numeric(path, columns["rating"], frame["rating"], nullable=True)
+    missing = rating.isna()
+    if missing.any():
+        logger.warning("%s: %d judgments have no rating and are left out", path, missing.sum())
+    frame = frame.assign(participant=participant, rating=rating)[~missing].reset_index(drop=True)
+    keys = [key for key in ("sentence", "item", "condition") if key in frame.columns]
+    sentence = frame.groupby(keys, sort=False, dropna=False).ngroup()
+    again = pd.DataFrame({"p": frame["participant"], "s": sentence}).duplicated()
+    refuse(
+        path, columns["participant"], again, "a second judgment of one sentence",
+        frame["participant"], "Delete it, or tell the two apart by `item` or `condition`.",
+    )  # fmt: skip
+    judgments = pd.DataFrame(
+        {"participant_id": frame["participant"], "sentence": sentence, "rating": frame["rating"]}
+    )
+    judgments["z"] = standardise_ratings(judgments)
+    value = "z" if entry.get("standardise", True) else "rating"
+    means = judgments.groupby("sentence")[value].mean()
+    sentences = frame.drop(columns="participant").loc[~sentence.duplicated()]
+    for key in (key for key in ABOUT if key in frame.columns):
+        first = frame[key].astype(str).groupby(sentence).transform("first")
+        changed = frame[key].astype(str) != first
+        refuse(path, columns[key], changed, "another value than earlier", frame[key])
+    plain = {key: value for key, value in entry.items() if key not in ("column", "columns")}
+    return sentences.assign(rating=means.to_numpy()).reset_index(drop=True), judgments, plain
 
 
 def as_stimuli(
@@ -41,7 +105,8 @@ def as_stimuli(
     Args:
         frame: the table.
         path: its name in messages.
-        entry: `columns`, `column`, `ratings`, `language` and `rating_source`, if any.
+        entry: `columns`, `column`, `ratings`, `language`, `rating_source` and `grammatical` (the
+            meaning of two values, such as {"?": False, "ok": True}), if any.
         setting: the setting that gives names of columns, for messages.
 
     Raises LingprobError that names the row and column at fault.
@@ -75,12 +140,13 @@ def as_stimuli(
                 "can be fitted to them. Is it the right column?"
             )
     if "grammatical" in given:
-        grammatical = as_boolean(path, columns["grammatical"], given["grammatical"])
+        meaning = entry.get("grammatical")
+        grammatical = as_boolean(path, columns["grammatical"], given["grammatical"], meaning)
     return pd.DataFrame(
         {
             "item_id": item_ids(path, columns, texts),
             "pair_id": texts.get("pair"),
-            "condition": None,
+            "condition": texts.get("condition"),
             "text": texts["sentence"],
             "grammatical": grammatical,
             "rating": rating,
@@ -102,18 +168,20 @@ def item_ids(
 ) -> pd.Series:
     """Return the ids that the file gives, or numbers from 1.
 
-    Raises LingprobError at a missing id or an id that occurs twice, or at a sentence that does if
-    there are no ids.
+    An item that occurs under several conditions is called ITEM/CONDITION. Raises LingprobError at a
+    missing id or an id that occurs twice, or at a sentence that does if there are no ids.
     """
-    if "item" in texts:
-        ids = texts["item"]
-        refuse(path, columns["item"], ids.isna(), "no id", remedy=IDS)
-        refuse(path, columns["item"], ids.duplicated(), "an id that an earlier row has", ids, ONCE)
-        return ids
-    text = texts["sentence"]
-    again = "a sentence that an earlier row has"
-    refuse(path, columns["sentence"], text.duplicated(), again, text, ONCE)
-    return pd.Series([str(row + 1) for row in range(len(text))], dtype="string")
+    if "item" not in texts:
+        text = texts["sentence"]
+        again = "a sentence that an earlier row has"
+        refuse(path, columns["sentence"], text.duplicated(), again, text, ONCE)
+        return pd.Series([str(row + 1) for row in range(len(text))], dtype="string")
+    ids = texts["item"]
+    refuse(path, columns["item"], ids.isna(), "no id", remedy=IDS)
+    if "condition" in texts and ids.duplicated().any():
+        ids = ids + "/" + texts["condition"].fillna("")
+    refuse(path, columns["item"], ids.duplicated(), "an id that an earlier row has", ids, ONCE)
+    return ids
 
 
 def one_row_per_sentence(

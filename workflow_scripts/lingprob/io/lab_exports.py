@@ -1,0 +1,397 @@
+"""Results of experiment software as our tables of reading times and of ratings.
+
+Each file is first read as rows under the software's own names of columns, in lower case with
+underscores. Then a table of names says which columns are ours. PCIbex and Ibex Farm write comments
+that name the columns of the lines below, jsPsych writes trials as JSON or CSV, Gorilla writes one
+row per event, and OpenSesame writes one row per logged trial.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pandas as pd
+
+from lingprob.errors import LingprobError, looked_up
+from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.text_tables import decoded
+from lingprob.io.text_units import split_lines
+
+Row = dict[str, str]
+COMMENT = re.compile(r"#\s*(?:Col\. )?(\d+)[.:]\s*(.*?)\.?\s*$")
+# The first seven columns of PCIbex and Ibex Farm, whose names differ between versions.
+IBEX_COLUMNS = ("time", "md5_hash", "controller", "order", "element", "label", "latin_square")
+TIMES, RATINGS = "reading_times", "ratings"
+
+
+@dataclass(frozen=True)
+class Software:
+    """The columns that a program writes.
+
+    Args:
+        marks: columns that only this program writes.
+        columns: for our names, the program's own names, the preferred one first.
+        rows: for a kind of table, a column and a pattern of its values in rows of that kind.
+    """
+
+    marks: tuple[str, ...]
+    columns: Mapping[str, str]
+    rows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+# Names that experimenters themselves give to columns, in every program.
+COMMON = {
+    "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id",
+    "item": "item item_id itemnum",
+    "condition": "condition cond",
+    "sentence": "sentence text",
+    "grammatical": "grammatical",
+    "word": "word region",
+    "word_number": "word_number word_index word_position region_number",
+    "rt_ms": "rt_ms reading_time rt",
+    "rating": "rating judgment judgement choice",
+    "good": "good sentence_good",
+    "bad": "bad sentence_bad",
+}
+SOFTWARE = {
+    "PCIbex": Software(
+        ("pennelementtype",),
+        {
+            "participant": "md5_hash",
+            "sentence": "sentence_or_sentence_md5",
+            "word": "value",
+            "word_number": "parameter",
+            "rating": "value",
+        },
+        {
+            TIMES: ("pennelementtype", "Controller-DashedSentence"),
+            RATINGS: (
+                "pennelementtype",
+                "Scale|Selector|Key|DropDown|Controller-.*(Judgment|Question)",
+            ),
+        },
+    ),
+    "Ibex Farm": Software(
+        ("md5_hash",),
+        {
+            "participant": "md5_hash",
+            "item": "latin_square",
+            "condition": "label",
+            "sentence": "sentence_or_sentence_md5",
+            "rating": "answer",
+        },
+    ),
+    "jsPsych": Software(
+        ("trial_type", "trial_index"),
+        {"participant": "run_id", "sentence": "spr_sentence stimulus", "rating": "response"},
+    ),
+    "Gorilla": Software(
+        ("participant_private_id",),
+        {
+            "participant": "participant_private_id",
+            "rt_ms": "reaction_time",
+            "rating": "response",
+        },
+    ),
+    "OpenSesame": Software(
+        ("subject_nr",),
+        {"participant": "subject_nr", "rt_ms": "response_time", "rating": "response"},
+    ),
+    "a table": Software((), {}),
+}
+NEEDED = {
+    TIMES: ("participant", "word_number", "word", "rt_ms"),
+    RATINGS: ("participant", "sentence", "rating"),
+}
+KEPT = {TIMES: ("item", "condition"), RATINGS: ("item", "condition", "grammatical")}
+
+
+def import_export(
+    path: Path,
+    kind: str,
+    columns: Mapping[str, str] | None = None,
+    rows: Mapping[str, Sequence[str]] | None = None,
+    values: Mapping[str, str] | None = None,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Read a results file of experiment software as a table of ours.
+
+    Args:
+        path: the file, as the program writes it.
+        kind: `reading_times` or `ratings`.
+        columns: the file's columns by our names, for names that this module does not know.
+        rows: the values of some columns in the rows to keep, such as {"label": ["experiment"]}.
+        values: numbers for ratings that are none, such as {"F": "1", "J": "0"}.
+
+    Returns:
+        The table (reading times: subject_id, passage_id, word_index from 0, word, rt_ms; ratings:
+        participant, sentence, rating; both with item and condition if known), and sentences about
+        everything that was left out.
+
+    Raises LingprobError that names the file and the column at fault.
+    """
+    looked_up("kind of table", kind, NEEDED, "(--as)")
+    frame = read_export(path)
+    program, software = next(
+        (name, one) for name, one in SOFTWARE.items() if {*one.marks} <= {*frame.columns}
+    )
+    notes = [f"{path}: {len(frame):,} rows of {program}"]
+    keep = {column: "|".join(map(re.escape, given)) for column, given in (rows or {}).items()}
+    for column, pattern in [
+        *keep.items(),
+        *([software.rows[kind]] if kind in software.rows else []),
+    ]:
+        need_columns(path, frame, [plain_name(column)], "Name one of these in --rows.")
+        frame = _kept(frame, frame[plain_name(column)].str.fullmatch(pattern), column, notes)
+    frame = _with_sentences(frame, software)
+    if kind == TIMES:
+        frame = _with_words(frame)
+    table, named = _our_columns(path, frame, software, columns or {})
+    if kind == RATINGS and {"good", "bad"} <= {*table.columns}:
+        table = _chosen(path, table, named)
+    missing = [ours for ours in NEEDED[kind] if ours not in table.columns]
+    if missing:
+        raise LingprobError(
+            f"{path}: no column for `{missing[0]}` among those of {program}: "
+            f"{list(frame.columns)[:20]}. Name it: --column {missing[0]}=YOURS."
+        )
+    for ours in NEEDED[kind]:
+        table = _kept(table, table[ours] != "", f"an empty {named[ours]}", notes)
+    if table.empty:
+        raise LingprobError(f"{path}: no {kind.replace('_', ' ')} in it. {'. '.join(notes)}.")
+    finish = as_reading_times if kind == TIMES else as_ratings
+    return finish(path, table.reset_index(drop=True), named, values or {}), notes
+
+
+def _our_columns(
+    path: Path, frame: pd.DataFrame, software: Software, columns: Mapping[str, str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the known columns under our names, and the first of the file's names for each.
+
+    If several columns are known, the first that has a value counts in each row.
+    """
+    given = {ours: plain_name(theirs) for ours, theirs in columns.items()}
+    need_columns(path, frame, given.values(), "Name one of these in --column.")
+    table, named = pd.DataFrame(index=frame.index), {}
+    for ours, known in COMMON.items():
+        names = given.get(ours) or f"{known} {software.columns.get(ours, '')}"
+        found = [name for name in names.split() if name in frame.columns]
+        if found:
+            named[ours] = found[0]
+            table[ours] = frame[found].replace("", pd.NA).bfill(axis=1).iloc[:, 0].fillna("")
+    return table, named
+
+
+def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFrame:
+    """Return two rows per forced choice: the chosen sentence with rating 1, the other with 0.
+
+    The answer is `good`, `bad` or the text of one of the two sentences.
+    """
+    sides = {
+        side: table["rating"].eq(side) | table["rating"].eq(table[side]) for side in ("good", "bad")
+    }
+    unknown = ~(sides["good"] ^ sides["bad"]) & (table["rating"] != "")
+    remedy = "The answer must be `good`, `bad` or one of the two sentences."
+    refuse(path, named["rating"], unknown, "another answer", table["rating"], remedy)
+    named["sentence"] = named["good"]
+    rows = [
+        table.assign(sentence=table[side], grammatical=str(side == "good")).assign(
+            rating=chosen.map({True: "1", False: "0"}).where(table["rating"] != "", "")
+        )
+        for side, chosen in sides.items()
+    ]
+    return pd.concat(rows).sort_index(kind="stable").drop(columns=["good", "bad"])
+
+
+def _kept(frame: pd.DataFrame, keep: pd.Series, reason: str, notes: list[str]) -> pd.DataFrame:
+    """Return some rows, and note how many others are left out."""
+    keep = keep.fillna(False).astype(bool)
+    if not keep.all():
+        notes.append(f"{int((~keep).sum()):,} rows are left out because of {reason}")
+    return frame[keep]
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a column in lower case, with an underscore for every other character."""
+    name = re.sub(r"^spreadsheet: ", "", name.strip().lower())
+    return re.sub(r"\W+", "_", name).strip("_")
+
+
+def read_export(path: Path) -> pd.DataFrame:
+    """Return the rows of a file as text, '' if absent, under plain names of columns.
+
+    Raises LingprobError that names the file and the line at fault.
+    """
+    if not path.is_file():
+        raise LingprobError(f"{path}: no such file. Correct the path.")
+    suffix = path.suffix.lower()
+    if suffix in (".json", ".jsonl"):
+        return _as_text(pd.DataFrame(_read_trials(path)))
+    if suffix not in (".xlsx", ".parquet", ".tsv"):
+        lines = split_lines(decoded(path))
+        if any(COMMENT.match(line) for line in lines):
+            return _as_text(pd.DataFrame(_read_ibex(path, lines)))
+    frame = _as_text(read_frame(path))
+    return frame[frame.iloc[:, 0] != "END OF FILE"]  # Gorilla's last row
+
+
+def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as text under plain names, in which the later of two columns counts."""
+    frame = frame.rename(columns=lambda name: plain_name(str(name)))
+    frame = frame.loc[:, ~frame.columns.duplicated(keep="last")]
+    return frame.map(_cell).astype(object)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    if value is None or (isinstance(value, float) and value != value) or value in ("NULL", "null"):
+        return ""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+
+
+def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
+    """Read lines whose columns the comments above them name.
+
+    A comment replaces the names from its number on. Older files describe the lines of a group one
+    by one. Commas in texts are URL-encoded.
+    """
+    forms: list[list[str]] = [[]]
+    rows: list[Row] = []
+    turn = 0
+    for number, line in enumerate(lines, start=1):
+        if re.match(r"#\s*Line 1:", line):
+            forms, turn = [[]], 0
+        elif re.match(r"#\s*Line \d+:", line):
+            forms.append([])
+        elif found := COMMENT.match(line):
+            place, name = int(found[1]) - 1, plain_name(found[2])
+            if "Col." not in line:
+                forms, turn = forms[-1:], 0
+            fixed = IBEX_COLUMNS[place] if place < len(IBEX_COLUMNS) else name
+            forms[-1] = [*forms[-1][:place], fixed]
+        elif line.strip() and not line.startswith("#"):
+            names = forms[turn % len(forms)]
+            fields = next(csv.reader([line])) if '"' in line else line.split(",")
+            if len(fields) != len(names):
+                raise LingprobError(
+                    f"{path}, line {number}: {len(fields)} fields, but the comments above name "
+                    f"{len(names)} columns. Is the file whole, and every comma in a text encoded?"
+                )
+            rows.append(dict(zip(names, map(unquote, fields), strict=True)))
+            turn += 1
+    return rows
+
+
+def _read_trials(path: Path) -> list[dict[str, Any]]:
+    """Read jsPsych's trials: one JSON array, or one array or trial per line."""
+    text = decoded(path)
+    try:
+        parts = [json.loads(text)]
+    except ValueError:
+        try:
+            parts = [json.loads(line) for line in split_lines(text) if line.strip()]
+        except ValueError as error:
+            raise LingprobError(f"{path}: not JSON ({error}). Export the data again.") from error
+    trials = [trial for part in parts for trial in (part if isinstance(part, list) else [part])]
+    if not all(isinstance(trial, dict) for trial in trials):
+        raise LingprobError(f"{path}: a trial is no JSON object. Export the data again.")
+    return trials
+
+
+def _with_sentences(frame: pd.DataFrame, software: Software) -> pd.DataFrame:
+    """Give each row of a trial the sentence that another row of the trial has.
+
+    Ibex writes the sentence of a judgment in the line before it.
+    """
+    sentence = software.columns.get("sentence", "").split()
+    if "md5_hash" not in frame.columns or not {*sentence} & {*frame.columns}:
+        return frame
+    trial = [frame[name] for name in ("time", "md5_hash", "order")]
+    filled = frame[sentence[0]].replace("", pd.NA).groupby(trial).transform("first")
+    return frame.assign(**{sentence[0]: filled.fillna("")})
+
+
+def _with_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per word for trials with lists of words and times (jsPsych)."""
+    if not {"spr_words", "spr_rts"} <= {*frame.columns}:
+        return frame
+    trials = frame[(frame["spr_words"] != "") & (frame["spr_rts"] != "")]
+    lists = trials[["spr_words", "spr_rts"]].map(json.loads)
+    numbers = lists["spr_words"].map(lambda words: list(range(1, len(words) + 1)))
+    trials = trials.drop(columns=["word", "word_number", "rt_ms", "rt", "region"], errors="ignore")
+    trials = trials.assign(word=lists["spr_words"], rt_ms=lists["spr_rts"], word_number=numbers)
+    words = trials.explode(["word", "rt_ms", "word_number"], ignore_index=True)
+    return words.assign(
+        **{name: words[name].map(_cell) for name in ("word", "rt_ms", "word_number")}
+    )
+
+
+def as_reading_times(
+    path: Path, table: pd.DataFrame, named: Mapping[str, str], values: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return a table of reading times with passages named by item and condition.
+
+    Sentences without an item are passages, numbered from 1. Raises LingprobError if readers of one
+    passage have read other words, or if one has two times for a word.
+    """
+    number = whole(path, named["word_number"], table["word_number"])
+    times = numeric(path, named["rt_ms"], table["rt_ms"])
+    passage = pd.Series("", index=table.index)
+    if "sentence" in table.columns:
+        sentences = pd.Series(pd.factorize(table["sentence"])[0] + 1, index=table.index)
+        passage = "sentence " + sentences.astype(str)
+    if "item" in table.columns:
+        item = table["item"]
+        several = table["word"].groupby([item, number]).transform("nunique").gt(1)
+        if several.any() and "condition" in table.columns:
+            item = item + "/" + table["condition"]
+        passage = passage.where(table["item"] == "", item)
+    refuse(path, "item", passage == "", "no item", None, "Name its column: --column item=YOURS.")
+    found = pd.DataFrame(
+        {
+            "subject_id": table["participant"],
+            "passage_id": passage,
+            "word_index": number - int(number.min()),
+            "word": table["word"],
+            "rt_ms": times,
+        }
+    )
+    words = found.groupby(["passage_id", "word_index"])["word"].transform("first")
+    refuse(
+        path, "passage_id", found["word"] != words, "another word than other readers have there",
+        found["word"], "Name the columns of items and conditions (--column item=..., condition=...).",
+    )  # fmt: skip
+    again = found.duplicated(["subject_id", "passage_id", "word_index"])
+    refuse(
+        path, named["participant"], again, "a second time for one word", found["subject_id"],
+        "Name the column that tells participants apart (--column participant=...), or keep fewer "
+        "rows (--rows).",
+    )  # fmt: skip
+    about = [name for name in KEPT[TIMES] if name in table.columns]
+    return pd.concat([found, table[about]], axis=1)
+
+
+def as_ratings(
+    path: Path, table: pd.DataFrame, named: Mapping[str, str], values: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return a table of ratings, one row per judgment. Answers to several questions are rows."""
+    if table["rating"].str.startswith("{").any():
+        answers = table["rating"].map(json.loads)
+        table = table.assign(rating=answers.map(lambda answer: list(answer.values())))
+        table = table.explode("rating", ignore_index=True)
+        table["rating"] = table["rating"].map(_cell)
+    given = table["rating"].map(lambda value: values.get(value, value))
+    refuse(
+        path, named["rating"], pd.to_numeric(given, errors="coerce").isna(), "not a number", given,
+        f"State a number for each answer, such as --value {given.iloc[0]}=1, or keep fewer rows.",
+    )  # fmt: skip
+    names = ["participant", *(name for name in KEPT[RATINGS] if name in table.columns), "sentence"]
+    texts = {name: text_of(path, named[name], table[name]) for name in names}
+    return pd.DataFrame({**texts, "rating": pd.to_numeric(given)})
