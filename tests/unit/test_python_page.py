@@ -33,6 +33,7 @@ def place(tmp_path, monkeypatch) -> Path:
     pairs = {"good": ["The cats sleep."], "bad": ["The cats sleeps."]}
     pd.DataFrame(pairs).to_csv("pairs.csv", index=False)
     Path("text.txt").write_text("The old man the boat.\n")
+    Path("results.csv").write_text("participant,sentence,rating\na,The cat sat.,7\n")
     Path("corpus.jsonl").write_text(json.dumps({"text": "Once, the old man sat."}) + "\n")
     return tmp_path
 

@@ -147,7 +147,10 @@ def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
         ("item,sentence,rating\na,A.,1\na,B.,2\n", r"data row 2, column 'item': an id that"),
         ("sentence,rating,grammatical\nA.,1,perhaps\n", r"neither true nor false: 'perhaps'"),
         ("sentence,rating\nA.,inf\n", "infinite"),
-        ("sentence,rating\nA.,1\nB.,2\nA.,3\n", r"data row 3.*earlier row has.*Average the judgm"),
+        (
+            "sentence,rating\nA.,1\nB.,2\nA.,3\n",
+            r"data row 3.*earlier row has.*Name the `participant`",
+        ),
         ("sentence;rating\nA.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
         ("sentence;rating\nA, b.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
         ("sentence\trating\nA.\t1\n", r"separated by a tab"),

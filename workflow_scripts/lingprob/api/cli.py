@@ -117,6 +117,21 @@ COMMANDS = {
         "ratings.csv --cluster article --output fits.csv",
         f"cluster! {FILE}",
     ),
+    "import": Command(
+        "reading times or ratings of PCIbex, Ibex Farm, jsPsych, Gorilla or OpenSesame",
+        "a results file as the program writes it (CSV, JSON)",
+        "Writes our table: one row per reader and word, or one row per judgment. The message says "
+        "which rows are left out.",
+        "results.csv --as ratings --rows label=experiment --output ratings.csv",
+        "as! column rows value",
+    ),
+    "guard": Command(
+        "a copy of a table without cells that a spreadsheet takes for formulas",
+        TABLE,
+        "Puts an apostrophe before each text that begins with =, +, -, @, a tab or a line end.",
+        "results.csv --output guarded.csv",
+        "",
+    ),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "model": {"metavar": "NAME", "help": MODEL},
@@ -175,6 +190,24 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "default": "phenomenon",
         "choices": ("phenomenon", "paradigm", "pair"),
         "help": "what a row is",
+    },
+    "as": {
+        "dest": "kind",
+        "choices": ("reading_times", "ratings"),
+        "help": "the kind of table to write",
+    },
+    "rows": {
+        "action": "append",
+        "default": [],
+        "metavar": "COLUMN=VALUE",
+        "help": "keep rows with this value alone, such as label=experiment (repeatable)",
+    },
+    "value": {
+        "dest": "values",
+        "action": "append",
+        "default": [],
+        "metavar": "ANSWER=NUMBER",
+        "help": "the rating that an answer means, such as yes=1 (repeatable)",
     },
     "column": {
         "dest": "columns",
@@ -264,7 +297,7 @@ def describe_version() -> str:
 def add_option(command: argparse.ArgumentParser, name: str, required: bool) -> None:
     """Add one of `OPTIONS`. A tokenizer is given by `--model`."""
     given = dict(OPTIONS[name])
-    if name == "column":
+    if name in ("column", "rows", "value"):
         given["type"] = _column
     flag = "model" if name == "tokenizer" else name
     command.add_argument(f"--{flag}", required=required, **given)
@@ -293,5 +326,5 @@ def _output(text: str) -> Path:
 def _column(text: str) -> tuple[str, str]:
     ours, _, theirs = text.partition("=")
     if not (ours and theirs):
-        raise argparse.ArgumentTypeError(f"{text!r} is not OURS=YOURS, such as sentence=Text")
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, such as sentence=Text")
     return ours, theirs

@@ -17,8 +17,8 @@ from lingprob.api.inputs import COLUMNS, as_frame, is_table, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.io.files import atomic_path
-from lingprob.io.own_tables import numeric
-from lingprob.io.tables import write_csv
+from lingprob.io.own_tables import numeric, read_frame
+from lingprob.io.tables import guard_formulas, write_csv
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
 
@@ -131,6 +131,24 @@ def fit(options: argparse.Namespace) -> pd.DataFrame:
     )
 
 
+def import_results(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the reading times or ratings of a results file, and say what is left out."""
+    from lingprob.io.lab_exports import import_export
+
+    rows: dict[str, list[str]] = {}
+    for column, value in options.rows:
+        rows.setdefault(column, []).append(value)
+    columns, values = dict(options.columns), dict(options.values)
+    table, notes = import_export(options.input, options.kind, columns, rows, values)
+    print("\n".join(notes), file=sys.stderr)
+    return table
+
+
+def guard(options: argparse.Namespace) -> pd.DataFrame:
+    """Return a table without cells that a spreadsheet takes for formulas."""
+    return guard_formulas(read_frame(options.input))
+
+
 # Each command, and the note on its numbers that follows the name of the output.
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], pd.DataFrame], str]] = {
     "score": (score, " (log-probabilities in nats)"),
@@ -146,6 +164,8 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], pd.DataFrame], str]] = 
     "overlap": (overlap, ""),
     "certify": (certify, ""),
     "fit": (fit, ""),
+    "import": (import_results, ""),
+    "guard": (guard, ""),
 }
 
 

@@ -1,9 +1,9 @@
 """Results of experiment software as our tables of reading times and of ratings.
 
-Each file is first read as rows under the software's own names of columns, in lower case with
-underscores. Then a table of names says which columns are ours. PCIbex and Ibex Farm write comments
-that name the columns of the lines below, jsPsych writes trials as JSON or CSV, Gorilla writes one
-row per event, and OpenSesame writes one row per logged trial.
+Each file is first read as rows under the program's own names of columns, in lower case with
+underscores. Then a table of names says which columns are needed. PCIbex and Ibex Farm write
+comments that name the columns of the lines below, jsPsych writes trials as JSON or CSV, Gorilla
+writes one row per event, and OpenSesame writes one row per logged trial.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Software:
     rows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-# Names that experimenters themselves give to columns, in every program.
+# Names that experimenters give to columns in every program.
 COMMON = {
     "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id",
     "item": "item item_id itemnum",
@@ -64,7 +64,7 @@ SOFTWARE = {
     "PCIbex": Software(
         ("pennelementtype",),
         {
-            "participant": "md5_hash",
+            "participant": "id md5_hash",
             "sentence": "sentence_or_sentence_md5",
             "word": "value",
             "word_number": "parameter",
@@ -120,7 +120,7 @@ def import_export(
     rows: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Read a results file of experiment software as a table of ours.
+    """Read a results file of experiment software as a table for this project.
 
     Args:
         path: the file, as the program writes it.
@@ -165,6 +165,7 @@ def import_export(
         table = _kept(table, table[ours] != "", f"an empty {named[ours]}", notes)
     if table.empty:
         raise LingprobError(f"{path}: no {kind.replace('_', ' ')} in it. {'. '.join(notes)}.")
+    table = table.loc[:, (table != "").any()]
     finish = as_reading_times if kind == TIMES else as_ratings
     return finish(path, table.reset_index(drop=True), named, values or {}), notes
 
@@ -199,7 +200,7 @@ def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFr
     unknown = ~(sides["good"] ^ sides["bad"]) & (table["rating"] != "")
     remedy = "The answer must be `good`, `bad` or one of the two sentences."
     refuse(path, named["rating"], unknown, "another answer", table["rating"], remedy)
-    named["sentence"] = named["good"]
+    named |= {"sentence": named["good"], "grammatical": named["good"]}
     rows = [
         table.assign(sentence=table[side], grammatical=str(side == "good")).assign(
             rating=chosen.map({True: "1", False: "0"}).where(table["rating"] != "", "")
@@ -366,7 +367,8 @@ def as_reading_times(
     words = found.groupby(["passage_id", "word_index"])["word"].transform("first")
     refuse(
         path, "passage_id", found["word"] != words, "another word than other readers have there",
-        found["word"], "Name the columns of items and conditions (--column item=..., condition=...).",
+        found["word"],
+        "Name the columns of items and conditions: --column item=..., --column condition=...",
     )  # fmt: skip
     again = found.duplicated(["subject_id", "passage_id", "word_index"])
     refuse(

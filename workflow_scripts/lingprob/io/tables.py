@@ -161,6 +161,20 @@ def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFr
     return joined[[*keys, text, *table.columns.drop(keys)]]
 
 
+def guard_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with an apostrophe before every text that a spreadsheet takes for a formula.
+
+    These are texts that begin with =, +, -, @, a tab or a carriage return, other than numbers.
+    """
+
+    def guarded(value: object) -> object:
+        if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+            return value
+        return f"'{value}" if pd.isna(pd.to_numeric(value, errors="coerce")) else value
+
+    return frame.map(guarded).rename(columns=guarded)
+
+
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table for people and other programs, atomically, with tabs if it ends in .tsv."""
     with atomic_path(path) as temporary:
