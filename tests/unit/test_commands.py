@@ -172,7 +172,7 @@ def test_a_mistake_gets_one_message(tmp_path, model, capfd, command, text, optio
     [
         (["score", "a.csv", "--model", "m", "--output", "scores.txt"], "ends in none of .csv,"),
         (["score", "a.csv", "--model", "m", "--output", "no/scores.csv"], "no folder 'no'"),
-        (["score", "a.csv", "--model", "m", "--column", "sentence"], "is not OURS=YOURS"),
+        (["score", "a.csv", "--model", "m", "--column", "sentence"], "is not NAME=VALUE"),
         (["score", "a.csv", "--model", "m", "--batch", "3"], "unrecognized arguments"),
         (["score", "a.csv"], "required: --model"),
         (["overlap", "a.txt"], "required: --corpus"),

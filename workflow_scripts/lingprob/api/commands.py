@@ -139,14 +139,14 @@ def import_results(options: argparse.Namespace) -> pd.DataFrame:
     for column, value in options.rows:
         rows.setdefault(column, []).append(value)
     columns, values = dict(options.columns), dict(options.values)
-    table, notes = import_export(options.input, options.kind, columns, rows, values)
+    table, notes = import_export(Path(options.input), options.kind, columns, rows, values)
     print("\n".join(notes), file=sys.stderr)
     return table
 
 
 def guard(options: argparse.Namespace) -> pd.DataFrame:
     """Return a table without cells that a spreadsheet takes for formulas."""
-    return guard_formulas(read_frame(options.input))
+    return guard_formulas(read_frame(Path(options.input)))
 
 
 # Each command, and the note on its numbers that follows the name of the output.
