@@ -2,6 +2,7 @@
 
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
+from lingprob.overlap.automaton import save_arrays
 from lingprob.overlap.corpora import index_texts
 from lingprob.reading.texts import passage_texts
 from lingprob.workflow import job
@@ -11,7 +12,7 @@ with job(snakemake):
     texts = dict(zip(snakemake.params.texts, map(passage_texts, words), strict=True))
     tokenizer = open_tokenizer(snakemake.input.tokenizer)
     index, passages = index_texts(texts, tokenizer)
-    index.save(snakemake.output.index)
+    save_arrays(index, snakemake.output.index)
     write_table(
         passages,
         "overlap_passages",

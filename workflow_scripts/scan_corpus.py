@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.automaton import load_index
+from lingprob.overlap.automaton import StimulusIndex, load_arrays, save_arrays
 from lingprob.overlap.corpora import CorpusFile
 from lingprob.training.preshuffled import passing_chunk
 from lingprob.workflow import job
@@ -18,9 +18,9 @@ with job(snakemake):
         there = passing_chunk(wildcards.corpus, params.chunk, path.parent)
     with there as file, Progress(None, f"scanning {name}", "tokens") as progress:
         matches = CorpusFile(name, params.entry, [file] if file else []).find_matches(
-            load_index(snakemake.input.index),
+            load_arrays(StimulusIndex, snakemake.input.index),
             open_tokenizer(snakemake.input.tokenizer),
             params.min_length,
             progress,
         )
-        matches.save(snakemake.output[0])
+        save_arrays(matches, snakemake.output[0])

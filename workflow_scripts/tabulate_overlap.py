@@ -5,8 +5,8 @@ import logging
 from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.ngrams.words import load_word_model
-from lingprob.overlap.automaton import load_index
-from lingprob.overlap.matches import load_matches, merge
+from lingprob.overlap.automaton import StimulusIndex, load_arrays, save_arrays
+from lingprob.overlap.matches import Matches, merge
 from lingprob.papers.leakage.overlaps import PUBLISHED_COLUMNS, overlap_table, with_chance_level
 from lingprob.workflow import job
 
@@ -15,10 +15,10 @@ logger = logging.getLogger(__name__)
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     searched = snakemake.wildcards.corpus
-    matches = merge([load_matches(path) for path in inputs.scans])
-    matches.save(snakemake.output.counts)
+    matches = merge([load_arrays(Matches, path) for path in inputs.scans])
+    save_arrays(matches, snakemake.output.counts)
     overlaps = overlap_table(
-        load_index(inputs.index),
+        load_arrays(StimulusIndex, inputs.index),
         read_table(inputs.passages, "overlap_passages"),
         matches,
         open_tokenizer(inputs.tokenizer).decode,

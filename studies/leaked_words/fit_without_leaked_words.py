@@ -4,8 +4,8 @@ import numpy as np
 
 from lingprob.io.tables import read_table, write_csv
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.automaton import load_index
-from lingprob.overlap.matches import load_matches
+from lingprob.overlap.automaton import StimulusIndex, load_arrays
+from lingprob.overlap.matches import Matches
 from lingprob.papers.leakage.regressions import read_study
 from lingprob.workflow import job
 from studies.leaked_words.analysis import covering_lengths, deltas_without_leaked_words
@@ -15,11 +15,14 @@ with job(snakemake):
     study = read_study(
         snakemake.wildcards.dataset, params.entry, params.models, dict(files.items())
     )
-    index, passages = load_index(files.index), read_table(files.passages, "overlap_passages")
+    index, passages = (
+        load_arrays(StimulusIndex, files.index),
+        read_table(files.passages, "overlap_passages"),
+    )
     numbers = passages.index[passages["corpus"] == params.entry["texts"]].tolist()
     tokenizer = open_tokenizer(files.tokenizer).tokenizer
     leakage = [
-        covering_lengths(study.words, numbers, index, load_matches(path).lengths, tokenizer)
+        covering_lengths(study.words, numbers, index, load_arrays(Matches, path).lengths, tokenizer)
         for path in files.scans
     ]
     deltas = deltas_without_leaked_words(

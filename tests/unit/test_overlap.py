@@ -19,12 +19,11 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import automaton, cdawg
-from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
+from lingprob.overlap.automaton import StimulusIndex, build_index, load_arrays, save_arrays
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
 from lingprob.overlap.corpora import CorpusFile, index_texts
 from lingprob.overlap.matches import (
     Matches,
-    load_matches,
     longest_matches,
     merge,
     overlap_texts,
@@ -290,12 +289,12 @@ def test_limits_of_tokens_and_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_saved_files_are_loaded_again(index: StimulusIndex, tmp_path: Path) -> None:
-    index.save(tmp_path / "index.npz")
-    loaded = load_index(tmp_path / "index.npz")
+    save_arrays(index, tmp_path / "index.npz")
+    loaded = load_arrays(StimulusIndex, tmp_path / "index.npz")
     assert loaded.digest == index.digest != replace(index, tokenizer_hash="u").digest
     found = replace(matched(loaded, [HELLOWORLD], min_length=2), n_words=3)
-    found.save(tmp_path / "matches.npz")
-    again = load_matches(tmp_path / "matches.npz")
+    save_arrays(found, tmp_path / "matches.npz")
+    again = load_arrays(Matches, tmp_path / "matches.npz")
     for field in fields(Matches):
         expected = getattr(found, field.name)
         np.testing.assert_array_equal(getattr(again, field.name), expected)
@@ -311,19 +310,16 @@ def test_saved_files_are_loaded_again(index: StimulusIndex, tmp_path: Path) -> N
 
 
 def test_broken_files_are_named(index: StimulusIndex, tmp_path: Path) -> None:
-    index.save(tmp_path / "index.npz")
-    matched(index, [HELLOWORLD]).save(tmp_path / "matches.npz")
-    kinds: dict[str, tuple[Any, type]] = {
-        "index.npz": (load_index, StimulusIndex), "matches.npz": (load_matches, Matches)
-    }  # fmt: skip
-    for name, (load, kind) in kinds.items():
+    save_arrays(index, tmp_path / "index.npz")
+    save_arrays(matched(index, [HELLOWORLD]), tmp_path / "matches.npz")
+    for name, kind in (("index.npz", StimulusIndex), ("matches.npz", Matches)):
         content = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(content[: len(content) // 2])
         objects: Any = {field.name: np.array({}, dtype=object) for field in fields(kind)}
         np.savez(tmp_path / "objects.npz", **objects)
         for file in (name, "absent.npz", "objects.npz"):
             with pytest.raises(LingprobError, match=f"not a whole file of {kind.__name__}"):
-                load(tmp_path / file)
+                load_arrays(kind, tmp_path / file)
     graph_of([HELLOWORLD]).save(tmp_path / "cdawg")
     edges = tmp_path / "cdawg" / "edges.npy"
     edges.write_bytes(edges.read_bytes()[:-4])

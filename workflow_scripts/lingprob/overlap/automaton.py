@@ -77,22 +77,18 @@ class StimulusIndex:
         return content.hexdigest()[:32]
 
     @cached_property
-    def symbol_of_code(self) -> np.ndarray:
-        """Symbol of each 16-bit code that `encode` gives, uint16 (65536,)."""
-        if not self.is_narrow:
-            return np.arange(MAX_NARROW, dtype=np.uint16)
-        symbols = np.zeros(MAX_NARROW, dtype=np.uint16)
+    def _symbol_of_id(self) -> np.ndarray:
+        symbols = np.zeros(max(MAX_NARROW, self.vocabulary_size), dtype=np.uint16)
         symbols[self.vocabulary] = np.arange(1, len(self.vocabulary) + 1)
         return symbols
 
-    @cached_property
-    def _symbol_of_id(self) -> np.ndarray:
-        symbols = np.zeros(self.vocabulary_size, dtype=np.uint16)
-        symbols[self.vocabulary] = np.arange(1, len(self.vocabulary) + 1)
-        return symbols
+    @property
+    def symbol_of_code(self) -> np.ndarray:
+        """Symbol of each 16-bit code of `encode`, uint16 (65536,)."""
+        return self._symbol_of_id if self.is_narrow else np.arange(MAX_NARROW, dtype=np.uint16)
 
     def encode(self, tokens: np.ndarray) -> np.ndarray:
-        """Return token ids as 16-bit codes: the ids where they fit, else the symbols.
+        """Return token ids as 16-bit codes: the ids if they fit, else the symbols.
 
         Raises LingprobError for ids outside the vocabulary.
         """
@@ -104,10 +100,6 @@ class StimulusIndex:
     def passage(self, number: int) -> np.ndarray:
         """Return the token ids of one passage."""
         return self.tokens[self.offsets[number] : self.offsets[number + 1]]
-
-    def save(self, path: str | Path) -> None:
-        """Write the index to one .npz file, atomically."""
-        save_arrays(self, path)
 
 
 def build_index(
@@ -142,14 +134,6 @@ def build_index(
         tokens, offsets, vocabulary, tokenizer_hash, int(vocabulary_size),
         nodes, slots, root_targets, states,
     )  # fmt: skip
-
-
-def load_index(path: str | Path) -> StimulusIndex:
-    """Read an index that `StimulusIndex.save` wrote.
-
-    Raises LingprobError if the file is absent, cut short or something else.
-    """
-    return load_arrays(StimulusIndex, path)
 
 
 def save_arrays(record: Any, path: str | Path) -> None:

@@ -20,14 +20,6 @@ LEVEL = 0.05
 # A word that no model knows, and the log10-probability that KenLM makes up without <unk>.
 UNKNOWN, NO_UNKNOWN = "\ufffe\uffff", -99.0
 WHOLE, PART, CHANCE, ABSENT, OPEN = "whole", "in part", "by chance", "absent", "not judged"
-# Meanings of the verdicts, the gravest first.
-VERDICTS = {
-    WHOLE: "the corpus has all of the text, and that is no chance",
-    PART: "the corpus has a part of the text that is too improbable to be chance",
-    CHANCE: "a corpus of this size has an overlap like this one by chance",
-    ABSENT: "the corpus has no overlap with the text that counts",
-    OPEN: "no n-gram model says how probable the overlap is by chance",
-}
 
 
 class WordModel(Protocol):

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numba import njit
 
 from lingprob.errors import LingprobError
-from lingprob.overlap.automaton import StimulusIndex, load_arrays, save_arrays
+from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.streaming import ScanResult
 
 
@@ -39,18 +38,6 @@ class Matches:
     n_words: int
     lengths: np.ndarray
     frequencies: np.ndarray
-
-    def save(self, path: str | Path) -> None:
-        """Write the matches to one .npz file, atomically."""
-        save_arrays(self, path)
-
-
-def load_matches(path: str | Path) -> Matches:
-    """Read matches that `Matches.save` wrote.
-
-    Raises LingprobError if the file is absent, cut short or something else.
-    """
-    return load_arrays(Matches, path)
 
 
 def longest_matches(index: StimulusIndex, result: ScanResult) -> Matches:
