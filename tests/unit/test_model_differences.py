@@ -123,20 +123,24 @@ def test_without_an_effect_p_values_are_uniform():
 
 
 def test_differences_intervals_and_corrected_p_values_by_hand(tmp_path):
-    """`b` is 1 worse for each of five readers, `c` like `b` on the whole."""
-    table = compared({"a": [3, 9, 5, 1, 7], "b": [2, 8, 4, 0, 6], "c": [6, 0, 2, 8, 4]})
+    """`b` is 1 worse than `a` for each of six readers; `c` is worse for most."""
+    values = {"a": [3, 9, 5, 1, 7, 4], "b": [2, 8, 4, 0, 6, 3], "c": [1, 3, 4, 2, 1, 4]}
+    table = compared(values)
     write_table(table, "model_differences", tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet", "model_differences")
     assert list(table["model"] + table["other"]) == ["ab", "ac", "bc"]
-    assert table["difference"].tolist() == [5, 5, 0]
-    # Every draw has five readers, each with the same difference.
-    assert table.loc[0, ["difference_low", "difference_high"]].tolist() == [5, 5]
-    assert table.loc[1, "difference_low"] < 0 < table.loc[1, "difference_high"]
-    by_swaps = slow_p_value([3, 9, 5, 1, 7], [6, 0, 2, 8, 4])
-    assert table["p"].tolist() == [2 / 32, by_swaps, 1]
-    assert table["p_holm"].tolist() == [6 / 32, min(1, 2 * by_swaps), 1]
+    assert table["difference"].tolist() == [6, 14, 8]
+    # Every draw has six readers, each with the same difference.
+    assert table.loc[0, ["difference_low", "difference_high"]].tolist() == [6, 6]
+    assert table.loc[2, "difference_low"] < 0 < table.loc[2, "difference_high"]
+    p = [slow_p_value(values[one], values[other]) for one, other in ("ab", "ac", "bc")]
+    assert table["p"].tolist() == p
+    assert p[0] < p[1] < p[2] < 0.5
+    # Holm: three times the least, twice the next, and the largest itself.
+    assert 3 * p[0] < 2 * p[1] < p[2]
+    assert table["p_holm"].tolist() == pytest.approx([3 * p[0], 2 * p[1], p[2]])
     assert set(table["n_evaluated"]) == {TIMES}
-    assert set(table["items"]) == {5}
+    assert set(table["items"]) == {6}
 
 
 def test_intervals_draw_the_same_readers_for_both_models():
@@ -165,14 +169,15 @@ def test_models_of_one_data_set_alone_are_compared_on_the_same_times():
         model_differences(fewer, deltas_of(fewer), **DRAWS)
 
 
-def test_the_figure_shows_what_is_significant_the_best_model_on_top():
+def test_the_figure_shows_corrected_differences_the_best_on_top():
+    """Grey cells have no number; a p of 0.03 that Holm's correction doubles is grey."""
     models = describe_models(Catalog().models)
     names = list(models)[:3]
     values = np.random.default_rng(2).normal(0, 1, (12, 3)) + [0, 3, 0]
     values[:, 2] -= values[:, 2].mean() - values[:, 0].mean()
     gains = gains_of({name: values[:, n].tolist() for n, name in enumerate(names)})
     differences = model_differences(gains, deltas_of(gains), **DRAWS)
-    assert (differences["p"] < 0.05).tolist() == [True, False, True]
+    assert (differences["p_holm"] < 0.05).tolist() == [True, False, True]
     figure = matrices(differences, Run("test", models))
     axis = figure.axes[0]
     order = values.sum(axis=0).argsort()[::-1]
@@ -183,6 +188,11 @@ def test_the_figure_shows_what_is_significant_the_best_model_on_top():
     expected = 1000 * (per_item[:, None] - per_item) / 120
     expected[[0, 1, 1, 2, 2], [0, 1, 2, 1, 2]] = np.nan
     np.testing.assert_allclose(shown, expected)
+    grey = axis.images[0].get_cmap()(np.ma.masked)
+    assert grey != axis.images[0].get_cmap()(0.5)
+    corrected = differences.assign(p=0.03, p_holm=0.06)
+    image = matrices(corrected, Run("test", models)).axes[0].images[0]
+    assert not np.isfinite(np.ma.filled(image.get_array(), np.nan)).any()
     plt.close("all")
 
 

@@ -1011,7 +1011,7 @@ def test_intervals_cover_the_truth_in_500_simulations(name):
     truth, covered = true_values(*CLUSTERS[name][1:]), []
     for seed in range(500):
         cluster, good, bad, rating = clustered(*CLUSTERS[name], np.random.default_rng(seed))
-        options = Options(300, "clusters", seed, "demo", bins=10**6)
+        options = Options(1000, "clusters", seed, "demo", bins=10**6)
         pairs = pd.DataFrame({"pair_id": [f"p{k}" for k in range(len(cluster))], "dataset": "d",
                               "paradigm": [f"a{k}" for k in cluster], "cosine_distance": 0.1,
                               "rating_source": "human"})  # fmt: skip

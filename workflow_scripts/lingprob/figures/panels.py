@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from lingprob.figures import palette, style
@@ -133,6 +134,12 @@ def plain_ticks(low: float, high: float) -> list[float]:
 def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
     """Return the lengths of intervals for `errorbar`: (2, n_points), at least 0."""
     return np.maximum(np.atleast_2d([value - low, high - value]).reshape(2, -1), 0.0)
+
+
+def draw_differences(ax: Axes, matrix: np.ndarray, reach: float) -> AxesImage:
+    """Draw a matrix of differences from -reach to reach: white is 0, grey is NaN (not told)."""
+    colours = plt.get_cmap("RdBu_r").with_extremes(bad="#C8C8C8")
+    return ax.imshow(matrix, cmap=colours, vmin=-reach, vmax=reach, aspect="auto")
 
 
 def join_models(

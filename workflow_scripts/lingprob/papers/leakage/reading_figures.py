@@ -22,7 +22,14 @@ from lingprob.figures.labels import (
     wrapped_title,
 )
 from lingprob.figures.palette import Models
-from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers, wrapped
+from lingprob.figures.panels import (
+    draw_differences,
+    grid,
+    join_models,
+    label_logarithmic,
+    whiskers,
+    wrapped,
+)
 from lingprob.figures.style import draw_each
 from lingprob.papers.run import Run, Tables
 
@@ -134,11 +141,10 @@ def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
 
 
 def model_differences(differences: pd.DataFrame, run: Run) -> Figure:
-    """Draw each model's log-likelihood of 1,000 reading times less each other's, by data set.
+    """Draw each model's log-likelihood of 1,000 reading times minus each other's, by data set.
 
-    Models stand in the order of their fit, the best on top. Blank where the permutation test's
-    p-value is .05 or more; it is not corrected, for few readers allow of no p that would outlive a
-    correction for all pairs of many models.
+    The best model is on top. Cells are grey if the permutation test's p-value, corrected for all
+    pairs of the data set (Holm 1979), is 0.05 or more. White is no difference.
 
     `differences` is a `model_differences` table.
     """
@@ -157,18 +163,20 @@ def model_differences(differences: pd.DataFrame, run: Run) -> Figure:
 def _matrix_of(axis: Axes, part: pd.DataFrame, run: Run) -> None:
     names = _in_order(part)
     matrix = np.full((len(names), len(names)), np.nan)
-    for row in part[part["p"] < SIGNIFICANT].itertuples():
+    for row in part[part["p_holm"] < SIGNIFICANT].itertuples():
         at = names.index(row.model), names.index(row.other)
         value = TIMES * row.difference / row.n_evaluated
         matrix[at], matrix[at[::-1]] = value, -value
     reach = np.nanmax(np.abs(matrix)) if np.isfinite(matrix).any() else 1.0
-    image = axis.imshow(matrix, cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
+    image = draw_differences(axis, matrix, reach)
     bar = axis.figure.colorbar(image, ax=axis, shrink=0.7)
-    bar.set_label(f"row less column\n(nats of {TIMES:,} times)", fontsize=6)
+    bar.set_label(f"row minus column\n(nats of {TIMES:,} times)", fontsize=6)
     titles = [str(run.models[name]["title"]) for name in names]
     axis.set_yticks(range(len(names)), titles, fontsize=4.5)
     axis.set_xticks([])
-    axis.set_xlabel("the same models, the best on the left; blank: p of .05 or more", fontsize=6)
+    axis.set_xlabel(
+        "the same models, the best on the left; grey: Holm's p is 0.05 or more", fontsize=6
+    )
     axis.grid(visible=False)
 
 

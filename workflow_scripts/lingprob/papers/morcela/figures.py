@@ -22,7 +22,7 @@ from lingprob.figures.labels import (
     wrapped_title,
 )
 from lingprob.figures.palette import Models
-from lingprob.figures.panels import blank, grid, whiskers
+from lingprob.figures.panels import blank, draw_differences, grid, whiskers
 from lingprob.figures.style import draw_each
 from lingprob.papers.morcela.parameter_figures import (
     NAMES,
@@ -351,9 +351,9 @@ def _plot_rows(
 
 
 def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figure:
-    """Draw beta and gamma of each model less those of each other, one row per data set.
+    """Draw beta and gamma of each model minus those of each other, one row per data set.
 
-    A cell has a colour if the 95% interval of the difference on shared resamples leaves out 0.
+    A cell is grey if the 95% interval of the difference on shared resamples includes 0.
     """
     table = parameter_differences(fits, draws)
     if table.empty:
@@ -371,7 +371,7 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
         for ax, parameter in zip(of_row, ("beta", "gamma"), strict=True):
             matrix = _matrix(part, names, parameter)
             reach = np.nanmax(np.abs(matrix)) if np.isfinite(matrix).any() else 1.0
-            image = ax.imshow(matrix, cmap="RdBu_r", vmin=-reach, vmax=reach)
+            image = draw_differences(ax, matrix, reach)
             figure.colorbar(image, ax=ax, shrink=0.7)
             if len(names) <= MOST_WRITTEN:
                 for (y, x), value in np.ndenumerate(matrix):
@@ -380,14 +380,14 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
                     ax.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
             ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
             ax.set_yticks(range(len(names)), titles, fontsize=5.5)
-            ax.set_title(f"{SHORT_LABELS[parameter]}: row less column")
+            ax.set_title(f"{SHORT_LABELS[parameter]}: row minus column; grey: may be 0")
             ax.grid(visible=False)
         of_row[0].set_ylabel(dataset_label("", dataset, shown, run.titles))
     return figure
 
 
 def _matrix(table: pd.DataFrame, names: list[str], parameter: str) -> np.ndarray:
-    """Return differences (models, models), NaN where the interval holds 0."""
+    """Return differences (models, models), NaN if the interval includes 0."""
     matrix = np.full((len(names), len(names)), np.nan)
     for row in table.to_dict("records"):
         low, high = row[f"{parameter}_low"], row[f"{parameter}_high"]
