@@ -103,6 +103,43 @@ def test_sentences_by_hand(text, n):
     assert ends.sum() == n
 
 
+def words_table(folder: Path, rows: list[tuple], *names: str) -> pd.DataFrame:
+    path = folder / "words.csv"
+    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
+    return build_words("mine", {"parser": "passages"}, [path])
+
+
+def test_own_texts_state_their_sentences(tmp_path):
+    """Two readers, words out of order, and sentences that the rule would not find."""
+    rows = [
+        ("s2", "b", 1, "etc.", "x"), ("s1", "a", 2, "No.", "2"), ("s1", "a", 1, "7", "1"),
+        ("s1", "b", 1, "etc.", "x"), ("s1", "a", 3, "7", "2"), ("s1", "b", 2, "Then", "x"),
+    ]  # fmt: skip
+    words = words_table(
+        tmp_path, rows, "subject_id", "passage_id", "word_index", "word", "sentence"
+    )
+    assert words[["passage_id", "word_index", "word", "sentence_index"]].to_numpy().tolist() == [
+        ["b", 0, "etc.", 0], ["b", 1, "Then", 0],
+        ["a", 0, "7", 0], ["a", 1, "No.", 1], ["a", 2, "7", 1],
+    ]  # fmt: skip
+    plain = words_table(tmp_path, [("a", "Go."), ("a", "On"), ("b", "Go.")], "passage_id", "word")
+    assert plain["sentence_index"].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("a", 0, "Go", 1), ("a", 0, "On", 1)], "data row 2, column 'word': another word"),
+        ([("a", 0, "Go", 1), ("a", 2, "on", 1)], "data row 2, column 'word_index': a word before"),
+        ([("a", 0, "Go", 1), ("a", 1, "on", None)], "data row 2, column 'sentence': no value"),
+        ([("a", 0, "Go", 1), (None, 1, "on", 1)], "data row 2, column 'passage_id': no value"),
+    ],
+)
+def test_tables_of_words_with_gaps_are_refused(tmp_path, rows, said):
+    with pytest.raises(LingprobError, match=said):
+        words_table(tmp_path, rows, "passage_id", "word_index", "word", "sentence")
+
+
 def test_composed_and_decomposed_words_are_the_same():
     words = pd.DataFrame(
         {"passage_id": "1", "word_index": range(3), "word": ["café", "fermé", "à"]}

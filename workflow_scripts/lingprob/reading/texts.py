@@ -17,6 +17,7 @@ import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError, no_such_file, refuse_rows, unknown_name
+from lingprob.io import own_tables
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import sentence_ends, split_lines, split_words
 from lingprob.reading.alignment import align_words
@@ -192,9 +193,46 @@ def _frank2013(path: Path) -> pd.DataFrame:
 
 
 def _passages(path: Path) -> pd.DataFrame:
-    """Read a user's own text: one passage per line, numbered from 1; empty lines do not count."""
+    """Read a user's own text: one passage per line, numbered from 1, or a table of words."""
+    if path.suffix.lower() in own_tables.FORMATS:
+        return _table_of_words(path)
     lines = [line for line in lines_of(path) if line.strip()]
     return words_of((str(number), text) for number, text in enumerate(lines, start=1))
+
+
+def _table_of_words(path: Path) -> pd.DataFrame:
+    """Read a table with `passage_id`, `word` and, if it has them, `word_index` and `sentence`.
+
+    Rows of several readers for one word count once. A sentence begins where `sentence` changes.
+    Raises LingprobError that names the row at fault if words are numbered with gaps, if a number
+    has two words, or if only some words have a sentence.
+    """
+    given = own_tables.read_frame(path)
+    own_tables.need_columns(path, given, ["passage_id", "word"], "A row is a word of a passage.")
+    names = [name for name in ("passage_id", "word", "sentence") if name in given.columns]
+    words = pd.DataFrame({name: own_tables.text_of(path, name, given[name]) for name in names})
+    words = words.astype(object)
+    for name in names:
+        own_tables.refuse(path, name, words[name].isna(), "no value")
+    passages = words["passage_id"]
+    if "word_index" in given.columns:
+        number = own_tables.whole(path, "word_index", given["word_index"])
+        first = words.groupby([passages, number])["word"].transform("first")
+        other = words["word"] != first
+        own_tables.refuse(path, "word", other, "another word than in an earlier row", words["word"])
+        order = pd.DataFrame({"passage": pd.factorize(passages)[0], "number": number})
+        order = order.drop_duplicates().sort_values(["passage", "number"])
+        gaps = order.groupby("passage")["number"].diff().fillna(1) != 1
+        own_tables.refuse(
+            path, "word_index", gaps.reindex(words.index, fill_value=False),
+            "a word before it is missing", number, "Number the words of a passage without gaps.",
+        )  # fmt: skip
+        words = words.loc[order.index].reset_index(drop=True)
+    sentence = None
+    if "sentence" in words.columns:
+        changed = words["sentence"] != words.groupby("passage_id")["sentence"].shift()
+        sentence = changed.astype(int).groupby(words["passage_id"]).cumsum() - 1
+    return words[["passage_id", "word"]].assign(sentence_index=sentence)
 
 
 def _demo_passages() -> pd.DataFrame:
