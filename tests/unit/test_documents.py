@@ -17,9 +17,8 @@ from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.settings import Morcela, keys
 from lingprob.workflow.written_settings import json_schema, written_files
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONVENTIONS = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
-CONTRIBUTING = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 # Defaults in words, as the table of conventions has them.
 IN_WORDS = {0.5: "half", 0.75: "75%", 1.0: "one"}
 
@@ -147,16 +146,10 @@ def test_every_key_of_the_configuration_that_a_message_names_exists():
     assert len(found) > 30
 
 
-def test_every_section_of_the_readme_that_a_message_names_exists():
-    headings = set(re.findall(r"^#+ (.+)$", README, re.M))
-    named = {
-        section for _, text in messages() for section in re.findall(r"README\.md, `([^`]+)`", text)
-    }
-    assert named
-    assert named - headings == set()
-    # A name alone is a file's.
-    others = [text for _, text in messages() if text != "README"]
-    assert [one for one in others if re.search(r"(?<!studies/)README(?!\.md, `)", one)] == []
+def test_pages_that_messages_name_exist():
+    pages = [page for _, text in messages() for page in re.findall(r"\bdocs/\w+\.md", text)]
+    assert pages
+    assert [page for page in pages if not (ROOT / page).is_file()] == []
 
 
 def folder_of(result: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import runpy
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from lingprob.workflow.configuration import read_settings
 
 PAGES = [path for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]]
 GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))
-SCREEN = 80
 
 
 def anchors(page: Path) -> set[str]:
@@ -58,8 +58,21 @@ def test_every_page_is_reached_from_the_readme():
     assert set(PAGES) - reached == set()
 
 
-def test_the_readme_is_a_screen_and_a_half():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 1.6 * SCREEN
+def test_the_readme_is_short_and_clones_the_project():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 900
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    address = project["urls"]["Repository"]
+    for page in ("README.md", "docs/cluster.md"):
+        shown = re.findall(r"git clone (\S+)", (ROOT / page).read_text(encoding="utf-8"))
+        assert set(shown) == {address}, page
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["repository-code"] == address
+
+
+def test_a_report_of_a_problem_asks_for_versions():
+    template = (ROOT / ".github/ISSUE_TEMPLATE/problem.md").read_text(encoding="utf-8")
+    assert "\nlingprob --version --debug\n" in template
 
 
 def test_generated_pages_are_those_of_the_code():
@@ -85,7 +98,7 @@ def test_the_api_s_page_has_all_that_is_offered_with_its_docstring():
     for name in lingprob.__all__:
         assert f"\n## lingprob.{name}\n" in page
         assert getattr(lingprob, name).__doc__.splitlines()[0] in page
-    assert "score(sentences, *, context=None, context_separator=None, bos=None)" in page
+    assert "score(sentences, *, context=None, context_separator=None, bos=None, chat=False)" in page
     assert "### Model._" not in page
 
 
@@ -125,7 +138,7 @@ def test_the_entries_that_pages_show_are_valid():
 
 
 def test_the_entry_that_contributors_are_shown_is_valid():
-    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     shown = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.S)[1])
     assert "my_pairs" in read_settings({"datasets": shown})[1].datasets
 

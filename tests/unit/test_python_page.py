@@ -1,4 +1,4 @@
-"""README and docs/python.md: calls and commands run as they stand, and print what they say."""
+"""README and docs/python.md: their calls and commands run, and return the tables that they show."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -32,6 +33,9 @@ def place(tmp_path, monkeypatch) -> Path:
     pd.DataFrame({"sentence": ["The cat sat."], "mine": [1]}).to_csv("sentences.csv", index=False)
     pairs = {"good": ["The cats sleep."], "bad": ["The cats sleeps."]}
     pd.DataFrame(pairs).to_csv("pairs.csv", index=False)
+    random = np.random.default_rng(1)
+    ratings = pd.DataFrame(random.normal(size=(40, 3)), columns=["logprob", "rating", "other"])
+    ratings.assign(n_tokens=7, article=np.arange(40) // 4).to_csv("ratings.csv", index=False)
     Path("text.txt").write_text("The old man the boat.\n")
     Path("results.csv").write_text("participant,sentence,rating\na,The cat sat.,7\n")
     Path("corpus.jsonl").write_text(json.dumps({"text": "Once, the old man sat."}) + "\n")
@@ -45,7 +49,7 @@ def shown(table: pd.DataFrame) -> list[list[str]]:
     return [list(table.columns), *cells]
 
 
-@pytest.mark.parametrize(("page", "shown_tables"), [(README, 3), (PAGE, 7)])
+@pytest.mark.parametrize(("page", "shown_tables"), [(README, 3), (PAGE, 5)])
 def test_calls_return_what_the_page_shows(place, smollm2, page, shown_tables):
     name, folder = "smollm2-135m", place / "resources/models/smollm2-135m"
     folder.mkdir(parents=True)

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 BITS = {"bits": 1.0, "nats": 1 / np.log(2)}
 KEYS = ["passage_id", "word_index"]
-REMEDY = "README.md, `Your own data`, lists the columns."
+REMEDY = "docs/own_data.md lists the columns."
 SIGN = (
     "Surprisals are 0 or more. If these are log-probabilities, their sign is turned by "
     "`surprisal = -logprob`."

@@ -29,7 +29,7 @@ UCL_TYPING_ERRORS = {
     "nan of the": "None of the",
 }
 SECONDS = 20.0  # what no median of reading times in milliseconds is below
-REMEDY = "README.md, `Your own data`, lists the columns."
+REMEDY = "docs/own_data.md lists the columns."
 UCL_WORD = re.compile(r"^  Word \d+: '(.*)'  <<(not fixated|[\d.]+)>>", re.M)
 UCL_TRIAL = re.compile(r"^Trial \d+:$", re.M)
 SUBJECTS = 8

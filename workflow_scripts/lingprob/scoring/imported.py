@@ -12,7 +12,7 @@ from lingprob.errors import refuse_rows
 from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.scoring.sentences import summarise_sentences
 
-REMEDY = "README.md, `Your own data`, lists the columns."
+REMEDY = "docs/own_data.md lists the columns."
 SIGN = (
     "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats: "
     "times 0.6931); if they are probabilities, take the logarithm."
