@@ -1,16 +1,17 @@
 # Regressions of reading times on surprisal (Oh, Zhu & Schuler 2025, Study 2).
 # REQUIRES results/words, reading_times, word_counts and surprisal of each data set's texts.
-# PROVIDES results/reading/{dataset}.parquet: what each model's surprisal adds, with gains/{dataset}
-# and counts/{dataset} there; and over the data sets of the scale results/reading/:
-# delta_log_likelihood, counts, trends, model_differences, figure_2, published fits, scorecard.
+# PROVIDES results/reading/{dataset}.parquet: the gain from each model's surprisal, with gains/,
+# effects/ and counts/{dataset}. Over the data sets of the scale, results/reading/:
+# delta_log_likelihood, effects, counts, trends, model_differences, figure_2, published fits,
+# scorecard.
 
-READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
 # Data sets with several models' surprisals.
 COMPARED_IN = [name for name in READING["datasets"] if len(scope.dataset_models(run, name)) > 1]
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
 ]
+PUBLISHED_FITS = scope.published_fits(run)
 OWN_ON_PUBLISHED = [
     name
     for name in surprisal_models(catalog, READING["models"], "natural_stories")
@@ -24,7 +25,7 @@ READING_PAGES = {
 }
 
 
-# What a regression of a data set's reading times needs, and depends on.
+# The input and the parameters of a regression of a data set's reading times.
 FIT_INPUT = dict(
     times="results/reading_times/{dataset}.parquet",
     words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
@@ -36,7 +37,7 @@ FIT_INPUT = dict(
     ),
 )
 FIT_PARAMS = dict(
-    entry=entry_of("dataset", "texts method unit measure rt_source"),
+    entry=entry_of("dataset", "texts method unit measure rt_source factors"),
     models=lambda wildcards: scope.dataset_models(run, wildcards.dataset),
     contexts=lambda wildcards: scope.made_with(
         run, "context", scope.dataset_models(run, wildcards.dataset), "imported"
@@ -53,13 +54,14 @@ FIT_PARAMS = dict(
 
 
 rule fit_reading_times:
-    """What each model's surprisal adds to the regression of one data set (leakage, §3.1)."""
+    """Fit the regressions of one data set on each model's surprisal (leakage, §3.1)."""
     input:
         **FIT_INPUT,
     output:
-        deltas="results/reading/{dataset}.parquet",
-        gains="results/reading/gains/{dataset}.parquet",
-        counts="results/reading/counts/{dataset}.parquet",
+        delta_log_likelihood="results/reading/{dataset}.parquet",
+        reading_gains="results/reading/gains/{dataset}.parquet",
+        reading_effects="results/reading/effects/{dataset}.parquet",
+        reading_counts="results/reading/counts/{dataset}.parquet",
     log:
         "logs/fit_reading_times/{dataset}.log",
     benchmark:
@@ -79,14 +81,15 @@ rule fit_reading_times:
 
 
 rule reproduce_published_fits:
-    """Repeat the published fits of twelve models to Natural Stories, and mend them."""
+    """Repeat the published fits of twelve models to Natural Stories, and correct them."""
     input:
         published=f"resources/datasets/{PUBLISHED_SURPRISALS}/manifest.tsv",
         surprisals=collect(
             "results/surprisal/{model}/natural_stories.parquet", model=OWN_ON_PUBLISHED
         ),
     output:
-        "results/reading/published_fits.parquet",
+        fits="results/reading/published_fits.parquet",
+        gains="results/reading/gains/published_fits.parquet",
     log:
         "logs/reproduce_published_fits.log",
     conda:
@@ -108,12 +111,16 @@ rule report_reading:
             "results/reading/{dataset}.parquet", dataset=READING["datasets"]
         ),
         reading_gains=collect(
-            "results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]
+            "results/reading/gains/{dataset}.parquet",
+            dataset=[*READING["datasets"], *["published_fits"] * PUBLISHED_FITS],
+        ),
+        reading_effects=collect(
+            "results/reading/effects/{dataset}.parquet", dataset=READING["datasets"]
         ),
         reading_counts=collect(
             "results/reading/counts/{dataset}.parquet", dataset=READING["datasets"]
         ),
-        published_delta=["results/reading/published_fits.parquet"] * READING["published"],
+        published_delta=["results/reading/published_fits.parquet"] * PUBLISHED_FITS,
     output:
         delta_log_likelihood="results/reading/delta_log_likelihood.parquet",
         reading_counts="results/reading/counts.parquet",
@@ -123,6 +130,7 @@ rule report_reading:
             in_report(
                 "results/reading/delta_log_likelihood.csv", "ΔLogLik of every model and data set"
             ),
+            in_report("results/reading/effects.csv", "Fixed effects of every model and data set"),
             "results/reading/trends.csv",
         ]
         + [in_report("results/reading/model_differences.csv", "Differences between models")]
@@ -134,7 +142,7 @@ rule report_reading:
         figures=figure_files(
             "reading",
             ["figure_2"]
-            + ["inverse_scaling"] * READING["published"]
+            + ["inverse_scaling"] * PUBLISHED_FITS
             + ["model_differences"] * bool(COMPARED_IN),
         ),
         scorecard="results/reading/scorecard.parquet",
@@ -166,7 +174,6 @@ rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
         rules.report_reading.output,
-        collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
         # Of imported ones their user has the file.
         [
             f"results/surprisal/{model}/{catalog.dataset(name)['texts']}.csv"

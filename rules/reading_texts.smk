@@ -1,14 +1,12 @@
 # Texts that people read, and how long they took (Oh, Zhu & Schuler 2025, §3.1, Appendix B).
 # REQUIRES the data sets of kind `reading_texts` and `reading_times`, corpora for unigram surprisal.
-# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages (of a
-# text that is printed elsewhere, {dataset}_differences.csv);
-# results/reading_times/{dataset}.parquet: a reader and word a row; results/word_counts/{corpus}.parquet.
+# PROVIDES results/words/{dataset}.parquet: one row per word (joined by single spaces, the passages);
+# results/reading_times/{dataset}.parquet: one row per reader and word;
+# results/word_counts/{corpus}.parquet.
 
 READING = settings["reading"]
 READING_TEXTS = alternatives(sources.datasets_of(run, "reading_texts"))
 READING_DATASETS = alternatives(sources.datasets_of(run, "reading_times"))
-# Texts whose words get their punctuation from the book that they come from.
-PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
 
 
 rule build_words:
@@ -23,32 +21,13 @@ rule build_words:
         "../envs/environment.yaml"
     params:
         code=lambda wildcards: code_over("build_words", wildcards.dataset),
-        entry=entry_of("dataset", "parser path files passages words"),
+        entry=entry_of("dataset", "parser path files passages words columns first_index"),
     script:
         "../workflow_scripts/build_words.py"
 
 
-rule list_word_differences:
-    """List the words that the material of a text leaves out, or its book prints otherwise."""
-    input:
-        unpack(lambda wildcards: sources.raw_dataset(run, wildcards.dataset)),
-    output:
-        "results/words/{dataset}_differences.csv",
-    log:
-        "logs/list_word_differences/{dataset}.log",
-    wildcard_constraints:
-        dataset=alternatives(PRINTED_TEXTS),
-    conda:
-        "../envs/environment.yaml"
-    params:
-        code=code_digest("list_word_differences"),
-        entry=entry_of("dataset", "path files"),
-    script:
-        "../workflow_scripts/list_word_differences.py"
-
-
 rule build_reading_times:
-    """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
+    """Parse reading times, mark the exclusions, and divide the rest into partitions (Appendix B)."""
     input:
         unpack(lambda wildcards: sources.raw_dataset(run, wildcards.dataset)),
         words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
@@ -67,7 +46,10 @@ rule build_reading_times:
         code=lambda wildcards: code_over(
             "build_reading_times", wildcards.dataset, parser_of=reading_times_parser
         ),
-        entry=entry_of("dataset", "parser path files texts method unit subjects zone_shift"),
+        entry=entry_of(
+            "dataset",
+            "parser path files texts method unit subjects zone_shift columns first_index",
+        ),
         seed=settings["seed"],
     script:
         "../workflow_scripts/build_reading_times.py"

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from lingprob.stats.linear_mixed.formula import parse_formula
-from lingprob.stats.linear_mixed.moments import MixedModelData
+from lingprob.stats.linear_mixed.moments import MixedModelData, parse_formula
 
 SELF_PACED = (
     "rt_ms ~ surprisal + previous_surprisal + unigram_surprisal + length + index"

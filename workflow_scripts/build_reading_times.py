@@ -1,4 +1,4 @@
-"""Parse reading times, exclude what the paper excludes, and part the rest."""
+"""Parse reading times, mark the exclusions, and divide the rest into partitions."""
 
 from lingprob.io.files import dataset_paths
 from lingprob.io.tables import read_table, write_table

@@ -1,4 +1,4 @@
-"""What each model's surprisal adds to the regression of one data set."""
+"""Fit the regressions of one data set on each model's surprisal."""
 
 from lingprob.io.tables import write_table
 from lingprob.papers.leakage.regressions import (
@@ -12,10 +12,10 @@ with job(snakemake):
     params, output = snakemake.params, snakemake.output
     files = dict(snakemake.input.items())
     study = read_study(snakemake.wildcards.dataset, params.entry, params.models, files)
-    deltas, gains = compare_regressions(
+    tables = compare_regressions(
         study, contexts=params.contexts, corrections=params.corrections, **params.options
     )
-    write_table(deltas, "delta_log_likelihood", output.deltas, params.options)
-    write_table(gains, "reading_gains", output.gains)
+    for name, table in tables.items():
+        write_table(table, name, output[name], params.options)
     counts = reading_counts(study.dataset, study.entry, study.times, params.options["scale"])
-    write_table(counts, "reading_counts", output.counts)
+    write_table(counts, "reading_counts", output.reading_counts)

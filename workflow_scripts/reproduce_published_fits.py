@@ -1,4 +1,4 @@
-"""Repeat the published fits of twelve models to Natural Stories, and mend them."""
+"""Repeat the published fits of twelve models to Natural Stories, and correct them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ with job(snakemake):
     params = snakemake.params
     folder = Path(snakemake.input.published).parent
     tables = [read_table(path, "surprisal") for path in snakemake.input.surprisals]
-    fits = published_deltas(
+    fits, gains = published_deltas(
         read_annotated_means(folder / "all.txt.annotation.filtered.averaged_rt.csv"),
         {
             name: (folder / path, folder / f"{path}.result")
@@ -21,4 +21,5 @@ with job(snakemake):
         seed=params.seed,
         scale=params.scale,
     )
-    write_table(fits, "published_delta", snakemake.output[0], {"seed": params.seed})
+    write_table(fits, "published_delta", snakemake.output.fits, {"seed": params.seed})
+    write_table(gains, "reading_gains", snakemake.output.gains)

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from lingprob.papers.leakage.regressions import with_units
+
 
 def dosed_models(sizes: Sequence[str], copies: Sequence[int]) -> pd.DataFrame:
     """Return one row per model: its name, its size and its copies of the passages."""
@@ -32,7 +34,9 @@ def dose_slopes(gains: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for of, part in gains.groupby("of", sort=False):
         nats, counts = (
-            part.pivot(index="item", columns="model", values=name)[models["model"]].to_numpy(float)
+            with_units(part)
+            .pivot_table(index="unit", columns="model", values=name, aggfunc="sum")[models["model"]]
+            .to_numpy(float)
             for name in ("nats", "n")
         )
         # ΔLogLik is a sum over items. Log perplexity is a ratio of sums, with shares of the items.
@@ -46,7 +50,7 @@ def dose_slopes(gains: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
         noise, degrees = _scatter(nats.sum(axis=0).reshape(len(sizes), -1), x)
         for size, weights in zip(sizes, np.kron(np.eye(len(sizes)), on_copies), strict=True):
             found = _contrast(nats, shares, weights, noise, degrees)
-            rows.append({"of": of, "size": size, "item_kind": part["item_kind"].iloc[0], **found})
+            rows.append({"of": of, "size": size, **found})
     return pd.DataFrame(rows)
 
 

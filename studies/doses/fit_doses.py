@@ -10,12 +10,13 @@ with job(snakemake):
     rows, files = dosed_models(params.sizes, params.copies), dict(snakemake.input.items())
     models = rows["model"].tolist()
     study = read_study(snakemake.wildcards.dataset, params.entry, models, files)
-    deltas, gains = compare_regressions(
+    tables = compare_regressions(
         study,
         contexts=dict.fromkeys(models, params.context),
         corrections=dict.fromkeys(models, params.options["corrected"]),
         **params.options,
     )
+    deltas, gains = tables["delta_log_likelihood"], tables["reading_gains"]
     slopes = dose_slopes(gains, rows).assign(dataset=study.dataset, scale=params.options["scale"])
     write_csv(deltas.merge(rows, on="model"), output.deltas)
     write_csv(slopes, output.slopes)

@@ -231,12 +231,12 @@ THREE = dosed_models(["small", "large"], [0, 1, 3])  # on log2(1 + copies): 0, 1
 def gains_of(values: dict[str, list[float]], n: int = 1) -> pd.DataFrame:
     """Return a `reading_gains` table of one data set."""
     gains = [
-        (model, kind, "subject", f"s{item}", n * value, n)
+        (model, kind, "mean", f"s{item}", n * value, n)
         for model, by_item in values.items()
         for item, value in enumerate(by_item)
         for kind in ("delta", "log_perplexity")
     ]
-    return pd.DataFrame(gains, columns=["model", "of", "item_kind", "item", "nats", "n"])
+    return pd.DataFrame(gains, columns=["model", "of", "subject", "item", "nats", "n"])
 
 
 def simulated(random: np.random.Generator, models: pd.DataFrame, items: int) -> dict[str, Any]:

@@ -52,7 +52,8 @@ def deltas_without_leaked_words(
         left_out = float((~kept[used]).mean())
         if threshold is not None and not 0 < left_out <= MOST_LEFT_OUT:
             continue
-        deltas, _ = compare_regressions(study._replace(times=times[kept]), **options)
+        tables = compare_regressions(study._replace(times=times[kept]), **options)
+        deltas = tables["delta_log_likelihood"]
         by_time = {f"{name}_by_time": deltas[name] / deltas["n_evaluated"] for name in DELTAS}
         rows.append(deltas.assign(threshold=threshold, left_out=left_out, **by_time))
     return pd.concat(rows, ignore_index=True).astype({"threshold": "Int64"})

@@ -1,4 +1,4 @@
-"""What surprisal adds to the regressions of one data set without the words that corpora have."""
+"""Fit the regressions of one data set without the words that corpora have."""
 
 import numpy as np
 

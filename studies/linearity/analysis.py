@@ -20,9 +20,8 @@ from lingprob.papers.leakage.regressions import Study
 from lingprob.reading.predictors import Predictors, standardised
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
-from lingprob.stats.linear_mixed.formula import parse_formula, write_formula
-from lingprob.stats.linear_mixed.moments import MixedModelData
-from lingprob.stats.resampling import resampled_sums, swap_p_values
+from lingprob.stats.linear_mixed.moments import MixedModelData, parse_formula
+from lingprob.stats.resampling import sum_interval, swap_p_values
 
 KNOTS = 5  # of each curve; the outer ones have 5% of the fitted surprisals beyond them
 OUTER_SHARE = 0.05
@@ -35,11 +34,10 @@ REACH = norm.ppf(0.975)
 class Fitted(NamedTuple):
     """A regression with its fixed effects (ms per standard deviation) and their covariance.
 
-    `values` are log-likelihoods (nats) of the evaluated times by item: subject or, for means,
-    sentence.
+    `values` are log-likelihoods (nats) of the evaluated times, by subject (rows) and sentence.
     """
 
-    values: pd.Series
+    values: pd.DataFrame
     effects: pd.Series
     covariance: pd.DataFrame
     converged: bool
@@ -57,7 +55,7 @@ def surprisal_curves(
     seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what curves of surprisal add to the regressions of a data set, and the curves.
+    """Return the gain from curves of surprisal in the regressions of a data set, and the curves.
 
     Args:
         study: the data.
@@ -85,7 +83,7 @@ def surprisal_curves(
             _own(frame, model),
             str(formulas[model.model]),
             partition,
-            f"{study.where}, model {model.model!r}",
+            f"{study.about}, model {model.model!r}",
         )
         rows.append({**common, "model": model.model, **_gain(line, curve, bootstrap, seed)})
         curves.append(points.assign(**common, model=model.model))
@@ -93,12 +91,13 @@ def surprisal_curves(
 
 
 def _gain(line: Fitted, curve: Fitted, bootstrap: int, seed: int) -> dict[str, Any]:
-    """Return the part of a row that says what curves add to lines."""
-    both = np.column_stack([curve.values, line.values])
-    gains = both[:, 0] - both[:, 1]
-    low, high = resampled_sums(gains, line.values.index.to_numpy(), bootstrap, seed)
+    """Return the part of a row about the gain of curves over lines."""
+    gains = (curve.values - line.values).to_numpy()
+    low, high = sum_interval(gains, bootstrap, seed)
+    side = 1 if len(gains) > 1 else 0  # subjects, or sentences of means
+    both = np.column_stack([one.values.sum(axis=side) for one in (curve, line)])
     return {
-        "items": len(gains),
+        "items": len(both),
         "log_likelihood_line": both[:, 1].sum(),
         "log_likelihood_curve": both[:, 0].sum(),
         "gain": gains.sum(),
@@ -117,11 +116,11 @@ def _own(frame: pd.DataFrame, model: Predictors) -> pd.DataFrame:
 
 
 def _compared(
-    frame: pd.DataFrame, formula: str, partition: str, where: str
+    frame: pd.DataFrame, formula: str, partition: str, about: str
 ) -> tuple[Fitted, Fitted, pd.DataFrame]:
     """Return one model's regressions with lines and with curves, and points of the curves."""
     fit_rows = frame[frame["partition"] == "fit"]
-    at = {name: spline_knots(fit_rows[name], f"{where}, {name}") for name in CURVED}
+    at = {name: spline_knots(fit_rows[name], f"{about}, {name}") for name in CURVED}
     added = {
         f"{name}_bend_{number}": column
         for name in CURVED
@@ -130,7 +129,7 @@ def _compared(
     raw = frame.assign(**added)
     lines = [name for name in frame if name not in ("subject_id", "sentence", "partition", "rt_ms")]
     columns = [*lines, *added]
-    data = standardised(raw, columns, where)
+    data = standardised(raw, columns, about)
     fitted, evaluated = (data[data["partition"] == name] for name in ("fit", partition))
     if "|" in formula:
         line, curve = _mixed(fitted, evaluated, formula, list(added))
@@ -148,21 +147,18 @@ def _mixed(
 ) -> list[Fitted]:
     """Fit a mixed model's formula, and the same with more fixed effects."""
     line = parse_formula(formula)
-    curve = write_formula(line.response, (*line.fixed, *added), line.random, line.group)
-    fit_data, other = (
-        MixedModelData.from_frame(
-            part, response=line.response, predictors=curve.predictors, group=line.group
-        )
-        for part in (fitted, evaluated)
+    curve = line._replace(fixed=(*line.fixed, *added))
+    data = MixedModelData.from_frame(
+        fitted, response=line.response, predictors=curve.predictors, group=line.group
     )
     return [
         Fitted(
-            fit.held_out_log_likelihood(other),
+            fit.held_out_log_likelihoods(evaluated, "sentence").unstack(fill_value=0.0),
             fit.fixed_effects,
             fit.fixed_covariance,
             fit.converged,
         )
-        for fit in fit_mixed_models(fit_data, [line, curve])
+        for fit in fit_mixed_models(data, [line, curve])
     ]
 
 
@@ -172,7 +168,11 @@ def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, names: list[st
     variance = fit.sigma**2 * fit.n / (fit.n - design.shape[1])
     covariance = variance * np.linalg.inv(design.T @ design)
     return Fitted(
-        pd.Series(fit.log_likelihoods(evaluated)).groupby(evaluated["sentence"].to_numpy()).sum(),
+        pd.Series(fit.log_likelihoods(evaluated))
+        .groupby(evaluated["sentence"].to_numpy())
+        .sum()
+        .to_frame()
+        .T,
         fit.coefficients,
         pd.DataFrame(covariance, fit.coefficients.index, fit.coefficients.index),
         True,
@@ -207,16 +207,16 @@ def _curve(
     )
 
 
-def spline_knots(values: ArrayLike, what: str) -> np.ndarray:
+def spline_knots(values: ArrayLike, about: str) -> np.ndarray:
     """Return knots at Harrell's quantiles of values (n,), (KNOTS,) in their unit.
 
-    Raises LingprobError, which calls the values `what`, unless all are different.
+    Raises LingprobError, with the name `about`, unless all are different.
     """
     shares = np.linspace(OUTER_SHARE, 1 - OUTER_SHARE, KNOTS)
     knots = np.quantile(np.asarray(values, float), shares)
     if not (np.diff(knots) > 0).all():
         raise LingprobError(
-            f"{what}: too many equal values for {KNOTS} knots, which would be at "
+            f"{about}: too many equal values for {KNOTS} knots, which would be at "
             f"{', '.join(f'{knot:.3g}' for knot in knots)}. Use more data."
         )
     return knots

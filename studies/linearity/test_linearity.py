@@ -74,9 +74,10 @@ def means_of(study: Study) -> Study:
 
 
 def fitted(study: Study, **options: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    deltas, _ = compare_regressions(
+    tables = compare_regressions(
         study, contexts={"a model": "passage"}, corrections={"a model": True}, **FIT, **options
     )
+    deltas = tables["delta_log_likelihood"]
     return deltas, *surprisal_curves(study, deltas, **FIT, **options)
 
 

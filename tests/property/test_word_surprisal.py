@@ -86,17 +86,18 @@ def test_surprisals_of_words_sum_to_the_passages(encoder: Any, words: list[str],
     random = np.random.default_rng(seed)
     logprob = -random.exponential(3, len(index))
     passage = ScoredPassage(logprob, -random.exponential(1, len(index) + 1))
-    corrected, uncorrected = sum_words(len(words), index, passage)
+    found = sum_words(len(words), index, passage)
+    corrected, uncorrected = found["surprisal"], found["surprisal_uncorrected"]
     assert uncorrected.sum() == pytest.approx(-logprob.sum() / np.log(2))
-    # What the correction moves cancels between neighbours; the blank after the last word stays.
-    whole = -(logprob.sum() + passage.blank[-1]) / np.log(2)
+    # What the correction moves cancels between neighbours; the space after the last word stays.
+    whole = -(logprob.sum() + passage.space[-1]) / np.log(2)
     assert corrected.sum() == pytest.approx(whole)
 
 
 @settings(max_examples=100, deadline=None)
 @given(words=WORDS)
 def test_tokens_of_a_word_are_its_letters(encoder: Any, words: list[str]) -> None:
-    """Decoded together, the tokens that a word is given are the word and the blank before it."""
+    """Decoded together, the tokens that a word is given are the word and the space before it."""
     words = [word for word in words if word.split() == [word]] or ["word"]
     tokens = tokens_of(encoder, " ".join(words))
     index = token_word_index(words, tokens, "test")
@@ -106,8 +107,8 @@ def test_tokens_of_a_word_are_its_letters(encoder: Any, words: list[str]) -> Non
     assert all(part.startswith(" ") for part in decoded[1:])
 
 
-# A vocabulary in which two of six tokens begin with a blank.
-BLANK_TOKENS = np.array([4, 5])
+# A vocabulary in which two of six tokens begin with a space.
+SPACE_TOKENS = np.array([4, 5])
 START = 0
 OTHER_TOKENS = (START, 1, 2, 3)
 
@@ -137,23 +138,23 @@ def test_probabilities_of_all_words_at_a_word_end_sum_to_one(
     words = [
         (first, *rest)
         for size in range(1, longest + 1)
-        for first in BLANK_TOKENS
+        for first in SPACE_TOKENS
         for rest in itertools.product(OTHER_TOKENS, repeat=size - 1)
     ]
     # The last token only makes room for the place after the word.
     sequences = [np.array([*context, *word, 1]) for word in words]
-    scored = Scorer(tiny).score(sequences, START, members=BLANK_TOKENS)
+    scored = Scorer(tiny).score(sequences, START, members=SPACE_TOKENS)
     corrected, uncorrected, unfinished = [], [], 0.0
     for word, values in zip(words, scored, strict=True):
         passage = ScoredPassage(values[:-1, 0], values[:, 1])
         index = np.array([0] * len(context) + [1] * len(word))
         bits = sum_words(2, index, passage)
-        corrected.append(2 ** -bits[0][1])
-        uncorrected.append(2 ** -bits[1][1])
+        corrected.append(2 ** -bits["surprisal"][1])
+        uncorrected.append(2 ** -bits["surprisal_uncorrected"][1])
         if len(word) == longest:
-            before = np.exp(passage.blank[len(context)])
-            unfinished += uncorrected[-1] / before * -np.expm1(passage.blank[-1])
+            before = np.exp(passage.space[len(context)])
+            unfinished += uncorrected[-1] / before * -np.expm1(passage.space[-1])
     assert sum(corrected) + unfinished == pytest.approx(1.0, abs=1e-9)
     assert 0.1 < sum(corrected) < 1
-    # Without the blank that ends it, a word's probability holds that of all longer ones as well.
+    # Without the space that ends it, a word's probability holds that of all longer ones as well.
     assert sum(uncorrected) / before > 1.001

@@ -122,7 +122,7 @@ def test_published_fits_to_natural_stories(mirror: Path) -> None:
         for name in published
     }
     means = read_annotated_means(files_of(mirror, "kuribayashi_ppp_ns")[0])
-    fits = published_deltas(means, files, {}, bootstrap=20, seed=1, scale="test")
+    fits, _ = published_deltas(means, files, {}, bootstrap=20, seed=1, scale="test")
     compat = fits[fits["convention"] == "compat"].set_index("model")
     for name, (delta, perplexity, n) in published.items():
         assert round(compat.loc[name, "delta"], 4) == delta
@@ -142,7 +142,7 @@ def test_larger_models_fit_maze_times_worse(mirror: Path) -> None:
         for name in MODELS
     }
     counts = count_words([(mirror / "gutenberg/1342-0.txt").read_text(encoding="utf-8")])
-    deltas, _ = compare_regressions(
+    tables = compare_regressions(
         Study(
             "natural_stories_maze", read_datasets()["natural_stories_maze"], times, words,
             [counts], surprisals,
@@ -150,7 +150,7 @@ def test_larger_models_fit_maze_times_worse(mirror: Path) -> None:
         contexts=dict.fromkeys(MODELS, "imported"),
         corrections=dict.fromkeys(MODELS), bootstrap=200, seed=0, scale="test",
     )  # fmt: skip
-    deltas = deltas.set_index("model")
+    deltas = tables["delta_log_likelihood"].set_index("model")
     assert deltas["converged"].all()
     assert not deltas["singular"].any()
     assert deltas.loc["gpt2", "delta"] > deltas.loc["opt-66b", "delta"] > 100

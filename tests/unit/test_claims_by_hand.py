@@ -156,8 +156,8 @@ def trends(items: int) -> pd.DataFrame:
                            "rt_source": "human", "context": "passage", "corrected": True,
                            "word_perplexity": np.exp(nats), "scale": "demo"})  # fmt: skip
     gains = pd.DataFrame([
-        {"dataset": "d", "model": model, "of": "log_perplexity", "item_kind": "passage",
-         "item": f"p{item}", "nats": 5 * value, "n": 5}
+        {"dataset": "d", "convention": "", "model": model, "of": "log_perplexity",
+         "subject": "mean", "item": f"p{item}", "nats": 5 * value, "n": 5}
         for model, value in zip(MODELS, nats, strict=True) for item in range(items)
     ])  # fmt: skip
     return size_trends(deltas, gains, None, MODELS, draws=50, seed=0)
@@ -167,7 +167,7 @@ def test_a_slope_of_log_perplexity_is_a_word_s_whatever_passages_are_drawn():
     found = trends(4).set_index(["of", "on"])
     row = found.loc[("log_perplexity", "parameters")]
     assert (row["slope"], row["slope_low"], row["slope_high"]) == pytest.approx((-3, -3, -3))
-    assert (row["items"], row["resampled"], row["models"]) == (4, "passage", 3)
+    assert (row["items"], row["resampled"], row["models"]) == (4, "passages", 3)
     delta = found.loc[("delta", "parameters")]
     assert delta["slope"] == pytest.approx(0.5)
     assert pd.isna(delta["slope_low"])
@@ -203,16 +203,13 @@ def test_shares_of_partitions_are_counted():
         assert not [*reading.exploratory_share({"reading_counts": without}, RUN)]
 
 
-def test_what_a_model_adds_is_widened_for_few_readers():
-    """Ten readers make 4 and 6 nats to either side 1.2166 times as many; sentences are many."""
+def test_gains_are_judged_by_the_tables_interval():
     deltas = pd.DataFrame(
-        [("d", "mixed model", 10, "human"), ("e", "least squares", 1, "simulated")],
-        columns=["dataset", "regression", "n_subjects", "rt_source"],
+        [("d", True, "human"), ("e", False, "simulated")],
+        columns=["dataset", "singular", "rt_source"],
     ).assign(model="m", delta=9.0, delta_low=5.0, delta_high=15.0)
     found = dict(reading.surprisal_predicts({"delta_log_likelihood": deltas}, RUN))
-    factor = stats.t.ppf(0.975, 9) / stats.norm.ppf(0.975) * np.sqrt(10 / 9)
-    assert ends(found["m/d"]) == pytest.approx((9, 9 - 4 * factor, 9 + 6 * factor))
-    assert (found["m/d"].n, found["m/d"].note) == (10, "")
+    assert (ends(found["m/d"]), found["m/d"].note) == ((9, 5, 15), "singular fit")
     assert (ends(found["m/e"]), found["m/e"].note) == ((9, 5, 15), "simulated reading times")
 
 
@@ -222,7 +219,8 @@ def slopes(*rows: dict[str, Any]) -> dict[str, pd.DataFrame]:
              "convention": "", "family": "trained", "training_step": None, "fine_tuning_steps": 0,
              "of": "delta", "on": "parameters", "models": 3, "slope": 9.0, "slope_low": np.nan,
              "slope_high": np.nan, "std_error": 1.0, "change": np.nan, "change_low": np.nan,
-             "change_high": np.nan, "items": 10, "resampled": "subject"}  # fmt: skip
+             "change_high": np.nan, "items": 10, "resampled": "subjects",
+             "largest": 1e8}  # fmt: skip
     return {"reading_trends": pd.DataFrame([{**usual, **row} for row in rows])}
 
 
@@ -254,7 +252,7 @@ def test_trends_are_told_by_family_state_context_and_correction():
     }
     ((name, change),) = reading.leakage_steepens_the_fall(tables, RUN)
     assert (name, change.note) == (tuned, "3 models, 10 subjects")
-    assert ends(change) == ends(reading.widened(-2.0, -3.0, -1.0, 10))
+    assert ends(change) == (-2, -3, -1)
     assert values(reading.larger_models_gain_more(tables, RUN)) == {tuned: 0.5}
 
 

@@ -27,7 +27,7 @@ from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.estimates import slope_within
 from lingprob.scorecard.verdicts import judge_claim
-from lingprob.stats.resampling import resampled_sums
+from lingprob.stats.resampling import sum_interval, widened_interval
 
 STATISTICS = {
     "overlap": overlap.STATISTICS,
@@ -38,7 +38,7 @@ CLAIMS = [(room, claim["id"]) for room in STATISTICS for claim in read_published
 SIZES = np.array([28_125_440, 70_426_624, 162_322_944])
 PASSAGES = {"dundee": 67, "brown_spr": 13, "geco": 13, "provo": 55, "natural_stories": 10}
 READERS = 10  # Dundee's, the fewest
-GAINS = ["dataset", "model", "of", "item_kind", "item", "nats", "n"]
+GAINS = ["dataset", "convention", "model", "of", "subject", "item", "nats", "n"]
 
 Random = np.random.Generator
 Simulate = Callable[[Random, float, int], Tables]
@@ -186,10 +186,10 @@ def added(random: Random, effect: float, runs: int) -> Tables:
     rows = []
     for run in range(runs):
         gains = random.normal(5 * effect, 4, READERS)
-        low, high = resampled_sums(gains, np.arange(READERS), 1000, run)
+        low, high = sum_interval(gains[:, None], 1000, run)
         rows.append((f"run {run}", gains.sum(), low, high))
     columns = ["dataset", "delta", "delta_low", "delta_high"]
-    more = {"model": "m", "regression": "mixed model", "rt_source": "human", "n_subjects": READERS}
+    more = {"model": "m", "regression": "mixed model", "rt_source": "human", "singular": False}
     return {"delta_log_likelihood": pd.DataFrame(rows, columns=columns).assign(**more)}
 
 
@@ -213,7 +213,7 @@ def slopes(of: str, *, slope: float, change: float, vary: float) -> Simulate:
 
     def simulate(random: Random, effect: float, runs: int) -> Tables:
         rows, gains = [], []
-        kind, n = ("subject", 1) if of == "delta" else ("passage", 100)
+        n = 1 if of == "delta" else 100
         for run in range(runs):
             level = random.normal(5, 4, READERS)
             own = random.normal(effect * slope, vary, READERS)
@@ -221,8 +221,8 @@ def slopes(of: str, *, slope: float, change: float, vary: float) -> Simulate:
             for x, (name, entry) in zip(np.repeat(centred(SIZES), 2), STATES.items(), strict=True):
                 values = level + x * (own + (more if entry["fine_tuning_steps"] else 0))
                 gains += [
-                    (f"run {run}", name, of, kind, f"{item}", n * value, n)
-                    for item, value in enumerate(values)
+                    (f"run {run}", "", name, of, *units, n * value, n)
+                    for units, value in zip(units_of(of), values, strict=True)
                 ]
                 perplexity = np.exp(values.mean()) if of == "log_perplexity" else 50.0
                 rows.append({"dataset": f"run {run}", "model": name, "delta": values.sum(),
@@ -232,6 +232,12 @@ def slopes(of: str, *, slope: float, change: float, vary: float) -> Simulate:
         return {"reading_trends": trends}
 
     return simulate
+
+
+def units_of(of: str) -> list[tuple[str, str]]:
+    """Return subject and item of each value."""
+    numbers = [f"{number}" for number in range(READERS)]
+    return [(number, "0") if of == "delta" else ("mean", number) for number in numbers]
 
 
 def no_gains() -> pd.DataFrame:
@@ -393,7 +399,7 @@ def test_a_steep_fall_within_states_is_no_pooled_slope():
             entry = {"family": family, "parameters": int(size), "fine_tuning_steps": steps}
             models[name] = entry
             values = level / READERS - 6 * x + random.normal(0, 0.3, READERS)
-            gains += [("mine", name, "delta", "subject", f"{n}", value, 1)
+            gains += [("mine", "", name, "delta", f"{n}", "0", value, 1)
                       for n, value in enumerate(values)]  # fmt: skip
             rows.append({"dataset": "mine", "model": name, "delta": values.sum(),
                          "word_perplexity": 50.0})  # fmt: skip
@@ -415,9 +421,10 @@ def test_a_steep_fall_within_states_is_no_pooled_slope():
 @pytest.mark.parametrize(("items", "factor"), [(2, 9.1681), (10, 1.2166), (1000, 1.0017)])
 def test_intervals_of_few_items_are_widened_to_students(items, factor):
     """t(.975, n - 1) / 1.96 * sqrt(n / (n - 1)); one item has no interval at all."""
-    found = reading.widened(1.0, -2.0, 5.0, items)
-    assert (found.low, found.high) == pytest.approx((1 - 3 * factor, 1 + 4 * factor), abs=1e-3)
-    assert judge_claim(reading.widened(1.0, 1.0, 1.0, 1), "> 0") == ("undecided", "no interval")
+    drawn = np.repeat([-2.0, 1.0, 5.0], [30, 40, 30])
+    found = widened_interval(1.0, drawn, items)
+    assert found == pytest.approx((1 - 3 * factor, 1 + 4 * factor), abs=1e-3)
+    assert np.isnan(widened_interval(1.0, drawn, 1)).all()
 
 
 def test_a_share_has_the_exact_interval_of_clopper_and_pearson():

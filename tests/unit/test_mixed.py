@@ -1,4 +1,4 @@
-"""Linear mixed models: values by hand, dense densities, their data, the reduction, bad input."""
+"""Linear mixed models: values by hand, dense densities, the search, their data, bad input."""
 
 from __future__ import annotations
 
@@ -12,22 +12,18 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
 from lingprob.stats import linear_mixed
-from lingprob.stats.linear_mixed.fit import (
-    MixedFit,
-    fit_mixed_models,
-    reduce_random_effects,
-    settled,
-)
-from lingprob.stats.linear_mixed.formula import INTERCEPT, parse_formula, write_formula
+from lingprob.stats.linear_mixed import optimise as search
+from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models
+from lingprob.stats.linear_mixed.likelihood import ModelMoments
 from lingprob.stats.linear_mixed.moments import (
-    MixedModelData,
+    INTERCEPT,
+    MixedFormula,
     basis,
     check_determined,
-    check_residual,
     group_moments,
-    response_scale,
+    parse_formula,
 )
-from mixed_data import EYE_TRACKING, SELF_PACED, read, simulated
+from mixed_data import EYE_TRACKING, read, simulated
 
 BALANCED = pd.DataFrame(
     {"y": [1.0, 3.0, 5.0, 7.0, 12.0, 14.0], "subject_id": ["a", "a", "b", "b", "c", "c"]}
@@ -66,7 +62,10 @@ def columns(frame: pd.DataFrame, names: tuple[str, ...]) -> np.ndarray:
 
 def test_the_example_of_the_module_runs() -> None:
     code = [line[4:] for line in str(linear_mixed.__doc__).splitlines() if line.startswith("    ")]
-    scope = {"fit_partition": broken(), "exploratory_partition": broken(length=3.0)}
+    scope = {
+        "fit_partition": broken(),
+        "exploratory_partition": broken(length=3.0, sentence=[2, 1] * 30),
+    }
     exec("\n".join(code), scope)
     assert scope["fit"].log_likelihood > scope["baseline"].log_likelihood
 
@@ -84,7 +83,7 @@ def test_a_balanced_one_way_layout_by_hand() -> None:
         assert replace(fit, smallest_eigenvalue=sd**2).singular is singular
 
 
-def test_groups_alike_give_a_singular_fit_that_is_ordinary_least_squares() -> None:
+def test_equal_groups_give_ordinary_least_squares() -> None:
     frame = pd.DataFrame({"y": [1.0, 3.0, 3.0, 1.0, 2.0, 2.5], "subject_id": list("aabbcc")})
     fit = fit_one(frame, "y ~ 1 + (1 | subject_id)")
     assert fit.singular
@@ -93,16 +92,22 @@ def test_groups_alike_give_a_singular_fit_that_is_ordinary_least_squares() -> No
     assert fit.log_likelihood == pytest.approx(expected, abs=1e-9)
 
 
-def test_log_likelihoods_are_those_of_dense_normal_distributions(
+def test_log_likelihoods_are_dense_normal_densities(
     partitions: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     formula = "rt_ms ~ surprisal + length + index + (1 + surprisal + length | subject_id)"
     fitted, held_out = partitions
     fit = fit_one(fitted, formula)
     assert fit.log_likelihood == pytest.approx(dense(fit, fitted).sum(), abs=1e-6)
-    by_group = fit.held_out_log_likelihood(read(held_out, [formula]))
+    # Shares of items are in the order of their names, wherever their rows are.
+    item = np.random.default_rng(2).integers(5, size=len(held_out)) * 3
+    held_out = held_out.assign(item=item).sample(frac=1, random_state=0)
+    shares = fit.held_out_log_likelihoods(held_out, "item")
+    by_group = shares.groupby(level=0).sum()
     np.testing.assert_allclose(by_group, dense(fit, held_out), atol=1e-6, rtol=0)
     assert by_group.index.tolist() == list(range(10))
+    first = dense(fit, held_out[held_out["item"] <= 3])
+    np.testing.assert_allclose(shares.unstack()[[0, 3]].sum(axis=1), first, atol=1e-6)
 
 
 def dense(fit: MixedFit, frame: pd.DataFrame) -> np.ndarray:
@@ -123,7 +128,7 @@ def dense(fit: MixedFit, frame: pd.DataFrame) -> np.ndarray:
     "formula",
     ["y ~ a + b + (1 + a | s)", "y ~ 0 + a + b + (1 + a | s)", "y ~ b + a + (0 + a | s)"],
 )
-def test_a_fit_is_generalised_least_squares_given_its_variances(formula: str) -> None:
+def test_fits_are_generalised_least_squares(formula: str) -> None:
     frame = times()
     fit = fit_one(frame, formula, starts=1)
     x, y = columns(frame, fit.formula.fixed), frame["y"].to_numpy()
@@ -139,81 +144,13 @@ def test_a_fit_is_generalised_least_squares_given_its_variances(formula: str) ->
     assert fit.converged
 
 
-def test_models_of_one_batch_are_those_fitted_alone(
-    partitions: tuple[pd.DataFrame, pd.DataFrame],
-) -> None:
-    formulas = [SELF_PACED, EYE_TRACKING, "rt_ms ~ 0 + length + (0 + length | subject_id)"]
-    together = fit_mixed_models(read(partitions[0], formulas), formulas)
-    for fit, formula in zip(together, formulas, strict=True):
-        alone = fit_one(partitions[0], formula)
-        assert fit.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-8)
-        np.testing.assert_allclose(fit.fixed_effects, alone.fixed_effects, rtol=1e-6)
-
-
-def test_three_starts_unless_another_number_is_given() -> None:
+def test_three_starts_by_default() -> None:
     data, formula = read(times(), ["y ~ a + b + (1 | s)"]), "y ~ a + b + (1 | s)"
     for given, starts in (({}, 3), ({"starts": 1}, 1), ({"starts": 2}, 2)):
         (fit,) = fit_mixed_models(data, [formula], **given)
         assert len(fit.start_log_likelihoods) == starts
     with pytest.raises(LingprobError, match="starts=0"):
         fit_mixed_models(data, [formula], starts=0)
-
-
-def test_reduction_takes_out_the_least_predictive_slopes() -> None:
-    # Only the intercept and the slope of surprisal vary between subjects.
-    frame = simulated(4_000, 20, 9, (60.0, 0.0, 0.0, 0.0, 0.0))
-    slopes = np.random.default_rng(5).normal(0, 12, 20)
-    frame["rt_ms"] += slopes[frame["subject_id"]] * frame["surprisal"]
-    baseline = "rt_ms ~ length + index + (1 + length + index | subject_id)"
-    data = read(frame, [SELF_PACED, baseline])
-    fits, removed = reduce_random_effects(data, [SELF_PACED, baseline], {})
-    assert all(fit.converged and not fit.singular for fit in fits)
-    assert all(map(settled, fits))
-    assert not settled(replace(fits[0], converged=False))
-    assert "surprisal" in fits[0].formula.random
-    assert removed
-    for name, cost in removed.items():
-        assert cost > -1e-6
-        assert all(name not in fit.formula.random for fit in fits)
-    # By hand for the first slope: refit without each, keep the best.
-    totals = {}
-    for name in ("surprisal", "previous_surprisal", "length", "index"):
-        formulas = [parse_formula(text).without_random(name) for text in (SELF_PACED, baseline)]
-        totals[name] = sum(fit.log_likelihood for fit in fit_mixed_models(data, formulas))
-    assert next(iter(removed)) == max(totals, key=totals.__getitem__)
-
-
-def test_a_role_s_slope_goes_from_all_models() -> None:
-    # Readers differ in their slopes of index, and in none of surprisal's: it is taken out.
-    frame = simulated(600, 8, 10, (60.0, 0.0, 0.0, 0.0, 40.0))
-    for rows in frame.groupby("subject_id").indices.values():
-        x = np.column_stack([np.ones(len(rows)), frame.iloc[rows][["surprisal", "index"]]])
-        slope = np.linalg.lstsq(x, frame["rt_ms"].iloc[rows])[0][1]
-        frame.loc[frame.index[rows], "rt_ms"] -= slope * frame["surprisal"].iloc[rows]
-    frame["other"] = 2 * frame["surprisal"] + 1
-    formulas = [f"rt_ms ~ {name} + index + (1 + {name} + index | subject_id)"
-                for name in ("surprisal", "other")]  # fmt: skip
-    data = read(frame, formulas)
-    fits, removed = reduce_random_effects(data, formulas, {"surprisal": "word", "other": "word"})
-    assert [fit.formula.random for fit in fits] == [("(Intercept)", "index")] * 2
-    # What it costs is the difference between all fits with and without.
-    before = sum(fit.log_likelihood for fit in fit_mixed_models(data, formulas))
-    after = sum(fit.log_likelihood for fit in fits)
-    assert removed == {"word": pytest.approx(before - after, abs=1e-6)}
-
-
-@pytest.mark.parametrize("other", [None, "rt_ms ~ length + (1 + length | subject_id)"])
-def test_reduction_keeps_a_last_random_effect_that_is_no_intercept(other: str | None) -> None:
-    frame = simulated(400, 8, 3, (0.0, 0.0, 0.0, 0.0, 0.0))
-    formulas = ["rt_ms ~ length + (0 + length | subject_id)", *([other] if other else [])]
-    frame["rt_ms"] = 300 + np.random.default_rng(3).normal(size=len(frame))
-    for subject in range(8):  # no difference between subjects: no variance of slopes
-        rows = frame["subject_id"] == subject
-        frame.loc[rows, "rt_ms"] -= frame.loc[rows, "rt_ms"].mean()
-        x = frame.loc[rows, "length"]
-        frame.loc[rows, "rt_ms"] -= x * (x @ frame.loc[rows, "rt_ms"]) / (x @ x)
-    with pytest.raises(LingprobError, match=r"\(0 \+ length \| .* has no random slope to spare"):
-        reduce_random_effects(read(frame, formulas), formulas, {})
 
 
 @pytest.mark.parametrize(
@@ -228,9 +165,8 @@ def test_reduction_keeps_a_last_random_effect_that_is_no_intercept(other: str | 
 )
 def test_formulas(formula: str, fixed: tuple[str, ...], random: tuple[str, ...]) -> None:
     parsed = parse_formula(formula)
-    assert parsed[1:] == ("y", fixed, random, "s")
-    written = write_formula("y", fixed, random, "s")
-    assert written == parse_formula(written.text)
+    assert parsed == MixedFormula("y", fixed, random, "s")
+    assert parse_formula(parsed.text) == parsed
 
 
 @pytest.mark.parametrize(
@@ -249,8 +185,8 @@ def test_formulas(formula: str, fixed: tuple[str, ...], random: tuple[str, ...])
         ("y ~ a + (a:b | s)", "'a:b' is no column"),
         ("y ~ a + (1 | s:w)", "'s:w' is no column"),
         ("y + z ~ a + (1 | s)", "'y + z' is no column"),
-        ("y ~ a + (0 | s)", "needs a fixed and a random effect"),
-        ("y ~ 0 + (1 | s)", "needs a fixed and a random effect"),
+        ("y ~ a + (0 | s)", "it needs a fixed and a random effect"),
+        ("y ~ 0 + (1 | s)", "it needs a fixed and a random effect"),
     ],
 )
 def test_formulas_outside_the_scope(formula: str, said: str) -> None:
@@ -280,7 +216,7 @@ def broken(**changes: object) -> pd.DataFrame:
         (broken(), EYE_TRACKING.replace("subject_id", "subject"), "'subject'.*'subject_id'"),
         (broken(length=pd.array([1, None] * 30, dtype="Int64")), EYE_TRACKING,
          "length, row 1: nan .30 such rows"),
-        (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: holds str, not numbers"),
+        (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: str and not numbers"),
         (broken().iloc[:0], EYE_TRACKING, "no rows: the partition or selection"),
     ],
 )  # fmt: skip
@@ -302,33 +238,6 @@ def test_a_subject_with_one_observation_is_fine() -> None:
     frame.loc[0, "subject_id"] = 99
     assert fit_one(frame, EYE_TRACKING).converged
     assert read(frame, [EYE_TRACKING]).groups.tolist() == [0, 1, 2, 3, 4, 99]
-
-
-def test_scaled_columns_are_of_size_one() -> None:
-    frame = times()
-    data = read(frame, ["y ~ a + b + (1 | s)"])
-    shifted = columns(frame, (INTERCEPT, "a", "b", "y")) - data.shift
-    for names in ((INTERCEPT, "b", "a"), ("b", "a")):
-        own, raw = basis(data, names), columns(frame, names)
-        np.testing.assert_allclose(shifted @ own.columns, raw)
-        scaled = shifted @ own.scaled
-        np.testing.assert_allclose(scaled, raw @ own.to_own, atol=1e-12)
-        if INTERCEPT in names:
-            np.testing.assert_allclose(scaled.mean(axis=0), [1, 0, 0], atol=1e-12)
-            np.testing.assert_allclose(scaled[:, 1:].std(axis=0, ddof=1), 1)
-        else:
-            np.testing.assert_allclose((scaled**2).mean(axis=0), 1)
-    constant = frame.assign(three=3.0, zero=0.0)
-    data = read(constant, ["y ~ three + zero + (1 | s)"])
-    assert basis(data, (INTERCEPT, "three")).to_own.tolist() == [[1, -3], [0, 1]]
-    assert basis(data, ("zero",)).to_own.tolist() == [[1]]
-
-
-def test_a_response_is_centred_if_there_is_an_intercept() -> None:
-    data = read(pd.DataFrame({"y": [1.0, 2.0, 3.0], "a": [2.0, 0.0, 1.0], "s": [0, 1, 0]}),
-                ["y ~ a + (1 | s)"])  # fmt: skip
-    assert response_scale(data, parse_formula("y ~ a + (1 | s)")) == (2.0, 1.0)
-    assert response_scale(data, parse_formula("y ~ 0 + a + (1 | s)")) == (0.0, 1.0)
 
 
 def few(rows: int, groups: int) -> pd.DataFrame:
@@ -369,7 +278,7 @@ def almost(share: float) -> pd.DataFrame:
         (almost(4e-11), "y ~ a + b + (1 | s)", "b is determined by a"),
     ],
 )  # fmt: skip
-def test_data_determine_a_model_up_to_a_limit(frame, formula, said) -> None:
+def test_limits_of_determined_models(frame, formula, said) -> None:
     parsed, data = parse_formula(formula), read(frame, [formula])
     bases = basis(data, parsed.fixed), basis(data, parsed.random)
     if said is None:
@@ -395,56 +304,85 @@ def test_a_response_without_residual_is_refused(formula: str) -> None:
 GROUP = np.arange(80) % 8
 
 
-def check_left(x: np.ndarray, z: np.ndarray, y: np.ndarray) -> None:
-    """Check for a residual of y on x and, in each of eight groups, z."""
-    all_columns, right = np.column_stack([z, x, y]), np.column_stack([x, y])
-    with_z = np.array([z[own].T @ all_columns[own] for own in np.arange(8)[:, None] == GROUP])
-    check_residual("the model", with_z, right.T @ right, 80)
-
-
-def test_a_response_without_residual_is_told_from_one_with_little() -> None:
-    numbers, ones = np.random.default_rng(3), np.ones((80, 1))
-    a, b, noise = numbers.normal(size=(3, 80))
-    # Of both, sum and difference are told apart by neither alone.
-    b += a
-    x = np.column_stack([ones, a, b])
-    within = noise - pd.Series(noise).groupby(GROUP).transform("mean").to_numpy()
-    within /= np.sqrt((within**2).mean())
-    effect = np.repeat(np.resize([-1.0, 1.0], 8)[None], 10, axis=0).ravel()
-    for x_of, z_of, y in (
-        (x, ones, effect + (a + b) / 3),
-        (x, ones, effect + (a - b) / 3),
-        (ones, np.column_stack([ones, a]), effect * (1 + a)),
-    ):
-        with pytest.raises(LingprobError, match=r"the model.* determine the"):
-            check_left(x_of, z_of, y)
-        check_left(x_of, z_of, y + noise)
-        check_left(x_of, z_of, y + 1e-5 * noise)
-    with pytest.raises(LingprobError, match="determine the response exactly"):
-        check_left(ones, ones, effect + np.sqrt(3e-13) * within)
-    check_left(ones, ones, effect + np.sqrt(1e-11) * within)
-    # A group may have no variance of its own, or none at all.
-    for z in (a * (GROUP > 0), np.where(GROUP > 0, a, 1.0)):
-        check_left(ones, np.column_stack([ones, z]), noise)
-        check_left(ones, z[:, None], noise)
-
-
-def test_deviations_are_about_the_mean_wherever_the_shift_is() -> None:
-    frame = times()
-    data = read(frame, ["y ~ a + b + (1 | s)"])
-    np.testing.assert_allclose(data.deviations(), [0, *frame[["a", "b", "y"]].std()])
-    # Columns as they are, too, with nothing taken off.
-    raw = columns(frame, (INTERCEPT, "a", "b", "y"))
-    moments = group_moments(list(raw.T), frame["s"].to_numpy(), 7)
-    found = MixedModelData("y", ("a", "b"), np.zeros(4), "s", pd.Index(range(7)), moments)
-    np.testing.assert_allclose(found.deviations(), raw.std(axis=0, ddof=1), atol=1e-9)
-    two = pd.DataFrame({"y": [0.001, 0.002], "s": 0})
-    for rows, sd in ((two, np.sqrt(0.5) / 1000), (two[:1], 0)):
-        np.testing.assert_allclose(read(rows, ["y ~ 1 + (1 | s)"]).deviations(), [0, sd])
-
-
-def test_more_groups_than_sixteen_bits_can_number() -> None:
+def test_more_groups_than_sixteen_bits() -> None:
     groups = 2**16 + 1
     values = np.arange(groups, 0.0, -1)
     moments = group_moments([values], np.arange(groups)[::-1].copy(), groups, 1.0)
     np.testing.assert_array_equal(moments.ravel(), np.arange(groups) ** 2.0)
+
+
+# The search.
+
+
+def moments(q: int = 2) -> ModelMoments:
+    frame = simulated(300, 6, 4, (4.0, 3.0, 0.0, 2.0, 1.0))
+    columns = [np.ones(len(frame)), *(frame[name].to_numpy() for name in ("length", "index"))]
+    response = (frame["rt_ms"] - frame["rt_ms"].mean()) / frame["rt_ms"].std()
+    chosen = columns[:q]
+    found = group_moments([*chosen, response.to_numpy()], frame["subject_id"].to_numpy(), 6)
+    places = [*range(q), *range(q), q]
+    return ModelMoments(found[:, :q][:, :, places], found.sum(axis=0), len(frame))
+
+
+def ending(deviances: list[float], factor: np.ndarray, monkeypatch) -> list[np.ndarray]:
+    """Let every search end at once, at these deviances; return the starts that were tried."""
+    tried: list[np.ndarray] = []
+    left = iter(deviances)
+
+    def optimise(_, start):
+        tried.append(start)
+        profile = search.Profile(next(left, 7.0), *[None] * 4)
+        return search.Optimum(factor, profile, 0.0, 0.0)
+
+    monkeypatch.setattr(search, "optimise", optimise)
+    return tried
+
+
+FULL, RANK_ONE = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("factor", "deviances", "tried", "converged"),
+    [
+        (FULL, [], 3, True),
+        # Where starts disagree others follow, until three have reached the best.
+        (FULL, [7.0, 1.0], 19, False),
+        (FULL, [7.0, 1.0, 7.0, 7.0, 7.0, 7.0, 7.0, 1.0, 1.0], 9, True),
+        # At a bound others follow in any case.
+        (RANK_ONE, [], 6, True),
+        (RANK_ONE, [1.0, *[7.0] * 5, 1.0, 1.0], 8, True),
+        (RANK_ONE, [1.0, *[7.0] * 6, 1.0], 18, True),
+        (RANK_ONE, [1.0], 18, False),
+    ],
+)
+def test_further_starts(factor, deviances, tried, converged, monkeypatch):
+    starts = ending(deviances, factor, monkeypatch)
+    best, found = search.best_optimum(moments(), 3)
+    assert (len(starts), len(found), best.converged) == (tried, tried, converged)
+    assert best.profile.deviance == min([7.0, *deviances])
+    np.testing.assert_array_equal(starts[0], np.diag([0.3, 0.05]))
+    np.testing.assert_array_equal(starts[1], np.eye(2))
+    if tried > 3:  # nearly no variance, much, and the best one without a direction
+        np.testing.assert_array_equal(starts[3], 1e-3 * np.eye(2))
+        np.testing.assert_array_equal(starts[4], 5 * np.eye(2))
+        assert np.linalg.matrix_rank(starts[5], tol=1e-8) == np.linalg.matrix_rank(factor) - 1
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [((1e-8, -1e-7, True), True), ((1e-6, 0.0, True), False), ((1e-8, -1e-5, True), False),
+     ((1e-8, 0.0, False), False)],
+)  # fmt: skip
+def test_convergence_leaves_nothing_to_gain(told, expected):
+    assert search.Optimum(FULL, None, *told).converged is expected
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_searches_from_anywhere_end_at_one_optimum(q):
+    """From no variance at all, where every gradient by F is zero, as well."""
+    found = moments(q)
+    starts = [np.zeros((q, q)), 1e-3 * np.eye(q), 50 * np.eye(q), np.full((q, q), 0.5)]
+    ends = [search.optimise(found, start) for start in starts]
+    deviances = [end.profile.deviance for end in ends]
+    assert deviances == pytest.approx([min(deviances)] * 4, abs=1e-6)
+    assert all(end.newton_decrement < 1e-7 for end in ends)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +13,16 @@ from scipy.stats import binom
 
 import mixed_data
 from lingprob.errors import LingprobError
-from lingprob.stats.logistic_mixed.fit import (
+from lingprob.stats.logistic_mixed import (
+    Cells,
     MixedLogisticFit,
     aggregate,
     all_interactions,
+    cells_in_groups,
     checked_cells,
+    deviance,
     fit_mixed_logistic,
     item_standard_errors,
-)
-from lingprob.stats.logistic_mixed.laplace import (
-    Cells,
-    cells_in_groups,
-    deviance,
     laplace_optimum,
 )
 from mixed_data import LOGISTIC, Numbers, accuracies
@@ -50,8 +47,8 @@ def test_glmer(name: str) -> None:
     assert list(fit.estimates.index) == fact["terms"]
     np.testing.assert_allclose(fit.estimates, fact["estimate"], atol=1e-4)
     np.testing.assert_allclose(fit.standard_errors, fact["std_error"], rtol=1e-3)
-    np.testing.assert_allclose(fit.z, fact["z"], atol=1e-2)
-    np.testing.assert_allclose(fit.p, fact["p"], atol=1e-3)
+    np.testing.assert_allclose(fit.table()["z"], fact["z"], atol=1e-2)
+    np.testing.assert_allclose(fit.table()["p"], fact["p"], atol=1e-3)
     assert fit.sd == pytest.approx(fact["sd"], abs=1e-4)
     np.testing.assert_allclose(fit.random_effects, fact["random_effects"], atol=1e-3)
 
@@ -109,18 +106,12 @@ def test_units_of_the_terms_do_not_matter(unit: float) -> None:
     before = fit_of(frame)
     after = fit_of(frame.assign(log_length=unit * frame["log_length"]))
     assert after.log_likelihood == pytest.approx(before.log_likelihood, abs=1e-7)
-    assert after.z["log_length"] == pytest.approx(before.z["log_length"], rel=1e-5)
+    assert after.table()["z"].to_numpy() == pytest.approx(before.table()["z"], rel=1e-5)
     slope = before.estimates["log_length"] / unit
     assert after.estimates["log_length"] == pytest.approx(slope, rel=1e-5)
 
 
-def test_groups_differ_no_more_than_chance_below_a_standard_deviation_of_a_ten_thousandth() -> None:
-    fit = fit_of(accuracies(LOGISTIC["few_pairs"]))
-    found = {sd: replace(fit, sd=sd).singular for sd in (0.9e-4, 1e-4, 1.5e-4)}
-    assert found == {0.9e-4: True, 1e-4: False, 1.5e-4: False}
-
-
-def test_an_optimum_is_accepted_that_curves_down_nowhere_and_leaves_nothing_to_gain(
+def test_optima_curve_down_nowhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     optimum = laplace_optimum(few_pairs())._replace(newton_decrement=0.5e-7)
@@ -128,7 +119,7 @@ def test_an_optimum_is_accepted_that_curves_down_nowhere_and_leaves_nothing_to_g
 
     def fit(**changes: object) -> MixedLogisticFit:
         monkeypatch.setattr(
-            "lingprob.stats.logistic_mixed.fit.laplace_optimum",
+            "lingprob.stats.logistic_mixed.laplace_optimum",
             lambda cells: optimum._replace(**changes),
         )
         return fit_of(accuracies(LOGISTIC["few_pairs"]))
@@ -178,7 +169,7 @@ def by_item(frame: pd.DataFrame) -> tuple[MixedLogisticFit, tuple]:
     return fit, (frame["correct"], terms, frame["phenomenon"], frame["item"])
 
 
-def test_errors_by_item_are_those_of_refits_and_see_items_that_differ() -> None:
+def test_errors_by_item_agree_with_refits() -> None:
     frame = observations(40, 0.3, 1.8)
     fit, arguments = by_item(frame)
     robust = item_standard_errors(fit, *arguments)
@@ -195,7 +186,7 @@ def test_errors_by_item_are_those_of_refits_and_see_items_that_differ() -> None:
     assert robust["acceptable"] > 1.1 * fit.standard_errors["acceptable"]
 
 
-def test_errors_by_item_are_the_models_own_where_items_are_single_trials() -> None:
+def test_errors_of_single_trials_are_the_models() -> None:
     frame = observations(300, 0.0, 0.0)
     frame["item"] = np.arange(len(frame))
     fit, arguments = by_item(frame)
@@ -205,7 +196,7 @@ def test_errors_by_item_are_the_models_own_where_items_are_single_trials() -> No
     np.testing.assert_allclose(robust[slopes], fit.standard_errors[slopes], rtol=0.05)
 
 
-def test_errors_by_item_are_those_of_columns_for_groups_that_are_written_out() -> None:
+def test_errors_by_item_with_written_out_groups() -> None:
     """Groups differ in the items and trials that they have, and their columns in the terms."""
     frame = observations(8, 0.9, 1.0)
     frame["item"] = frame["item"].where(frame["phenomenon"] > 0, frame["item"] % 2)
@@ -238,9 +229,9 @@ def changed(**columns: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        (changed(correct=np.nan), "successes, row 0: nan .288 such rows"),
+        (changed(correct=np.nan), "successes, row 0: nan is not a count .288 such rows"),
         (changed(correct=np.inf), "successes, row 0: inf .*a count"),
-        (changed(correct=-1), "successes, row 0: -1 .288 such rows.*a count"),
+        (changed(correct=-1), "successes, row 0: -1 is not a count .288 such rows"),
         (changed(correct=4), "successes, row 0: 4 .* at most the trials"),
         (changed(trials=3.5), "trials, row 0: 3.5"),
         (changed(matched=np.inf), "matched, row 0: inf"),
@@ -289,15 +280,15 @@ def test_bad_items() -> None:
     with pytest.raises(LingprobError, match="item 7 is in two groups"):
         item_standard_errors(fit, correct, terms, group, item.where(item != 12, 7))
     for unnamed in (item.where(item != 12), item[1:]):
-        with pytest.raises(LingprobError, match="name every row's"):
+        with pytest.raises(LingprobError, match="Give each row one"):
             item_standard_errors(fit, correct, terms, group, unnamed)
     with pytest.raises(LingprobError, match="have 120, 120, 119 and 120 rows"):
         fit_mixed_logistic(correct, np.ones(120), terms[1:], group)
-    with pytest.raises(LingprobError, match="one at least"):
+    with pytest.raises(LingprobError, match="at least one"):
         fit_mixed_logistic([], [], terms[:0], [])
 
 
-def test_single_trials_are_checked_for_separation_as_their_sums_are():
+def test_separation_of_single_trials():
     """Cells with both outcomes at the same terms pin a combination, however they are laid out."""
     terms = pd.DataFrame({"a": [0.0, 0.0, 1.0, 1.0] * 3})
     group = ["x", "x", "x", "x", "y", "y", "y", "y", "z", "z", "z", "z"]

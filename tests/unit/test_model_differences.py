@@ -43,7 +43,7 @@ def slow_p_value(one: list[float], other: list[float]) -> float:
 
 def gains_of(values: dict[str, list[float]], dataset: str = "mine") -> pd.DataFrame:
     rows = [
-        (dataset, model, of, "subject", f"s{item}", value, 1)
+        (dataset, "", model, of, f"s{item}", "0", value, 1)
         for model, of_model in values.items()
         for item, value in enumerate(of_model)
         for of in ("delta", "log_perplexity")
@@ -149,7 +149,7 @@ def test_intervals_draw_the_same_readers_for_both_models():
     reader, noise = random.normal(0, 30, 40), random.normal(0, 1, 40)
     values = {"a": (reader + noise).tolist(), "b": reader.tolist()}
     row = compared(values, draws=4000).iloc[0]
-    reach = 1.96 * noise.std() * np.sqrt(40)
+    reach = 2.05 * noise.std() * np.sqrt(40)  # Student's, for forty readers
     assert row["difference_low"] == pytest.approx(noise.sum() - reach, abs=0.1 * reach)
     assert row["difference_high"] == pytest.approx(noise.sum() + reach, abs=0.1 * reach)
 

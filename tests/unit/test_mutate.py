@@ -55,7 +55,7 @@ def test_rounding_and_what_stands_for_the_rest_are_passed_over():
 def test_the_nearest_tests_come_first():
     first, *_ = nearest_tests(Path("reading/times.py"), ["unit"])
     assert "tests/unit/test_reading_times.py" in first
-    steps = list(nearest_tests(Path("reading/self_paced.py"), ["unit"]))
+    steps = list(nearest_tests(Path("reading/printed.py"), ["unit"]))
     assert "tests/unit/test_reading_times.py" not in steps[0]
     files = [file for step in steps for file in step]
     assert "tests/unit/test_reading_times.py" in files

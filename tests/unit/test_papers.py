@@ -29,7 +29,8 @@ VALUES = {"string": "mine", "bool": True, "double": 1.5, "int32": 7, "int64": 7}
 OTHERS = {
     "delta_log_likelihood": {"model": "m", "delta_low": 1.0, "delta_high": 2.0},
     "published_delta": {"model": "m", "convention": "compat"},
-    "reading_gains": {"model": "m", "of": "delta", "item_kind": "subject"},
+    "reading_gains": {"model": "m", "of": "delta", "subject": "s"},
+    "reading_effects": {"model": "m"},
     "reading_counts": {},
 }
 

@@ -12,25 +12,25 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.reading.alignment import align_words, attach_words, check_words
-from lingprob.reading.tables import Source
+from lingprob.reading import self_paced
+from lingprob.reading.tables import Source, read, read_times
 from lingprob.reading.times import (
     build_reading_times,
     count_exclusions,
-    eye_tracking_reason,
+    exclusions,
     load_parser,
     partitions,
     saccades,
-    self_paced_reason,
-    sentence_numbers,
+    sentence_boundaries,
 )
+from words_for_tests import words_of
 
 SELF_PACED = {"method": "self_paced", "unit": "subject"}
 EYE_TRACKING = {"method": "eye_tracking", "unit": "subject"}
 
 
 def text(**passages: str) -> pd.DataFrame:
-    """A `words` table; a passage's sentences are parted by ' / '."""
+    """A `words` table; a passage's sentences are separated by ' / '."""
     rows = []
     for name, content in passages.items():
         index = 0
@@ -85,22 +85,7 @@ def test_natural_stories_by_subject(tmp_path):
     ]  # fmt: skip
 
 
-def test_natural_stories_means(tmp_path):
-    path = saved(
-        tmp_path / "processed_wordinfo.tsv",
-        "word\tzone\titem\tnItem\tmeanItemRT\tsdItemRT\tgmeanItemRT\tgsdItemRT\n"
-        "you\t2\t1\t80\t310.5\t1\t1\t1\nIf\t1\t1\t80\t300\t1\t1\t1\n",
-    )
-    words = text(p1="If you go.")
-    assert parsed("natural_stories_means", words, path) == [
-        ("mean", "1", 0, 300.0), ("mean", "1", 1, 310.5)
-    ]  # fmt: skip
-    assert parsed("natural_stories_means", words, path, zone_shift=1) == [
-        ("mean", "1", 1, 300.0), ("mean", "1", 2, 310.5)
-    ]  # fmt: skip
-
-
-def test_brown_by_subject_counts_texts_and_places_from_0(tmp_path):
+def test_brown_by_subject_counts_from_0(tmp_path):
     path = saved(
         tmp_path / "brown_spr.csv",
         '"","word","code","subject","text_id","text_pos","word_in_exp","time"\n'
@@ -125,7 +110,7 @@ def test_brown_means(tmp_path):
     assert np.isnan(found[0][3])
 
 
-def test_provo_by_subject_takes_first_runs_that_are_first_passes(tmp_path):
+def test_provo_skipped_words_are_not_fixated(tmp_path):
     """The columns of the raw report that count; words are numbered by area."""
     path = saved(
         tmp_path / "Provo.csv",
@@ -142,7 +127,7 @@ def test_provo_by_subject_takes_first_runs_that_are_first_passes(tmp_path):
     assert np.isnan([row[3] for row in found][2:]).all()  # not fixated, or in a later pass
 
 
-def test_provo_words_that_are_numbered_otherwise_are_found_again(tmp_path):
+def test_provo_words_are_found_again(tmp_path):
     path = saved(
         tmp_path / "reader_9_reading_measures.csv",
         "expr_id,cond_id,para_nr,word,word_nr,gaze_duration\n"
@@ -156,7 +141,7 @@ def test_provo_words_that_are_numbered_otherwise_are_found_again(tmp_path):
     assert found[0][0] == "9"
 
 
-def test_provo_means_have_no_places_of_their_own(tmp_path):
+def test_provo_means_have_no_places(tmp_path):
     path = saved(
         tmp_path / "provo.csv",
         ",sentence_num,word,first_fix_dur,first_pass_dur,total_fix_dur\n"
@@ -220,7 +205,7 @@ def test_ucl_first_pass_is_in_windows_1252(tmp_path):
     assert parsed("ucl_first_pass", text(p7="It\u2019s here."), path) == [("1", "7", 0, 348.0)]
 
 
-def test_ucl_self_paced_mends_the_typing_errors_of_the_study(tmp_path):
+def test_ucl_self_paced_typing_errors_are_corrected(tmp_path):
     path = tmp_path / "prompts.jsonl.zip"
     trials = (
         "Read.\n\nTrial 1:\n  Word 1: 'Sott'  <<570>> ms\n  Word 2: 'got'  <<417>> ms\n"
@@ -240,7 +225,7 @@ def test_ucl_self_paced_mends_the_typing_errors_of_the_study(tmp_path):
         parsed("ucl_self_paced", text(p1="Scott got"), path)
 
 
-def test_maze_sentences_follow_from_the_last_times(tmp_path):
+def test_maze_sentences_follow_from_last_times(tmp_path):
     """Sentence 1 has no times: it is what is left of the story."""
     path = saved(
         tmp_path / "maze.tsv",
@@ -260,51 +245,7 @@ def test_maze_sentences_follow_from_the_last_times(tmp_path):
         parsed("natural_stories_maze", text(p1="If they go. / So. / We do it."), path)
 
 
-def dundee_files(folder: Path) -> list[Path]:
-    """Text 01: two lines on one screen. Reader a: fixates, goes on, returns, blinks, refixates."""
-    words = ["Are", "tourists", "enticed", "by", "these", "attractions?"]
-    lines = [1, 1, 1, 2, 2, 2]
-    text_file = "".join(
-        f"{word} 1 1 {line} {place} {place} 0 {len(word)} {len(word)} 0 0 0 {place} 1\n"
-        for place, (word, line) in enumerate(zip(words, lines, strict=True), start=1)
-    )
-    fixations = [
-        (1, 200),
-        (3, 150),
-        (3, 50),
-        (2, 120),
-        (0, 90),
-        (4, 100),
-        (4, 60),
-        (3, 70),
-        (4, 30),
-    ]
-    rows = "".join(
-        f"{words[number - 1] if number else '*Blink'} 1 1 5 5 1 {number or -99} {ms} 1 1 0 0\n"
-        for number, ms in fixations
-    )
-    header = "WORD TEXT LINE OLEN WLEN XPOS WNUM FDUR OBLP WDLP LAUN TXFR\n"
-    return [
-        saved(folder / "tx01wrdp.dat", text_file, "cp1252"),
-        saved(folder / "sa01ma1p.dat", header + rows, "cp1252"),
-    ]
-
-
-def test_dundee_first_passes_come_from_the_fixations_in_their_order(tmp_path):
-    """Word 2 is read in a regression only; 3 and 4 are fixated twice in a row, then again later."""
-    words = text(p1="Are tourists enticed", p2="by these attractions?")
-    files = dundee_files(tmp_path)
-    assert parsed("dundee_first_pass", words, *files) == [
-        ("sa", "1", 0, 200.0), ("sa", "1", 2, 200.0), ("sa", "2", 0, 160.0)
-    ]  # fmt: skip
-    times = load_parser("corpus", "dundee_first_pass")(Source(files, words, {}, 0))
-    assert times["saccade"].tolist() == [1, 2, 2]
-    # The saccade to word 4 starts at 2, but word 3 was fixated earlier.
-    assert times["previous_fixated"].tolist() == [True, False, True]
-    assert times["at_edge"].tolist() == [True, True, True]
-
-
-def test_a_saccade_starts_at_the_nearest_fixated_word_before(tmp_path):
+def test_saccades_start_at_the_nearest_fixated_word(tmp_path):
     times = pd.DataFrame(
         {
             "subject_id": ["b"] * 3 + ["a"] * 7,
@@ -378,29 +319,7 @@ def test_exclusions_of_eye_tracking(tmp_path):
     ]  # fmt: skip
 
 
-def test_limits_belong_to_what_is_kept():
-    """Five right answers, a saccade of four words, and times of 100 and 3,000 ms still count."""
-    no_boundary = np.zeros(4, dtype=bool)
-    times = pd.DataFrame({"rt_ms": [99.9, 100.0, 3000.0, 3000.1], "correct": 5})
-    limits = {"min_ms": 100, "max_ms": 3000, "min_correct": 5}
-    reasons = self_paced_reason(times, no_boundary, **limits)
-    assert reasons.tolist() == ["too_short", None, None, "too_long"]
-    times["correct"] = [4, 5, 4, 6]
-    reasons = self_paced_reason(times, no_boundary, **limits)
-    assert reasons.tolist() == ["comprehension", None, "comprehension", "too_long"]
-    times = pd.DataFrame({"rt_ms": 200.0, "saccade": [1, 4, 5, 2], "at_edge": [0, 0, 1, 1]})
-    reasons = eye_tracking_reason(times, no_boundary, max_saccade=4)
-    assert reasons.tolist() == [None, None, "saccade", "line_or_screen_boundary"]
-    times["rt_ms"] = [0.5, 0.0, np.nan, 1.0]
-    reasons = eye_tracking_reason(times, no_boundary, max_saccade=4)
-    assert reasons.tolist() == [None, "unfixated", "unfixated", "line_or_screen_boundary"]
-    keys = {"subject_id": "s", "passage_id": "p", "word_index": range(4)}
-    fixated, distances = saccades(times.assign(**keys))
-    assert fixated.tolist() == [True, True, False, False]
-    assert distances.tolist() == [1, 1, 2, 3]
-
-
-def test_readers_of_four_right_answers_are_left_out(tmp_path):
+def test_readers_of_four_right_answers_are_excluded(tmp_path):
     """More than four are asked for (leakage, Appendix B)."""
     rows = [
         f"s{correct}\t9\t{correct}\t1\t{word + 1}\t300\t{given}\t40\n"
@@ -413,11 +332,6 @@ def test_readers_of_four_right_answers_are_left_out(tmp_path):
     times = build_reading_times("mine", entry, WORDS, [path])
     excluded = times.assign(poor=times["excluded"].eq("comprehension")).groupby("subject_id")
     assert excluded["poor"].mean().to_dict() == {"s4": 1.0, "s5": 0.0, "s6": 0.0}
-
-
-def test_sentences_are_numbered_through_all_passages():
-    words = text(p1="a b. / c.", p2="d. / e.")
-    assert sentence_numbers(words).tolist() == [0, 0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -437,7 +351,7 @@ def test_sentences_are_numbered_through_all_passages():
         ("s1,1,1,.3,two\ns1,1,2,.41,three\ns1,1,3,0,four\n",
          r"half of the times are below 0.355 ms. Are they seconds or logarithms\?"),
         ("s1,1,1,,two\n", r"column 'rt_ms': all of it is empty"),
-        ("s1,1,1,300,two, three\n", r"line 2: 6 fields, where .* 5.* in quotation marks"),
+        ("s1,1,1,300,two, three\n", r"line 2: 6 fields, but .* 5.* in quotation marks"),
         ("", r"times.csv: no rows"),
     ],
 )  # fmt: skip
@@ -454,78 +368,13 @@ def test_bad_times_are_one_clear_message(tmp_path, rows, message):
         ("s1,1,0,300\ns2,1,40,310\n", "'s2'.* word 40 of passage '1', .* as have 1 rows"),
     ],
 )
-def test_times_of_words_that_the_text_lacks_are_refused(tmp_path, rows, message):
+def test_times_of_absent_words_are_refused(tmp_path, rows, message):
     path = saved(tmp_path / "times.csv", "subject_id,passage_id,word_index,rt_ms\n" + rows)
     with pytest.raises(LingprobError, match=message):
         build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
 
 
-def test_words_that_part_from_the_text_are_named_with_their_place(tmp_path):
-    path = saved(
-        tmp_path / "reader_9_reading_measures.csv",
-        "para_nr,word,word_nr,gaze_duration\n" + "".join(f"1,x{n},{n},1\n" for n in range(9)),
-    )
-    message = r"'1': the reading times and the text part at word 0.*'There'.*'x0'; only 0%"
-    with pytest.raises(LingprobError, match=message):
-        parsed("provo_motr", text(p1="There are now"), path)
-
-
-def test_a_text_of_other_words_in_as_many_places_is_refused():
-    """Every fourth word is the text's, the three between are others: no typing errors."""
-    expected = [f"w{number}" for number in range(400)]
-    found = [word if number % 4 == 0 else f"x{number}" for number, word in enumerate(expected)]
-    message = r"mine: .* part at word 1, .* 'w1' .* 'x1'; only 25% of the words are found again"
-    with pytest.raises(LingprobError, match=message):
-        align_words(found, expected, "mine")
-    found = [word if number % 30 else f"x{number}" for number, word in enumerate(expected)]
-    assert align_words(found, expected, "mine").tolist() == list(range(400))
-    # 95% of the words, and no more, are found again: just enough.
-    found = [word if number % 20 else f"x{number}" for number, word in enumerate(expected)]
-    assert align_words(found, expected, "mine").tolist() == list(range(400))
-    found[1] = "y"
-    with pytest.raises(LingprobError, match="only 95%"):
-        align_words(found, expected, "mine")
-
-
-@pytest.mark.parametrize("others", [1, 2])
-def test_one_word_in_twenty_may_be_another_and_two_may_not(others):
-    words = text(p1=" ".join(f"w{n}" for n in range(20)))
-    times = words.assign(word=[*["x"] * others, *words["word"][others:]])
-    if others == 1:
-        check_words(times, words, "here")
-    else:
-        with pytest.raises(LingprobError, match=r"word 0 of passage '1' is 'x'.*as are 2 words"):
-            check_words(times, words, "here")
-
-
-@pytest.mark.parametrize("typed", [3, 4])
-def test_three_words_may_be_mistyped_in_a_row_and_four_are_other_words(typed):
-    expected = [f"w{n}" for n in range(100)]
-    found = [*(f"x{n}" for n in range(typed)), *expected[typed:]]
-    place = align_words(found, expected, "here")
-    assert place.tolist() == [*(range(3) if typed == 3 else [-1] * 4), *range(typed, 100)]
-
-
-def test_a_frequent_word_counts_among_typing_errors():
-    """Two other words to either side of the one that stands at every tenth place."""
-    expected = [f"w{n}" if n % 10 else "the" for n in range(300)]
-    found = [f"x{n}" if n in (148, 149, 151, 152) else word for n, word in enumerate(expected)]
-    assert align_words(found, expected, "here").tolist() == list(range(300))
-
-
-def test_rows_of_words_that_are_left_out_are_told(caplog):
-    words = text(p1=" ".join(f"w{number}" for number in range(30)))
-    times = pd.DataFrame(
-        {"passage_id": "1", "number": range(31), "word": [*words["word"], "more"], "rt_ms": 300.0}
-    )
-    with caplog.at_level("WARNING"):
-        found = attach_words(pd.concat([times, times]), words, "mine")
-    assert len(found) == 60
-    assert "mine: 2 of 62 rows are left out" in caplog.text
-    assert "'more'" in caplog.text
-
-
-def test_another_number_of_subjects_and_an_unknown_parser_are_refused(tmp_path):
+def test_unexpected_subjects_and_parsers_are_refused(tmp_path):
     path = simple_times(tmp_path, "s1,1,1,300,two\n")
     entry = {"parser": "reading_times_table", **SELF_PACED, "subjects": 2}
     with pytest.raises(LingprobError, match="1 subjects, but 2 are expected"):
@@ -534,10 +383,309 @@ def test_another_number_of_subjects_and_an_unknown_parser_are_refused(tmp_path):
         build_reading_times("mine", {**entry, "parser": "geco"}, WORDS, [path])
 
 
-def test_subjects_are_numbered_by_their_names_numbers_and_those_without_come_first():
+def test_subjects_are_numbered_by_their_names():
     names = ["s10", "s2", "s1", "b", "s0"]  # numbered 4, 3, 2, 0 and 1
     times = pd.DataFrame({"subject_id": names * 2, "sentence": [0] * 5 + [1] * 5})
     assert partitions(times).tolist() == [
         "fit", "held_out", "exploratory", "fit", "fit",
         "fit", "fit", "held_out", "fit", "exploratory",
     ]  # fmt: skip
+
+
+MAZE = "rt\twlen\tsubject\tdocid\tsentid\tsentpos\n"
+
+
+MAZE_PARSER = load_parser("maze", "natural_stories_maze")
+DUNDEE = load_parser("dundee", "dundee_first_pass")
+
+
+def passages(*passages: str) -> pd.DataFrame:
+    """Passages 1, 2, ... of words."""
+    rows = [
+        (str(place), index, word)
+        for place, content in enumerate(passages, start=1)
+        for index, word in enumerate(content.split())
+    ]
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word"])
+
+
+def rows_of(times: pd.DataFrame) -> list[tuple[Any, ...]]:
+    columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
+    return list(times[columns].itertuples(index=False, name=None))
+
+
+def test_maze_sentences_are_numbered_through_all_stories(tmp_path):
+    """Sentence 2, the first of the second story, has no times: it is what is left of it."""
+    words = passages("If you go. So we do.", "He is in. A man ran off.")
+    rows = "1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
+    found = MAZE_PARSER(Source([saved(tmp_path / "m", MAZE + rows)], words, {}, 0))
+    assert rows_of(found) == [("a", "1", 1, 1.0), ("a", "1", 4, 2.0), ("a", "2", 5, 3.0)]
+    later = "1\t2\ta\tAqua\t0\t2\n3\t3\ta\tAqua\t1\t3\n"
+    found = MAZE_PARSER(Source([saved(tmp_path / "m", MAZE + later)], words, {}, 0))
+    assert rows_of(found) == [("a", "2", 1, 1.0), ("a", "2", 5, 3.0)]
+    for fault, said in (
+        ("1\t3\ta\tBoar\t0\t2\n", "have 3 words, the text 6, and 0 sentences"),
+        ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t2\n", "have 6 words, the text 6, and 2 sent"),
+        ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t1\n", "have 5 words, the text 6, and 2 sent"),
+        ("1\t3\ta\tBoar\t0\t6\n", "have 7 words, the text 6"),
+        ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t2\t2\n", "have 6 words, the text 6, and 1 sent"),
+    ):
+        path = saved(tmp_path / "m", MAZE + fault)
+        with pytest.raises(LingprobError, match=said):
+            MAZE_PARSER(Source([path], words, {}, 0))
+
+
+def dundee_text(path: Path, rows: list[tuple[str, int, int]]) -> Path:
+    """Words with their screen and line, in thirteen fields."""
+    return saved(
+        path,
+        "".join(
+            f"{word} 1 {screen} {line} 1 1 0 1 1 0 0 0 {place}\n"
+            for place, (word, screen, line) in enumerate(rows, start=1)
+        ),
+    )
+
+
+def fixations(path: Path, *numbers: int) -> Path:
+    rows = (f"x 1 1 5 5 1 {number} {100 + place} 1 1\n" for place, number in enumerate(numbers))
+    return saved(path, "WORD TEXT LINE OLEN WLEN XPOS WNUM FDUR OBLP WDLP\n" + "".join(rows))
+
+
+def test_dundee_first_passes_of_several_texts(tmp_path):
+    """Each screen begins with line 1. Reader b goes from word 1 to 4, and then reads on."""
+    first = [("a", 1, 1), ("b", 1, 1), ("c", 2, 1), ("d", 2, 1), ("e", 2, 1), ("f", 2, 2)]
+    files = [
+        fixations(tmp_path / "sb02ma1p.dat", 2),
+        fixations(tmp_path / "sb01ma1p.dat", 1, 4, 0, 3, 4, 5, 6),
+        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 2, 3),
+        dundee_text(tmp_path / "tx02wrdp.dat", [("g", 1, 1), ("h", 1, 1)]),
+        dundee_text(tmp_path / "tx01wrdp.dat", first),
+    ]
+    words = passages("a b c d", "e f g h")
+    found = DUNDEE(Source(files, words, {}, 0))
+    assert rows_of(found) == [
+        ("sa", "1", 0, 100.0), ("sa", "1", 1, 101.0 + 102.0), ("sa", "1", 2, 103.0),
+        ("sb", "1", 0, 100.0), ("sb", "1", 3, 101.0), ("sb", "2", 0, 105.0),
+        ("sb", "2", 1, 106.0), ("sb", "2", 3, 100.0),
+    ]  # fmt: skip
+    assert found["saccade"].tolist() == [1, 1, 1, 1, 3, 1, 1, 2]
+    assert found["previous_fixated"].tolist() == [True] * 4 + [False, True, True, False]
+    assert found["at_edge"].tolist() == [True, True, True, True, False, True, True, True]
+    for left in (files[:3], files[3:]):
+        with pytest.raises(LingprobError, match="list its txNN"):
+            DUNDEE(Source(left, words, {}, 0))
+    short = saved(files[4], "a 1 1 1 1 1 0 1 1 0 0 0\n")
+    with pytest.raises(LingprobError, match="a line with 12 fields, not 13"):
+        DUNDEE(Source([*files[:4], short], words, {}, 0))
+    fault = saved(files[2], "WORD\nx 1 1 5 5 1 1 100 1\n\nx 1 1 5 5 1 one 100 1\n")
+    with pytest.raises(LingprobError, match="row 4: no word number and duration in 'x 1"):
+        DUNDEE(Source([fault, *files[3:4], dundee_text(files[4], first)], words, {}, 0))
+
+
+def test_dundee_ignores_blinks_and_second_looks(tmp_path):
+    """A blink may stand at a word's number; word 1 is looked at twice after word 3."""
+    words = passages("a b c d")
+    reader = saved(
+        tmp_path / "sa01ma1p.dat",
+        "WORD\n"
+        + "".join(
+            f"{name} 1 1 5 5 1 {place} {ms} 1 1\n"
+            for name, place, ms in (
+                ("a", 1, 100), ("*Off-screen", 4, 7), ("c", 3, 110), ("a", 1, 1), ("a", 1, 2),
+                ("c", 3, 4), ("c", 3, 8), ("*Blink", 3, 16), ("d", 4, 120), ("d", 4, 30),
+            )
+        ),
+    )  # fmt: skip
+    files = [reader, dundee_text(tmp_path / "tx01wrdp.dat", [(x, 1, 1) for x in "abcd"])]
+    found = DUNDEE(Source(files, words, {}, 0))
+    assert rows_of(found) == [("sa", "1", 0, 100.0), ("sa", "1", 2, 110.0), ("sa", "1", 3, 150.0)]
+    assert found["saccade"].tolist() == [1, 2, 1]
+    assert set(found) == {
+        "subject_id", "passage_id", "word_index", "rt_ms", "word", "previous_fixated", "saccade",
+        "at_edge",
+    }  # fmt: skip
+
+
+def test_one_in_ten_words_of_geco_may_be_absent(tmp_path):
+    letters = "abcdefghi"
+    material = saved(
+        tmp_path / "material.csv",
+        "WORD_ID,SENTENCE_ID,WORD\n"
+        + "".join(f"1-5-{n},1-1,{letter}{letter}\n" for n, letter in enumerate(letters, 1)),
+    )
+    novel = saved(tmp_path / "novel.txt", f"CHAPTER I. ONE\n\n{' '.join(2 * x for x in letters)}\n")
+    header = "PP_NR,WORD_ID,WORD_GAZE_DURATION,WORD_SKIP\n"
+    rows = [f"p,1-5-{n},{n}00,0\n" for n in range(1, 11)]
+    data = saved(tmp_path / "data.csv", header + "".join(rows))
+    words = passages(" ".join(2 * x for x in letters))
+    found = load_parser("geco", "geco_first_pass")(Source([data, material, novel], words, {}, 0))
+    assert rows_of(found) == [("p", "1", n - 1, 100.0 * n) for n in range(1, 10)]
+
+
+def test_simulated_times_by_hand():
+    """Word by word: a reader's pace, a letter's cost, 40 ms if rare, 20 ms after a rare word."""
+    words = passages("The dog saw", "the cat dog sleeping")
+    random, expected = np.random.default_rng(5), []
+    for reader in range(1, 9):
+        pace, letter = random.normal(250, 40), random.normal(10, 4)
+        noise = random.lognormal(0, 0.2, 7)
+        rare = [0, 0, 1, 0, 1, 0, 1]
+        for row, word in enumerate(words.itertuples()):
+            mean = pace + letter * len(word.word) + 40 * rare[row]
+            mean += 20 * rare[row - 1] if row else 0
+            expected.append((f"s{reader}", word.passage_id, word.word_index, mean * noise[row]))
+    found = rows_of(self_paced.demo_reading_times(Source([], words, {}, 5)))
+    assert [row[:3] for row in found] == [row[:3] for row in expected]
+    assert [row[3] for row in found] == pytest.approx([row[3] for row in expected])
+
+
+def test_first_sheet_is_read_as_text(tmp_path):
+    path = tmp_path / "t.xlsx"
+    cells = {"a": ["01", ""], "b": [1, 2], "c": [0.25, None], "d": [".", 187], "e": ["NA", True]}
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame(cells).to_excel(book, sheet_name="x", index=False)
+        pd.DataFrame({"a": ["other"]}).to_excel(book, sheet_name="y", index=False)
+    found = read(path, ",", ["d", "c", "b", "a", "e"])
+    assert found.to_dict("list") == {
+        "d": [".", "187"], "c": ["0.25", ""], "b": ["1", "2"], "a": ["01", ""], "e": ["NA", "True"],
+    }  # fmt: skip
+    as_text = pd.read_excel(path, dtype=str, keep_default_na=False, engine="openpyxl")
+    pd.testing.assert_frame_equal(found, as_text[[*"dcbae"]])
+
+
+def test_first_maze_sentence_may_lack_times(tmp_path):
+    words = passages("So. If you go.", "He is.")
+    rows = "1\t3\ta\tBoar\t1\t2\n2\t2\ta\tAqua\t2\t1\n"
+    path = saved(tmp_path / "m", MAZE + rows)
+    found = MAZE_PARSER(Source([path], words, {}, 0))
+    assert rows_of(found) == [("a", "1", 2, 1.0), ("a", "2", 0, 2.0)]
+
+
+def test_limits_themselves_are_kept():
+    """Five right answers, a saccade of four words, and times of 100 and 3,000 ms still count."""
+    times = pd.DataFrame({"rt_ms": [99.9, 100.0, 3000.0, 3000.1], "boundary": False, "correct": 5})
+    found = exclusions(times, "self_paced").tolist()
+    assert found == ["too_short", None, None, "too_long"]
+    times["correct"] = [4, 5, 4, 6]
+    found = exclusions(times, "self_paced").tolist()
+    assert found == ["comprehension", None, "comprehension", "too_long"]
+    times = times.assign(rt_ms=200.0, saccade=[1, 4, 5, 2], at_edge=[0, 0, 1, 1])
+    found = exclusions(times, "eye_tracking").tolist()
+    assert found == [None, None, "saccade", "line_or_screen_boundary"]
+    times["rt_ms"] = [0.5, 0.0, np.nan, 1.0]
+    found = exclusions(times, "eye_tracking").tolist()
+    assert found == [None, "unfixated", "unfixated", "line_or_screen_boundary"]
+
+
+def test_sentences_of_similar_numbers_are_apart():
+    """Sentence 10 of passage 1 and sentence 0 of passage 11."""
+    words = pd.DataFrame(
+        {"passage_id": ["1"] * 3 + ["11"] * 3, "sentence_index": [10] * 3 + [0] * 3}
+    )
+    assert sentence_boundaries(words).tolist() == [True, False, True] * 2
+    assert sentence_boundaries(words[:1]).tolist() == [True]
+
+
+@pytest.mark.parametrize(("unit", "known"), [("subject", True), ("word", False)])
+def test_means_have_no_previous_fixation(tmp_path, unit, known):
+    """A saccade over five words that were passed over is too long."""
+    words = passages(*["One two three four five six seven eight nine."] * 8)
+    times = words.assign(subject_id="mean", rt_ms=200, sentence_index=0)
+    times.loc[times["word_index"].between(2, 6), "rt_ms"] = 0
+    times.to_csv(tmp_path / "t.csv", index=False)
+    entry = {"parser": "reading_times_table", "method": "eye_tracking", "unit": unit}
+    words = words.assign(sentence_index=0)
+    found = build_reading_times("mine", entry, words, [tmp_path / "t.csv"])
+    assert found["previous_fixated"].notna().all() == known
+    if known:
+        expected = [True, True, True, *[False] * 5, True]
+        assert found["previous_fixated"].tolist() == expected * 8
+    assert found["excluded"].fillna("").tolist()[1:8] == ["", *["unfixated"] * 5, "saccade"]
+
+
+def test_seeds_of_simulated_times(tmp_path):
+    words = passages(*["One two three four five six seven eight."] * 8).assign(sentence_index=0)
+    entry = {"parser": "demo_reading_times", "method": "self_paced", "unit": "subject"}
+    one, same, other, default, zero = (
+        build_reading_times("demo", entry, words, [], **seed)["rt_ms"]
+        for seed in ({"seed": 1}, {"seed": 1}, {"seed": 2}, {}, {"seed": 0})
+    )
+    assert one.equals(same)
+    assert not one.equals(other)
+    assert default.equals(zero)
+    assert one.equals(self_paced.demo_reading_times(Source([], words, {}, 1))["rt_ms"])
+
+
+def test_typed_columns_name_their_faults(tmp_path):
+    path = saved(tmp_path / "t.csv", "a,b,c\n1,.,x\n2,1.5,NA\n3,,\n")
+    found = read_times(path, ",", {"number": "a", "rt_ms": "b", "word": "c"})
+    assert found["number"].tolist() == [1, 2, 3]
+    assert found["rt_ms"].isna().tolist() == [True, False, True]
+    assert found["word"].tolist() == ["x", "NA", ""]
+    for column, said in (("number", "data row 2, column 'c': no"), ("correct", "row 1.*'x'")):
+        with pytest.raises(LingprobError, match=said):
+            read_times(path, ",", {column: "c"})
+    with pytest.raises(LingprobError, match="no column 'd', but"):
+        read_times(path, ",", {"word": "d"})
+
+
+def test_damaged_workbooks_are_named(tmp_path):
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame({"a": ["01"]}).to_excel(path, index=False)
+    with pytest.raises(LingprobError, match=r"t\.xlsx: no column 'b', but \['a'\]"):
+        read(path, ",", ["a", "b"])
+    path.write_bytes(path.read_bytes()[:900])
+    with pytest.raises(LingprobError, match=r"t\.xlsx: cannot be read .*Download it again"):
+        read(path, ",", ["a"])
+
+
+# Tables of one's own.
+
+
+def own_times(path: Path, words: pd.DataFrame, **entry: Any) -> pd.DataFrame:
+    return load_parser("mine", "reading_times_table")(Source([path], words, entry, 0))
+
+
+def test_columns_conditions_and_first_index_of_own_times(tmp_path):
+    """Rows are shuffled, ids have gaps, and the condition names the passage with the item."""
+    content = (
+        "Row,cond,participant,itemno,position,region,RT\n"
+        "9,b,p7,12,2,the dog,310.5\n3,a,p2,12,1,Then,\n8,a,p7,5,2,it,95\n7,b,p7,12,1,Then,400\n"
+    )
+    path = saved(tmp_path / "lab.csv", content)
+    columns = {"subject_id": "participant", "item": "itemno", "condition": "cond",
+               "word_index": "position", "word": "region", "rt_ms": "RT"}  # fmt: skip
+    found = own_times(path, words_of("x"), columns=columns, first_index=1)
+    keys = ["subject_id", "passage_id", "word_index", "word", "condition"]
+    assert found[keys].to_numpy().tolist() == [
+        ["p7", "12/b", 1, "the dog", "b"], ["p2", "12/a", 0, "Then", "a"],
+        ["p7", "5/a", 1, "it", "a"], ["p7", "12/b", 0, "Then", "b"],
+    ]  # fmt: skip
+    assert found["rt_ms"].tolist()[::2] == [310.5, 95]
+    assert np.isnan(found["rt_ms"][1])
+    with pytest.raises(LingprobError, match="'position': below 2: '1'"):
+        own_times(path, words_of("x"), columns=columns, first_index=2)
+    with pytest.raises(LingprobError, match=r"no columns \['person'\]"):
+        own_times(path, words_of("x"), columns=columns | {"subject_id": "person"})
+
+
+def test_own_times_may_be_missing_but_not_seconds(tmp_path):
+    """Twenty milliseconds in the middle are not yet seconds."""
+    header = "subject_id,passage_id,word_index,rt_ms,note\n"
+    path = saved(tmp_path / "t.csv", header + "s,1,0,20,\ns,1,1,,x\ns,1,2,0,\n")
+    found = own_times(path, words_of("If you go."))
+    assert found["rt_ms"].tolist()[::2] == [20, 0]
+    assert np.isnan(found["rt_ms"][1])
+    with pytest.raises(LingprobError, match=r"below 19.9 ms\. Are they seconds"):
+        own_times(saved(path, header + "s,1,0,19.9,\n"), words_of("If you go."))
+
+
+def test_conditions_are_kept_in_the_table(tmp_path):
+    words = passages(*["One two three four five."] * 8).assign(sentence_index=0)
+    rows = [words.assign(subject_id=s, rt_ms=300, condition=c) for s, c in (("a", "x"), ("b", "y"))]
+    pd.concat(rows).to_csv(tmp_path / "t.csv", index=False)
+    entry = {"parser": "reading_times_table", **SELF_PACED}
+    found = build_reading_times("mine", entry, words, [tmp_path / "t.csv"])
+    assert found.groupby("subject_id")["condition"].unique().map(list).to_dict() == {
+        "a": ["x"], "b": ["y"]
+    }  # fmt: skip

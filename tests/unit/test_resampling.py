@@ -22,7 +22,6 @@ from lingprob.stats.resampling import (
     mean_intervals,
     preferences,
     resampled_means,
-    resampled_sums,
     resamples,
     standardise,
     tails,
@@ -234,10 +233,6 @@ def test_draws_come_in_blocks_that_add_up(monkeypatch):
     monkeypatch.setattr("lingprob.stats.resampling.COUNTS_AT_ONCE", 20)
     np.testing.assert_allclose(intervals(), at_once)
     assert [part.shape for part in resamples(10, 5, 0)] == [(2, 10), (2, 10), (1, 10)]
-    gains, items = np.random.default_rng(0).normal(size=6), np.arange(6)
-    random = np.random.default_rng(3)
-    drawn = np.concatenate([gains[random.integers(6, size=(n, 6))].sum(axis=1) for n in (100, 50)])
-    assert resampled_sums(gains, items, 150, 3) == pytest.approx(tuple(quantiles(drawn)))
 
 
 def test_a_sentence_of_weight_two_is_two_sentences_in_every_resample():

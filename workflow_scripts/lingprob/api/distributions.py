@@ -171,9 +171,9 @@ def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int)
 
 def word_tokens(lm: LanguageModel) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the ids of tokens that begin with a space, that begin a word, that continue one."""
-    from lingprob.reading.surprisal import blank_tokens
+    from lingprob.reading.surprisal import space_tokens
 
-    spaces = blank_tokens(lm.tokenizer, lm.vocabulary_size)
+    spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
     known = set(range(min(len(lm.tokenizer), lm.vocabulary_size)))
     others = sorted(known - {*spaces.tolist()} - {*lm.tokenizer.added_tokens_decoder})
     chosen = []

@@ -38,7 +38,7 @@ READING_TIMES = {
     "provo_first_pass": "lingprob.reading.eye_tracking:provo_first_pass",
     "provo_first_pass_means": "lingprob.reading.eye_tracking:provo_first_pass_means",
     "provo_motr": "lingprob.reading.eye_tracking:provo_motr",
-    "reading_times_table": "lingprob.reading.self_paced:table",
+    "reading_times_table": "lingprob.reading.own_tables:own_reading_times",
     "ucl_first_pass": "lingprob.reading.eye_tracking:ucl_first_pass",
     "ucl_self_paced": "lingprob.reading.self_paced:ucl",
 }

@@ -18,33 +18,33 @@ logger = logging.getLogger(__name__)
 PUNCTUATION = re.compile(r"[^\w%$&]+")
 LONGEST_REPLACEMENT = 3  # words: a typing error, a word cut in two
 SMALLEST_SHARE = 0.95
+KEYS = ["passage_id", "word_index"]
 
 
 def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np.ndarray:
-    """Return the place in `expected` of each word of `found`, -1 where there is none.
+    """Return the place in `expected` of each word of `found`, -1 if it has none.
 
     Both are in reading order and compared without case and punctuation. A short stretch of other
-    words in the place of as many is taken for them (typing errors). Raises LingprobError that says
-    where the two part if fewer than 95% of the words are the text's own.
+    words counts as a typing error if it replaces as many. Raises LingprobError at the first
+    difference if fewer than 95% of the words are the text's own.
     """
     ours, theirs = [_plain(word) for word in found], [_plain(word) for word in expected]
     place = np.full(len(ours), -1)
     same = 0
-    partings: list[tuple[int, int]] = []
-    for tag, first, last, start, end in SequenceMatcher(
-        a=ours, b=theirs, autojunk=False
-    ).get_opcodes():
+    differences: list[tuple[int, int]] = []
+    matcher = SequenceMatcher(a=ours, b=theirs, autojunk=False)
+    for tag, first, last, start, end in matcher.get_opcodes():
         if tag == "equal":
             same += last - first
         elif tag != "insert":
-            partings.append((first, start))
+            differences.append((first, start))
         if tag == "equal" or last - first == end - start <= LONGEST_REPLACEMENT:
             place[first:last] = np.arange(start, end)
     if same < SMALLEST_SHARE * len(ours):
-        first, start = partings[0]
+        first, start = differences[0]
         there = repr(expected[start]) if start < len(expected) else "nothing"
         raise LingprobError(
-            f"{where}: the reading times and the text part at word {start}, where the text has "
+            f"{where}: the reading times differ from the text at word {start}, where the text has "
             f"{there} and the reading times have {found[first]!r}; only {same / len(ours):.0%} of "
             "the words are found again. Are both the same version?"
         )
@@ -52,18 +52,13 @@ def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np
 
 
 def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Set `word_index` of reading times whose words are the text's, possibly numbered otherwise.
+    """Replace `number` by the text's `word_index`, even if the words are numbered otherwise.
 
-    Args:
-        times: passage_id, number (any that grows along a passage), word, and more columns.
-        words: a `words` table.
-        where: the data set, for messages.
-
-    Returns `times` with word_index for number; rows of words that the text has not are left out,
-    which is logged.
+    `times` has passage_id, number (any that grows along a passage), word, and more columns. Rows
+    of words that the text does not have are left out, which is logged.
     """
     labels = times[["passage_id", "number", "word"]].drop_duplicates(["passage_id", "number"])
-    texts = dict(list(words.groupby("passage_id", sort=False)))
+    texts = dict(list(words.groupby("passage_id", sort=False)["word"]))
     parts = []
     for passage, part in labels.sort_values("number").groupby("passage_id", sort=False):
         if passage not in texts:
@@ -71,16 +66,16 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
                 f"{where}: passage {passage!r} has reading times and no text; the text has "
                 f"{list(texts)[:5]} ..."
             )
-        text = texts[passage]
-        place = align_words(part["word"].tolist(), text["word"].tolist(), f"{where}, {passage!r}")
+        text = texts[passage].tolist()
+        place = align_words(part["word"].tolist(), text, f"{where}, {passage!r}")
         parts.append(part.assign(word_index=place)[["passage_id", "number", "word_index"]])
     merged = times.merge(pd.concat(parts), on=["passage_id", "number"])
     absent = merged["word_index"] < 0
     if absent.any():
         row = merged[absent].iloc[0]
         logger.warning(
-            "%s: %d of %d rows are left out, whose words the text does not have (passage %r: %r)",
-            where, absent.sum(), len(merged), row["passage_id"], row["word"],
+            "%s: %d of %d rows are left out, because the text does not have their words "
+            "(passage %r: %r)", where, absent.sum(), len(merged), row["passage_id"], row["word"],
         )  # fmt: skip
     return merged[~absent].drop(columns="number")
 
@@ -88,21 +83,20 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
 def check_words(
     times: pd.DataFrame, words: pd.DataFrame, where: str, what: str = "reading times"
 ) -> None:
-    """Raise LingprobError where the text has no such word, or one in twenty is another than its.
+    """Check that the words (passage_id, word_index, word) of `what` are the text's.
 
-    Fewer other words, such as typing errors, are logged with the first of them. `times` has
-    passage_id, word_index and word; letters alone are compared. `what` names them.
+    Letters alone are compared. Raises LingprobError for a word that the text does not have, or if
+    more than 5% are other words than the text's. Fewer, such as typing errors, are logged.
     """
-    keys = ["passage_id", "word_index"]
-    seen = times[[*keys, "word"]].drop_duplicates()
-    both = seen.merge(words[[*keys, "word"]], on=keys, how="left", suffixes=("", "_of_text"))
+    seen = times[[*KEYS, "word"]].drop_duplicates()
+    both = seen.merge(words[[*KEYS, "word"]], on=KEYS, how="left", suffixes=("", "_of_text"))
+    names = {"where": where, "what": what}
     refuse_rows(
         both["word_of_text"].isna(),
         "{where}: one of the {what} is for word {word_index} of passage {passage_id!r} ({word!r}), "
         "which the text does not have.",
         both,
-        where=where,
-        what=what,
+        **names,
     )
     same = both["word"].map(_plain) == both["word_of_text"].map(_plain)
     if len(same) and same.mean() < SMALLEST_SHARE:
@@ -111,15 +105,14 @@ def check_words(
             "{where}: word {word_index} of passage {passage_id!r} is {word!r} in the {what} and "
             "{word_of_text!r} in the text, as are {count} words. Are both the same version?",
             both,
-            where=where,
-            what=what,
+            **names,
         )
     if not same.all():
         logger.warning(
-            "%s: %d of %d words are others in the %s than in the text, first word %d of passage "
-            "%r: %r and %r",
+            "%s: %d of %d words are different in the %s and in the text; the first is word %d of "
+            "passage %r: %r and %r",
             where, (~same).sum(), len(same), what,
-            *both.loc[~same, [*keys[::-1], "word", "word_of_text"]].iloc[0],
+            *both.loc[~same, [*KEYS[::-1], "word", "word_of_text"]].iloc[0],
         )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,14 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
-from lingprob.reading.alignment import check_words
+from lingprob.reading.alignment import KEYS, check_words
 
 logger = logging.getLogger(__name__)
 
 BITS = {"bits": 1.0, "nats": 1 / np.log(2)}
-KEYS = ["passage_id", "word_index"]
 REMEDY = "docs/own_data.md lists the columns."
 SIGN = (
-    "Surprisals are 0 or more. If these are log-probabilities, their sign is turned by "
+    "Surprisals are 0 or more. If these are log-probabilities, turn their sign: "
     "`surprisal = -logprob`."
 )
 
@@ -36,35 +35,32 @@ def import_word_surprisals(
     """Return a `surprisal` table from a file of word surprisals.
 
     A word may lack its surprisal (NaN, an empty field, null or no row), as first words do without
-    a context: it is missing in the result, and the log says how many are.
+    a context. It is missing in the result, and the log says how many are.
 
     Args:
-        path: a table (`own_tables.FORMATS`) with passage_id, word_index (from 0), surprisal and, if
-            it is to be checked, word; or JSON {passage_id: numbers, possibly in lists by sentence}.
-            Other passages than the text's do not count. With a column `text`, only rows of `text`
-            do.
-        words: the `words` table of the text; every passage must be there.
+        path: a table (`own_tables.FORMATS`) with passage_id, word_index (from 0), surprisal and
+            optionally word, which is checked; or JSON {passage_id: numbers, possibly in lists by
+            sentence}. Passages that the text does not have are ignored. With a column `text`, only
+            rows of `text` are read.
+        words: the `words` table of the text; every passage must be in the file.
         unit: `bits` or `nats`.
         text: the text's name.
-        texts_in_file: all that the file is said to cover; of several, a column `text` must say
-            which row is of which, since their passages may have the same ids.
+        texts_in_file: all texts that the file covers. If there are several, a column `text` must
+            say which row is of which, because their passages may have the same ids.
 
     Raises LingprobError that names the file and the first row, passage or word at fault: negative
     surprisals, words twice or not in the text, passages without any surprisal.
     """
     if unit not in BITS:
         raise LingprobError(f"{path}: unit {unit!r} is neither 'bits' nor 'nats'.")
-    if path.suffix == ".json":
-        found, marked = _from_json(path, words), False
-    else:
-        given = read_frame(path)
-        found, marked = _from_table(path, given, words, text), "text" in given.columns
-    if len(texts_in_file) > 1 and not marked:
+    given = None if path.suffix == ".json" else read_frame(path)
+    if len(texts_in_file) > 1 and (given is None or "text" not in given.columns):
         raise LingprobError(
             f"{path} is the one file of {list(texts_in_file)}, whose passages may have the same "
             "ids. Name each row's text in a column `text`, or give each text its own file: "
             f"`paths: {{{texts_in_file[0]}: ...}}`."
         )
+    found = _from_json(path, words) if given is None else _from_table(path, given, words, text)
     joined = words[[*KEYS, "word"]].merge(found, on=KEYS, how="left")
     first = joined["word_index"] == 0
     if (joined.loc[first, "surprisal"] == 0).all() and not (joined["surprisal"] == 0).all():
@@ -73,10 +69,17 @@ def import_word_surprisals(
             "a word without context; it counts as missing.", path,
         )  # fmt: skip
         joined.loc[first, "surprisal"] = np.nan
+    _check_missing(path, joined)
+    surprisal = joined["surprisal"] * BITS[unit]
+    return joined[KEYS].assign(surprisal=surprisal, surprisal_uncorrected=surprisal, n_tokens=None)
+
+
+def _check_missing(path: Path, joined: pd.DataFrame) -> None:
+    """Refuse passages of several words without any surprisal, and log other missing ones."""
     missing = joined["surprisal"].isna()
+    by_passage = missing.groupby(joined["passage_id"])
     refuse_rows(
-        missing.groupby(joined["passage_id"]).transform("all")
-        & (joined.groupby("passage_id")["word"].transform("size") > 1),
+        by_passage.transform("all") & (by_passage.transform("size") > 1),
         "{path}: no surprisal in all of passage {passage_id!r}. " + REMEDY,
         joined,
         path=path,
@@ -90,8 +93,6 @@ def import_word_surprisals(
             path, missing.sum(), len(joined), first["word_index"], first["passage_id"],
             first["word"],
         )  # fmt: skip
-    surprisal = joined["surprisal"] * BITS[unit]
-    return joined[KEYS].assign(surprisal=surprisal, surprisal_uncorrected=surprisal, n_tokens=None)
 
 
 def read_story_json(path: Path) -> dict[str, list[list[float]]]:
@@ -120,12 +121,19 @@ def _parts(values: Any) -> list[Any]:
 
 
 def _from_json(path: Path, words: pd.DataFrame) -> pd.DataFrame:
-    found = pd.DataFrame(_rows(path, words), columns=[*KEYS, "surprisal"])
-    found = found.astype({"surprisal": float})
-    for at_fault, what in (
-        (np.isinf(found["surprisal"]), "an infinite one."),
-        (found["surprisal"] < 0, "below 0. " + SIGN),
-    ):
+    stories = read_story_json(path)
+    rows: list[tuple[str, int, float]] = []
+    for passage, count in words.groupby("passage_id", sort=False).size().items():
+        values = [value for part in stories.get(str(passage), []) for value in part]
+        if len(values) != count:
+            raise LingprobError(
+                f"{path}: passage {passage!r} has {len(values)} surprisals and {count} words. "
+                + REMEDY
+            )
+        rows += [(str(passage), index, value) for index, value in enumerate(values)]
+    found = pd.DataFrame(rows, columns=[*KEYS, "surprisal"]).astype({"surprisal": float})
+    values = found["surprisal"]
+    for at_fault, what in ((np.isinf(values), "infinite."), (values < 0, "below 0. " + SIGN)):
         refuse_rows(
             at_fault,
             "{path}: passage {passage_id!r}, word {word_index}: {surprisal}, {what}",
@@ -134,19 +142,6 @@ def _from_json(path: Path, words: pd.DataFrame) -> pd.DataFrame:
             what=what,
         )
     return found
-
-
-def _rows(path: Path, words: pd.DataFrame) -> Iterator[tuple[str, int, float]]:
-    stories = read_story_json(path)
-    for passage, count in words.groupby("passage_id", sort=False).size().items():
-        values = [value for part in stories.get(str(passage), []) for value in part]
-        if len(values) != count:
-            raise LingprobError(
-                f"{path}: passage {passage!r} has {len(values)} surprisals and {count} words. "
-                + REMEDY
-            )
-        for index, value in enumerate(values):
-            yield str(passage), index, value
 
 
 def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str) -> pd.DataFrame:
@@ -158,11 +153,11 @@ def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str)
             "surprisal": numeric(path, "surprisal", given["surprisal"], nullable=True),
         }
     )
-    refuse(path, "passage_id", frame["passage_id"].isna(), "no value")
     refuse(path, "surprisal", frame["surprisal"] < 0, "below 0", frame["surprisal"], SIGN)
     if "word" in given.columns:
         frame["word"] = text_of(path, "word", given["word"])
-        refuse(path, "word", frame["word"].isna(), "no value")
+    for column in {"passage_id", "word"} & set(frame.columns):
+        refuse(path, column, frame[column].isna(), "no value")
     if "text" in given.columns:
         frame = frame[text_of(path, "text", given["text"]).eq(text).fillna(False)]
     frame = frame[frame["passage_id"].isin(words["passage_id"])].astype({"passage_id": object})

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.io.text_units import plain_word
+from lingprob.io.text_units import plain_word, split_words
+from lingprob.reading.alignment import KEYS
 from lingprob.reading.times import sentence_numbers
 
 logger = logging.getLogger(__name__)
 
 BASELINE = ("unigram_surprisal", "length", "index")
 PREVIOUS_FIXATED = "previous_fixated"
+ROW = ["subject_id", "sentence", "partition", "rt_ms"]
 # Random slopes of the models that converged (leakage, Table 3).
 RANDOM_SLOPES = {
     "self_paced": ("surprisal", "previous_surprisal", "length", "index"),
@@ -30,46 +31,35 @@ RANDOM_SLOPES = {
 class Predictors:
     """The columns of a regression of one language model's surprisal.
 
-    `surprisal` and `previous` (of the words before, the next one first) name its columns in the
-    frame; `baseline` names the others.
+    `surprisal` and `previous` (of the words before, the nearest first) name its columns in the
+    frame. `baseline` names the others, and `factors` those of them that code conditions.
     """
 
     model: str
     surprisal: str
     previous: tuple[str, ...]
     baseline: tuple[str, ...]
+    factors: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
         """All predictors, in the order of the paper's formula."""
         return (self.surprisal, *self.previous, *self.baseline)
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """The paper's name of each column, in the order of `all`."""
+        lags = {name: previous_name("surprisal", n) for n, name in enumerate(self.previous, 1)}
+        return {self.surprisal: "surprisal"} | lags | {name: name for name in self.baseline}
+
     def named(self, formula: str) -> str:
-        """Return a formula in the paper's words."""
-        for lag, column in enumerate(self.previous, start=1):
-            formula = formula.replace(column, previous_name("surprisal", lag))
-        return formula.replace(self.surprisal, "surprisal")
+        """Return a formula with the paper's names."""
+        return re.sub(r"\w+", lambda found: self.roles.get(found[0], found[0]), formula)
 
 
 def previous_name(column: str, lag: int) -> str:
     """Return the name for the surprisal (`column`) of the `lag`-th word before."""
     return f"previous_{lag}_{column}" if lag > 1 else f"previous_{column}"
-
-
-@contextmanager
-def models_named(predictors: Sequence[Predictors]) -> Iterator[None]:
-    """Name the models in the messages of errors where these speak of a model's columns."""
-    words = {entry.surprisal: f"surprisal of {entry.model}" for entry in predictors}
-    words |= {
-        column: f"previous surprisal of {entry.model}"
-        for entry in predictors
-        for column in entry.previous
-    }
-    try:
-        yield
-    except LingprobError as error:
-        message = re.sub(r"\w+", lambda found: words.get(found[0], found[0]), str(error))
-        raise LingprobError(message) from error
 
 
 def regression_frame(
@@ -80,70 +70,97 @@ def regression_frame(
     *,
     corrected: bool = True,
     previous_words: int = 1,
-    where: str = "",
+    about: str = "",
 ) -> tuple[pd.DataFrame, list[Predictors]]:
     """Return the reading times that are not excluded with their predictors, not yet standardised.
 
     Args:
-        times: a `reading_times` table.
+        times: a `reading_times` table. Its conditions, if it has several, are predictors.
         words: the `words` table of its text.
         unigram_surprisal: of each row of `words`, in bits.
         surprisals: a `surprisal` table by model.
-        corrected: take the surprisals with the correction for trailing blanks.
-        previous_words: words before a word whose surprisals are predictors, too.
-        where: the data set, for messages.
+        corrected: take the surprisals with the correction for trailing spaces.
+        previous_words: words before a word whose surprisals are predictors as well.
+        about: the data set, for messages.
 
     Returns:
         A frame with subject_id, sentence (from 0 through all passages), partition, rt_ms,
         unigram_surprisal (bits), length (letters), index (place in the sentence from 1),
-        previous_fixated if the data set knows it, and the surprisals of each model; and their
-        names.
-        A row that lacks any predictor is left out for all models.
+        previous_fixated if the data set knows it, and the surprisals of each model, with the names
+        of its predictors. A row that lacks any predictor is left out for all models.
 
-    Raises LingprobError if nothing is left, a surprisal is infinite (a missing one leaves its rows
-    out), or the times do not fit the words.
+    Raises LingprobError if nothing is left, if a surprisal is infinite, or if the times do not fit
+    the words.
     """
-    table = _word_table(words, unigram_surprisal)
-    models = []
-    for number, (model, found) in enumerate(surprisals.items()):
+    table = words[KEYS].assign(
+        sentence=sentence_numbers(words),
+        unigram_surprisal=unigram_surprisal,
+        length=words["word"].str.replace(" ", "").str.len().astype(float),
+    )
+    table["index"] = table.groupby("sentence").cumcount().astype(float) + 1
+    passages, own = words["passage_id"].to_numpy(), {}
+    for model, found in surprisals.items():
         column = "surprisal" if corrected else "surprisal_uncorrected"
-        values = _aligned(words, found, column, f"{where}, model {model!r}")
-        own = f"surprisal_{number}"
-        table[own] = values
-        lags = range(1, previous_words + 1)
-        previous = tuple(previous_name(own, lag) for lag in lags)
-        for lag, name in zip(lags, previous, strict=True):
-            table[name] = _previous(words, values, lag)
-        models.append((model, own, previous))
-    kept = times[times["excluded"].isna()]
-    frame = kept.merge(table, on=["passage_id", "word_index"], how="left")
+        values = pd.Series(_aligned(words, found, column, f"{about}, model {model!r}"))
+        name = re.sub(r"\W", "_", f"surprisal_of_{model}")
+        while name in table:
+            name += "_"
+        table[name] = values.to_numpy()
+        previous = [previous_name(name, lag) for lag in range(1, previous_words + 1)]
+        for lag, before in enumerate(previous, start=1):
+            table[before] = values.groupby(passages).shift(lag).to_numpy()
+        own[model] = name, tuple(previous)
+    frame = times[times["excluded"].isna()].merge(table, on=KEYS, how="left")
     refuse_rows(
         frame["length"].isna(),
-        "{where}: a reading time for word {word_index} of passage {passage_id!r}, which the text "
+        "{about}: a reading time for word {word_index} of passage {passage_id!r}, which the text "
         "does not have.",
         frame,
-        where=where,
+        about=about,
     )
     baseline: tuple[str, ...] = BASELINE
     if frame[PREVIOUS_FIXATED].notna().all():
         baseline = (*baseline, PREVIOUS_FIXATED)
         frame[PREVIOUS_FIXATED] = frame[PREVIOUS_FIXATED].astype(float)
-    predictors = [Predictors(model, now, before, baseline) for model, now, before in models]
+    frame, factors = _with_factors(frame)
+    baseline = (*baseline, *factors)
+    predictors = [Predictors(model, *names, baseline, factors) for model, names in own.items()]
     columns = list(dict.fromkeys(name for entry in predictors for name in entry.all))
-    whole = frame[columns].notna().all(axis=1)
-    if not whole.all():
-        absent = frame[columns].isna().sum()
+    return _complete(frame[[*ROW, *columns]], columns, about), predictors
+
+
+def _with_factors(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Add a column for each condition but the last: 1 in it, -1 in the last one, 0 elsewhere."""
+    if "condition" not in frame or frame["condition"].isna().any():
+        return frame, ()
+    *levels, last = sorted(frame["condition"].unique())
+    names = [re.sub(r"\W", "_", f"condition_{level}") for level in levels]
+    if len(set(names)) < len(names):
+        raise LingprobError(f"conditions {levels} differ in punctuation alone. Rename them.")
+    at_last = frame["condition"] == last
+    codes = {
+        name: (frame["condition"] == level).astype(float) - at_last
+        for name, level in zip(names, levels, strict=True)
+    }
+    return frame.assign(**codes), tuple(names)
+
+
+def _complete(frame: pd.DataFrame, columns: Sequence[str], about: str) -> pd.DataFrame:
+    """Return the rows that have all predictors, and log how many do not."""
+    absent = frame[columns].isna()
+    left_out = absent.any(axis=1)
+    if left_out.any():
+        counts = absent.sum()
         logger.info(
-            "%s: %d of %d reading times are left out of all models, as they lack %s", where,
-            (~whole).sum(), len(frame), ", ".join(f"{k} ({n})" for k, n in absent.items() if n),
+            "%s: %d of %d reading times are left out of all models, because they lack %s", about,
+            left_out.sum(), len(frame), ", ".join(f"{k} ({n})" for k, n in counts.items() if n),
         )  # fmt: skip
-    frame = frame.loc[whole, ["subject_id", "sentence", "partition", "rt_ms", *columns]]
-    if frame.empty:
-        raise LingprobError(f"{where}: no reading time has all predictors.")
-    return frame.reset_index(drop=True), predictors
+    if left_out.all():
+        raise LingprobError(f"{about}: no reading time has all predictors.")
+    return frame[~left_out].reset_index(drop=True)
 
 
-def standardised(frame: pd.DataFrame, columns: Sequence[str], where: str = "") -> pd.DataFrame:
+def standardised(frame: pd.DataFrame, columns: Sequence[str], about: str = "") -> pd.DataFrame:
     """Return the frame with columns z-transformed by mean and deviation of the fit partition.
 
     Raises LingprobError for a column that is constant there.
@@ -153,59 +170,42 @@ def standardised(frame: pd.DataFrame, columns: Sequence[str], where: str = "") -
     constant = [name for name in columns if not deviation[name] > 1e-12 * max(1, abs(mean[name]))]
     if constant:
         raise LingprobError(
-            f"{where}: the predictor {constant[0]!r} is {mean[constant[0]]:g} in every row of the "
+            f"{about}: the predictor {constant[0]!r} is {mean[constant[0]]:g} in every row of the "
             "fit partition, so it has no coefficient. Leave it out, or use more data."
         )
     return frame.assign(**{name: (frame[name] - mean[name]) / deviation[name] for name in columns})
 
 
 def perplexity(surprisal: pd.DataFrame, corrected: bool = True) -> tuple[float, float | None]:
-    """Return a text's perplexity by word and by token (None where tokens are not known).
+    """Return a text's perplexity by word and by token (None if the tokens are not known).
 
-    That by token is of the uncorrected surprisals, as the tokens have them.
+    The perplexity by token is that of the uncorrected surprisals, which are the tokens' own.
     """
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"]
     by_word = float(2 ** bits.mean())
-    counted = surprisal["surprisal_uncorrected"].notna() & surprisal["n_tokens"].notna()
-    if not counted.any():
+    known = surprisal.dropna(subset=["surprisal_uncorrected", "n_tokens"])
+    if known.empty:
         return by_word, None
-    known = surprisal[counted]
     tokens = known["n_tokens"].astype(float).sum()
     return by_word, float(2 ** (known["surprisal_uncorrected"].sum() / tokens))
 
 
-def _word_table(words: pd.DataFrame, unigram_surprisal: np.ndarray) -> pd.DataFrame:
-    sentence = sentence_numbers(words)
-    return words[["passage_id", "word_index"]].assign(
-        sentence=sentence,
-        unigram_surprisal=unigram_surprisal,
-        length=words["word"].str.len().astype(float),
-        index=words.groupby(sentence).cumcount().astype(float) + 1,
-    )
-
-
-def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, where: str) -> np.ndarray:
-    keys = ["passage_id", "word_index"]
-    same = len(found) == len(words) and (found[keys].to_numpy() == words[keys].to_numpy()).all()
+def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, about: str) -> np.ndarray:
+    same = len(found) == len(words) and (found[KEYS].to_numpy() == words[KEYS].to_numpy()).all()
     if not same:
         raise LingprobError(
-            f"{where}: surprisals of {len(found)} words for a text of {len(words)}. Delete the "
+            f"{about}: surprisals of {len(found)} words for a text of {len(words)}. Delete the "
             "table of surprisals and run again."
         )
     values = found[column].to_numpy(float)
     refuse_rows(
         np.isinf(values),
-        "{where}: the surprisal of word {word_index} of passage {passage_id!r} is infinite, as of "
-        "{count} words. Mend the model's surprisals.",
+        "{about}: the surprisal of word {word_index} of passage {passage_id!r} is infinite, as of "
+        "{count} words. Correct the model's surprisals.",
         found,
-        where=where,
+        about=about,
     )
     return values
-
-
-def _previous(words: pd.DataFrame, values: np.ndarray, lag: int) -> np.ndarray:
-    """Return the surprisal of the `lag`-th word before in the passage, NaN if it has none."""
-    return pd.Series(values).groupby(words["passage_id"].to_numpy()).shift(lag).to_numpy()
 
 
 def unigram_surprisal(
@@ -213,19 +213,20 @@ def unigram_surprisal(
 ) -> np.ndarray:
     """Return the unigram surprisal (bits, float64) of each word by the sum of `word_counts` tables.
 
-    The paper asks KenLM's unigrams of OpenWebText. Here a word's probability is its count plus one
-    over the number of words and forms plus one; words are compared without case and outer
-    punctuation (leakage, Appendix B).
+    The paper takes KenLM's unigrams of OpenWebText. Here a word's probability is its count plus one
+    over the number of words and forms plus one. Words are compared without case and outer
+    punctuation (leakage, Appendix B). A region of several words has the sum of theirs.
 
     Raises LingprobError if a word is absent from the corpus and `smoothing` is 0.
     """
     total = pd.concat(list(counts)).groupby("word")["count"].sum()
-    forms = words.map(plain_word)
-    found = forms.map(total).fillna(0).to_numpy(float) + smoothing
+    single = words.map(split_words).explode()
+    found = single.map(plain_word).map(total).fillna(0).to_numpy(float) + smoothing
     refuse_rows(
         found <= 0,
         "the word {word!r} is not in the corpus of the unigrams, so its surprisal is infinite. "
         "Give a smoothing above 0.",
-        words.to_frame("word"),
+        single.to_frame("word"),
     )
-    return -np.log2(found / (total.sum() + smoothing * (len(total) + 1)))
+    bits = -np.log2(found / (total.sum() + smoothing * (len(total) + 1)))
+    return pd.Series(bits).groupby(single.index.to_numpy(), sort=False).sum().to_numpy()

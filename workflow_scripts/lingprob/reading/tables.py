@@ -1,27 +1,38 @@
 """The tables that reading times come as, read with clear errors.
 
 A parser of reading times takes a Source and returns subject_id, passage_id, word_index and rt_ms
-(ms; NaN or 0 where a word was not fixated) and, where known, word, previous_fixated, saccade
-(words), at_edge (of a line or screen) and correct (answers to comprehension questions).
-`lingprob.io.parsers` has the parsers by the name that an entry gives.
+(ms; NaN or 0 if a word was not fixated). If the data have them, it returns word, previous_fixated,
+saccade (words), at_edge (of a line or screen) and correct (answers to comprehension questions),
+too. `lingprob.io.parsers` has the parsers by the name in a data set's entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import LingprobError
+from lingprob.io.own_tables import numeric, whole
 from lingprob.io.workbooks import as_text, rows_of_first_sheet
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 READER = "mean"  # of times that are only known as means over readers
-LARGEST = 2**53  # whole numbers up to here are exact as floats
+NUMBERS = {"rt_ms", "correct", "skipped"}
+WHOLE = {"number", "sentence", "position", "letters"}
+
+
+class Source(NamedTuple):
+    """The material of a data set's parser: `words` is a `words` table, `entry` the catalog's.
+
+    `seed` is for simulated times.
+    """
+
+    files: Sequence[Path]
+    words: pd.DataFrame
+    entry: dict[str, Any]
+    seed: int
 
 
 def read(
@@ -32,7 +43,7 @@ def read(
     encoding: str = "utf-8-sig",
     quoting: int = 3,
 ) -> pd.DataFrame:
-    """Read a table as text and keep `columns`; quoting 3 takes quotation marks as they stand.
+    """Read `columns` of a table as text; with quoting 3, quotation marks are text.
 
     Raises LingprobError that names the file if it cannot be read or lacks a column.
     """
@@ -47,10 +58,10 @@ def read(
     except UnicodeDecodeError as error:
         raise LingprobError(
             f"{path}: not text in {encoding.removesuffix('-sig')} ({error}). Save a file of "
-            "your own in UTF-8; fetch another again."
+            "your own in UTF-8; download any other again."
         ) from error
     except (ValueError, KeyError, OSError) as error:
-        raise LingprobError(f"{path}: cannot be read ({error}). Fetch the file again.") from error
+        raise LingprobError(f"{path}: cannot be read ({error}). Download it again.") from error
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise LingprobError(
@@ -60,9 +71,9 @@ def read(
 
 
 def _first_sheet(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Return `columns`, where they are there, of a workbook's first sheet as text.
+    """Return those of `columns` that a workbook's first sheet has, as text.
 
-    Row by row and these alone: GECO's workbook has 51 million cells.
+    Rows are read one by one, because GECO's workbook has 51 million cells.
     """
     rows = rows_of_first_sheet(path)
     names = [as_text(cell) for cell in next(rows, [])]
@@ -73,45 +84,17 @@ def _first_sheet(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(kept, columns=list(columns), dtype=str)
 
 
-def number(path: Path, values: pd.Series, *, missing: Sequence[str] = ("",)) -> pd.Series:
-    """Turn a column's text into floats, `missing` into NaN.
+def read_times(path: Path, separator: str, columns: Mapping[str, str], **how: Any) -> pd.DataFrame:
+    """Read a table of times: `columns` has the file's name of each of our columns.
 
-    Raises LingprobError that names the file, the column and the first row that is no number.
+    NUMBERS are floats, NaN if the field is empty, a dot or NA; WHOLE are whole numbers. The rest is
+    text. `how` is as in `read`. Errors name the file, the column and the first row at fault.
     """
-    absent = values.isin(list(missing))
-    found = pd.to_numeric(values.where(~absent), errors="coerce").astype(float)
-    refuse_rows(
-        found.isna() & ~absent,
-        "{path}, data row {row}, column {column!r}: {value!r} is not a number. Mend the row, or "
-        "leave the field empty.",
-        values.to_frame("value"),
-        path=path,
-        column=values.name,
-    )
-    return found
-
-
-def whole(path: Path, values: pd.Series) -> pd.Series:
-    """Turn a column's text into whole numbers; errors as in `number`."""
-    found = number(path, values, missing=())
-    refuse_rows(
-        (found % 1 != 0) | (found.abs() > LARGEST),
-        "{path}, data row {row}, column {column!r}: {value!r} is no whole number. Mend the row.",
-        values.to_frame("value"),
-        path=path,
-        column=values.name,
-    )
-    return found.astype(int)
-
-
-class Source(NamedTuple):
-    """What the parser of a data set's reading times reads.
-
-    files: of the data set. words: the `words` table of its text. entry: the catalog's. seed: of
-    simulated times.
-    """
-
-    files: Sequence[Path]
-    words: pd.DataFrame
-    entry: dict[str, Any]
-    seed: int
+    table = read(path, separator, list(columns.values()), **how)
+    frame = pd.DataFrame({ours: table[theirs] for ours, theirs in columns.items()})
+    for name in NUMBERS & set(columns):
+        values = frame[name].mask(frame[name] == ".", "")
+        frame[name] = numeric(path, columns[name], values, nullable=True)
+    for name in WHOLE & set(columns):
+        frame[name] = whole(path, columns[name], frame[name])
+    return frame

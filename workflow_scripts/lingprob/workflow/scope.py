@@ -252,10 +252,14 @@ def dataset_models(run: Run, dataset: str) -> list[str]:
 
 
 def read_texts(run: Run) -> list[str]:
-    """Return the texts of the run's reading times and of the published surprisals."""
-    reading = run.settings["reading"]
-    texts = [run.catalog.dataset(name)["texts"] for name in reading["datasets"]]
-    return list(dict.fromkeys([*texts, *["natural_stories"] * reading["published"]]))
+    """Return the texts of the run's reading times."""
+    datasets = run.settings["reading"]["datasets"]
+    return list(dict.fromkeys(run.catalog.dataset(name)["texts"] for name in datasets))
+
+
+def published_fits(run: Run) -> bool:
+    """Tell whether the published fits to Natural Stories are reproduced: if it is read."""
+    return run.settings["reading"]["published"] and "natural_stories" in read_texts(run)
 
 
 def made_with(run: Run, key: str, models: list[str], unknown: Any = None) -> dict[str, Any]:

@@ -266,7 +266,8 @@ class Reading(Section):
     unigram_corpora: Unique[str] = key(names="corpus", convention=True, min_length=1)
     """corpora whose word counts, added up, give unigram surprisals"""
     published: bool = key()
-    """reproduce the published fits of twelve models to Natural Stories"""
+    """reproduce the published fits of twelve models to Natural Stories, if one of the data sets was
+    read there"""
     context: Literal["passage", "sentence"] = key("passage", convention=True)
     """context of a word (leakage, §3.1: its passage)"""
     corrected: bool = key(True, convention=True)
@@ -275,10 +276,13 @@ class Reading(Section):
     """which tokens are the window's: those predicted in it, so that the first one after it has
     half a window of context (leakage, §3.1, as worded), or those that a model is fed, the last
     of which predicts that one from the whole window (its authors' public code)"""
-    partition: Literal["exploratory", "held_out", "fit"] = key("exploratory", convention=True)
-    """the partition whose log-likelihood is compared (leakage, §3.1)"""
+    partition: Literal["exploratory", "held_out", "fit", "subjects"] = key(
+        "exploratory", convention=True
+    )
+    """the partition whose log-likelihood is compared (leakage, §3.1); subjects: all rows, in five
+    folds of subjects, or of sentences if times are means over readers"""
     previous_words: int = key(1, convention=True, ge=1, le=10)
-    """words before a word whose surprisals are predictors, too (leakage, §3.1)"""
+    """words before a word whose surprisals are predictors as well (leakage, §3.1)"""
     random_effects: Literal["paper", "reduced"] = key("paper", convention=True)
     """the structure of Table 3, or reduced from the maximal one by the paper's rule"""
 

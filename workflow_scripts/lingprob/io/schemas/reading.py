@@ -89,7 +89,7 @@ SCHEMAS = {
         + required(INT32, "word_index")
         + optional(FLOAT64, "rt_ms")
         + optional(TRUTH, "previous_fixated")
-        + optional(TEXT, "excluded", "partition")
+        + optional(TEXT, "condition", "excluded", "partition")
     ),
     # One row per word of a text: surprisal (bits) with and without the correction for trailing
     # spaces, null if nothing precedes the word. Imported surprisals have one value for both and no
@@ -117,12 +117,21 @@ SCHEMAS = {
         + required(TRUTH, "converged", "singular")
         + required(TEXT, "scale")
     ),
-    # The share of an item in a model's ΔLogLik (a subject, or a sentence of means), or in its log
-    # perplexity (a passage): the sum over `n` reading times or words, in nats.
+    # One row per model, subject and item: their share in ΔLogLik (`of` delta; items are sentences,
+    # and the subject is `mean` for means), or in log perplexity (items are passages). It is the sum
+    # over `n` reading times or words, in nats. `convention` is that of a published fit, or empty.
     "reading_gains": pa.schema(
-        required(TEXT, "dataset", "model", "of", "item_kind", "item")
+        required(TEXT, "dataset", "convention", "model", "of", "subject", "item")
         + required(FLOAT64, "nats")
         + required(INT64, "n")
+    ),
+    # One row per fixed effect of a model's regression: ms per standard deviation of a predictor, or
+    # the deviation of a condition from the mean over conditions, with the 95% interval.
+    "reading_effects": pa.schema(
+        required(TEXT, "dataset", "model", "term")
+        + required(FLOAT64, *estimated("ms"), "std_error")
+        + required(TRUTH, "converged", "singular")
+        + required(TEXT, "scale")
     ),
     # One model's log-likelihood (nats) of the evaluated times minus another's, with its interval
     # over draws of `items` that both share, the p-value of a permutation test within items, and
@@ -131,12 +140,13 @@ SCHEMAS = {
         required(TEXT, "dataset", "rt_source", "model", "other")
         + required(FLOAT64, *estimated("difference"), "p", "p_holm")
         + required(INT64, "n_evaluated")
-        + required(TEXT, "item_kind")
+        + required(TEXT, "resampled")
         + required(INT64, "items")
         + required(TEXT, "scale")
     ),
     # A slope over models of one family and state of fine-tuning, per tenfold of its predictor,
-    # with intervals over draws of `items`. `change` is the effect of fine-tuning on the slope.
+    # with intervals over draws of `items`. `change` is the effect of fine-tuning on the slope, and
+    # `largest` the number of parameters of the largest model.
     "reading_trends": pa.schema(
         required(TEXT, "dataset", "rt_source", "context")
         + optional(TRUTH, "corrected")
@@ -145,6 +155,7 @@ SCHEMAS = {
         + required(INT64, "fine_tuning_steps")
         + required(TEXT, "of", "on")
         + required(INT64, "models")
+        + optional(FLOAT64, "largest")
         + required(FLOAT64, "slope")
         + optional(FLOAT64, "slope_low", "slope_high", "change", "change_low", "change_high")
         + optional(TEXT, "resampled")

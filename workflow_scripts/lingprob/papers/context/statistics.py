@@ -16,7 +16,7 @@ from lingprob.context.judgments import at_longest
 from lingprob.context.names import MATCHED, MISMATCHED, UNRELATED
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.stats.logistic_mixed.fit import (
+from lingprob.stats.logistic_mixed import (
     aggregate,
     all_interactions,
     fit_mixed_logistic,

@@ -1,11 +1,11 @@
-"""The published fits of twelve models to Natural Stories: reproduced, then mended.
+"""The published fits of twelve models to Natural Stories: reproduced, then corrected.
 
 Kuribayashi, Oseki & Baldwin regress the mean reading time of a word on its surprisal, with the
-surprisals, lengths and frequencies of the two words before it; ΔLogLik is what the word's own
-surprisal adds to the log-likelihood of the fitted data. The published run joined the surprisals of
-the words before in the string order of the story numbers (1, 10, 2, ...), so that most words were
-given another story's; and the mean times are those of a release in which a label has the time of
-the word after it.
+surprisals, lengths and frequencies of the two words before it. ΔLogLik is the gain in the
+log-likelihood of the fitted data from the word's own surprisal. The published run joined the
+surprisals of the words before in the string order of the story numbers (1, 10, 2, ...), so most
+words got another story's. And the mean times are those of a release in which a label has the time
+of the word after it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
+from lingprob.papers.leakage.trends import PUBLISHED
 from lingprob.reading.imported import read_story_json
+from lingprob.reading.tables import READER
 from lingprob.stats.least_squares import fit_least_squares
-from lingprob.stats.resampling import resampled_sums
+from lingprob.stats.resampling import sum_interval
 
 CONVENTIONS = {
     "compat": "as published: previous surprisals in string order of the stories",
@@ -64,40 +67,37 @@ def published_deltas(
     bootstrap: int,
     seed: int,
     scale: str,
-) -> pd.DataFrame:
-    """Return a `published_delta` table: a row a model and convention.
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a `published_delta` table and the `reading_gains` by sentence that it is the sum of.
 
     Args:
         means: the annotated means (`read_annotated_means`).
         files: by model, its surprisals by story (nats) and the published result.
         surprisals: by model, `surprisal` tables of Natural Stories (bits) without published
-            results; they have no row `compat`.
+            results, which have no row `compat`.
         bootstrap: draws of sentences behind the intervals.
         seed: of the draws.
         scale: of the run.
     """
-    rows = []
-    for model, (path, result) in files.items():
-        stories = read_story_json(path)
-        published = read_published_result(result)
+    results = {model: read_published_result(result) for model, (_, result) in files.items()}
+    stories = {model: read_story_json(path) for model, (path, _) in files.items()}
+    stories |= {model: _stories(means, table) for model, table in surprisals.items()}
+    rows, gains = [], []
+    for model, found in stories.items():
         for convention in CONVENTIONS:
-            row = _delta(means, stories, convention, bootstrap, seed)
-            if convention == "compat":
-                row["published_delta"] = published["delta loglik"]
-                row["published_perplexity"] = published["perplexity"]
+            if convention == "compat" and model not in files:
+                continue
+            row, parts = _delta(means, found, convention, bootstrap, seed)
+            known = results[model] if convention == "compat" else {}
+            row["published_delta"] = known.get("delta loglik")
+            row["published_perplexity"] = known.get("perplexity")
             rows.append({"model": model, **row})
-    for model, table in surprisals.items():
-        stories = _stories(means, table)
-        rows += [
-            {"model": model, **_delta(means, stories, convention, bootstrap, seed)}
-            for convention in list(CONVENTIONS)[1:]
-        ]
+            gains.append(parts.assign(model=model, convention=convention))
     table = pd.DataFrame(rows).assign(scale=scale)
     for column in ("published_delta", "published_perplexity"):
-        if column not in table:
-            table[column] = np.nan
         table[column] = table[column].astype(object).where(table[column].notna(), None)
-    return table
+    parts = pd.concat(gains, ignore_index=True).assign(dataset=PUBLISHED, of="delta")
+    return table, parts.assign(subject=READER)[SCHEMAS["reading_gains"].names]
 
 
 def _delta(
@@ -106,7 +106,7 @@ def _delta(
     convention: str,
     bootstrap: int,
     seed: int,
-) -> dict[str, object]:
+) -> tuple[dict[str, object], pd.DataFrame]:
     frame = means.assign(**_lagged(means, stories, convention == "compat"))
     if convention.startswith("realigned"):
         frame["time"] = frame.groupby("article")["time"].shift().fillna(0.0)
@@ -115,8 +115,11 @@ def _delta(
     baseline = fit_least_squares(kept, "time", [*known, *CONTROLS])
     full = fit_least_squares(kept, "time", ["surprisal", *PREVIOUS, *CONTROLS])
     gains = full.log_likelihoods(kept) - baseline.log_likelihoods(kept)
-    low, high = resampled_sums(gains, kept["sent_id"].to_numpy(), bootstrap, seed)
-    return {
+    sentence = kept["article"].astype(str) + "/" + kept["sent_id"].astype(str)
+    by_sentence = pd.Series(gains).groupby(sentence.to_numpy()).agg(["sum", "size"])
+    low, high = sum_interval(by_sentence[["sum"]].to_numpy().T, bootstrap, seed)
+    parts = by_sentence.rename_axis("item").reset_index()
+    row = {
         "convention": convention,
         "description": CONVENTIONS[convention],
         "delta": full.log_likelihood - baseline.log_likelihood,
@@ -125,6 +128,7 @@ def _delta(
         "word_perplexity": float(np.exp(kept["surprisal"].mean())),
         "n": len(kept),
     }
+    return row, parts.rename(columns={"sum": "nats", "size": "n"})
 
 
 def _lagged(

@@ -1,7 +1,7 @@
-"""What size and leakage do to the fit of surprisal to reading times (leakage, Figure 2 and §3.2).
+"""Effects of size and leakage on the fit of surprisal to reading times (leakage, Figure 2, §3.2).
 
-Slopes are within one family and one state of fine-tuning, never over families or states together:
-these differ in level, which would hide a slope within them or make one up.
+Slopes are within one family and one state of fine-tuning, never over families or states together.
+These differ in level, which would hide a slope within them or create one.
 """
 
 from __future__ import annotations
@@ -25,33 +25,16 @@ from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 TRAINED = "trained"  # the family of models that a run trains
-
-
-def widened(value: float, low: float, high: float, items: int) -> Estimate:
-    """Return an estimate whose percentile interval over few drawn items is made wide enough.
-
-    Below two items there is no interval.
-    """
-    factor = widening(items)
-    if math.isnan(factor):
-        return Estimate(value, math.nan, math.nan, items)
-    return Estimate(
-        value,
-        min(value, value - factor * (value - low)),
-        max(value, value + factor * (high - value)),
-        items,
-    )
+# Parameters of the smallest model of the paper (Table 1: 3 layers of width 256, 50,304 tokens).
+SMALLEST = 28_000_000
 
 
 def surprisal_predicts(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield ΔLogLik (nats) of every model and data set, its interval over subjects or sentences."""
+    """Yield ΔLogLik (nats) of every model and data set."""
     for row in tables["delta_log_likelihood"].itertuples():
-        value, low, high = float(row.delta), float(row.delta_low), float(row.delta_high)
-        # Means are drawn by sentence, of which there are hundreds.
-        found = Estimate(value, low, high)
-        if row.regression == "mixed model":
-            found = widened(value, low, high, int(row.n_subjects))
-        yield f"{row.model}/{row.dataset}", _noted(found, _source(row))
+        low, high = float(row.delta_low), float(row.delta_high)
+        note = _joined("singular fit" if row.singular else "", _source(row))
+        yield f"{row.model}/{row.dataset}", Estimate(float(row.delta), low, high, note=note)
 
 
 def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
@@ -60,22 +43,22 @@ def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
 
 
 def falls_with_size_of_others(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the same of models that others trained, family by family."""
+    """Yield the same slope for models that others trained, family by family."""
     yield from _trends(tables, "delta", "slope", trained=False)
 
 
 def leakage_steepens_the_fall(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield what fine-tuning adds to the slope of ΔLogLik: the interaction of state and size."""
+    """Yield the effect of fine-tuning on the slope of ΔLogLik (interaction of state and size)."""
     yield from _trends(tables, "delta", "change", trained=True)
 
 
 def larger_models_gain_more(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield what fine-tuning adds to the slope of ln word perplexity on log10 parameters."""
+    """Yield the effect of fine-tuning on the slope of ln word perplexity on log10 parameters."""
     yield from _trends(tables, "log_perplexity", "change", trained=True)
 
 
 def exploratory_share(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield exploratory reading times by fitted one, of every data set."""
+    """Yield the number of exploratory reading times over that of fitted ones, by data set."""
     counts = tables["reading_counts"]
     for dataset, part in counts.groupby("dataset", sort=False):
         rows = part.groupby("fate")["rows"].sum()
@@ -94,7 +77,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _trends(tables: Tables, of: str, name: str, *, trained: bool) -> Iterator[tuple[str, Estimate]]:
-    """Yield the `slope` or its `change` from a `reading_trends` table, of finished models."""
+    """Yield the `slope` or its `change` from a `reading_trends` table, for finished models."""
     table = tables["reading_trends"]
     wanted = (table["of"] == of) & (table["on"] == "parameters") & table["training_step"].isna()
     wanted &= (table["family"] == TRAINED) == trained
@@ -110,48 +93,36 @@ def _trends(tables: Tables, of: str, name: str, *, trained: bool) -> Iterator[tu
 
 
 def _estimate(row: Any, name: str) -> Estimate:
-    """Return a trend's slope or change: over drawn items, or over the models where none are."""
+    """Return a trend's slope or change: over drawn units, or over the models without any."""
     value = float(getattr(row, name))
     if not math.isfinite(value):
         return NOTHING
     low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
+    outside = row.family == TRAINED and row.largest < SMALLEST
+    range_note = f"outside the paper's range: at most {row.largest:,.0f} parameters"
+    notes = [range_note if outside else "", _source(row)]
     if pd.notna(low):
-        found = widened(value, float(low), float(high), int(row.items))
-        return _noted(found, f"{row.models} models, {row.items} {row.resampled}s", _source(row))
-    # A slope alone: changes have items wherever they are known.
+        note = _joined(f"{row.models} models, {row.items} {row.resampled}", *notes)
+        return Estimate(value, float(low), float(high), int(row.items), note)
+    # A slope alone: changes have drawn units if they are known.
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, row.models - 2) * row.std_error)
-    found = Estimate(value, value - reach, value + reach, int(row.models))
-    return _noted(found, f"{row.models} models", _source(row))
+    note = _joined(f"{row.models} models", *notes)
+    return Estimate(value, value - reach, value + reach, int(row.models), note)
 
 
 def _source(row: Any) -> str:
     return "simulated reading times" if row.rt_source == "simulated" else ""
 
 
-def _noted(found: Estimate, *notes: str) -> Estimate:
-    note = "; ".join(note for note in notes if note)
-    return Estimate(found.value, found.low, found.high, found.n, note)
-
-
-def widening(items: int) -> float:
-    """Return the factor by which a percentile interval over so many drawn items is to be widened.
-
-    It is short by sqrt((n - 1) / n) and takes the normal quantile where Student's t belongs
-    (Hesterberg 2015, "What teachers should know about the bootstrap"): with Dundee's ten readers,
-    by 18% together. NaN below two items, which give no interval.
-    """
-    if items < 2:
-        return math.nan
-    tail = (1 + CONFIDENCE) / 2
-    by_student = stats.t.ppf(tail, items - 1) / stats.norm.ppf(tail)
-    return float(by_student) * math.sqrt(items / (items - 1))
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
-    """Compare what the literature states of surprisal and reading times with ours.
+    """Return the `scorecard` of surprisal and reading times.
 
-    Takes `delta_log_likelihood`, `reading_trends`, `reading_counts` and, where the scale reproduces
-    the published fits, `published_delta`; returns a `scorecard`.
+    Tables are `delta_log_likelihood`, `reading_trends`, `reading_counts` and, if the published fits
+    are reproduced, `published_delta`.
     """
     claims = judge_claims(run.published, STATISTICS, tables, run)
     ours = reading_quantities(tables["reading_counts"], tables.get("published_delta"))
@@ -159,9 +130,9 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
 
 
 def reading_quantities(counts: pd.DataFrame, fits: pd.DataFrame | None) -> Quantities:
-    """Return our numbers by (row, column) as `published/reading.yaml` names them.
+    """Return the run's numbers by (row, column) as `published/reading.yaml` names them.
 
-    All are exact: counts, and fits to the published surprisals and times, which have no chance.
+    All are exact: counts, and fits to the published surprisals and times.
     """
     found: Quantities = {}
     for row in counts.itertuples():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -40,7 +39,7 @@ DIFFERENCE_COLUMNS, MARGIN_INCHES, MODEL_INCHES = 2, 0.6, 0.09
 SIGNIFICANT = 0.05
 TIMES = 1000  # reading times that differences are given for
 STEP_ASIDE = 0.04  # of the axis: a marker's width
-# What each convention of the published fits is, in a panel's title.
+# The title of each convention of the published fits.
 CONVENTIONS = {
     "compat": "as published",
     "numeric_order": "previous words of\nthe same story",
@@ -50,9 +49,8 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2 of `delta_log_likelihood` and, of tables that are there, `inverse_scaling` of
-    `published_delta` and `model_differences`."""
-    of_tables: dict[str, tuple[str, Callable[[pd.DataFrame, Run], Figure]]] = {
+    """Draw `figure_2` and, if their tables are there, `inverse_scaling` and `model_differences`."""
+    of_tables = {
         "figure_2": ("delta_log_likelihood", figure_2),
         "inverse_scaling": ("published_delta", inverse_scaling),
         "model_differences": ("model_differences", model_differences),
@@ -68,12 +66,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
     """Draw ΔLogLik (with 95% intervals) and perplexity of every data set by model size.
 
-    Perplexity is by token, as in the paper, where all surprisals come with their tokens, else by
-    word. Models of unknown size are named in the legend and not drawn; those of one size, such as
-    one before and after fine-tuning, stand side by side.
+    Perplexity is by word, because tokens of different tokenizers are not alike. Models of unknown
+    size are named in the legend and not drawn. Models of one size, such as one before and after
+    fine-tuning, are drawn next to each other. A cross marks a singular fit.
     """
-    by_token = deltas["token_perplexity"].notna().all()
-    perplexity = "token_perplexity" if by_token else "word_perplexity"
     datasets = list(dict.fromkeys(deltas["dataset"]))
     bands = -(-len(datasets) // COLUMNS)
     columns = min(COLUMNS, len(datasets))
@@ -90,7 +86,9 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         part = _with_size(deltas[deltas["dataset"] == datasets[number]], run.models)
         part["place"] = side_by_side(part["parameters"])
         _by_size(upper, part, "place", "delta", run.models)
-        _by_size(lower, part, "place", perplexity, run.models)
+        singular = part[part["singular"].astype(bool)]
+        upper.plot(singular["place"], singular["delta"], "x", color=palette.BLACK, zorder=4)
+        _by_size(lower, part, "place", "word_perplexity", run.models)
         _name_sizes(lower, part["parameters"])
         upper.set_title(wrapped_title(datasets[number], run.titles, 22))
         upper.axhline(0, color=palette.BLACK, linewidth=0.6)
@@ -100,36 +98,36 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         lower.tick_params(labelbottom=True)
         if number % columns == 0:
             upper.set_ylabel("ΔLogLik (nats)")
-            lower.set_ylabel(perplexity.replace("_", " "))
-    legend_above(figure, _handles(deltas["model"], run.models))
+            lower.set_ylabel("word perplexity")
+    handles = _handles(deltas["model"], run.models)
+    if deltas["singular"].any():
+        handles.append(handle("singular fit", palette.BLACK, "x", "none"))
+    legend_above(figure, handles)
     return figure
 
 
 def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
-    """Draw the published fits to Natural Stories, and mended, by model size and by perplexity.
+    """Draw the published fits to Natural Stories, and corrected, by model size and perplexity.
 
-    The line is a regression over the published models; its slope is in nats per tenfold. Models of
-    unknown size are named in the legend and not drawn. `fits` is a `published_delta` table.
+    Dashed lines are regressions within a family of published models; the slopes are in nats per
+    tenfold. Models of unknown size are named in the legend and not drawn. `fits` is a
+    `published_delta` table.
     """
     models = run.models
     conventions = [name for name in CONVENTIONS if name in set(fits["convention"])]
     figure, axes = grid(2, len(conventions), width=style.PAGE_INCHES, height=1.75, sharex="row")
     published = set(fits.loc[fits["convention"] == "compat", "model"])
+    places = {"parameters": "parameters", "word_perplexity": "perplexity (words)"}
     for column, convention in enumerate(conventions):
         part = _with_size(fits[fits["convention"] == convention], models)
-        for axis, place, label in zip(
-            axes[:, column],
-            ("parameters", "word_perplexity"),
-            ("parameters", "perplexity (words)"),
-            strict=True,
-        ):
+        for axis, (place, label) in zip(axes[:, column], places.items(), strict=True):
             _by_size(axis, part, place, "delta", models)
-            known = part["published_delta"].notna()
+            known = part[part["published_delta"].notna()]
             axis.scatter(
-                part.loc[known, place], part.loc[known, "published_delta"].astype(float),
+                known[place], known["published_delta"].astype(float),
                 facecolors="none", edgecolors=palette.BLACK, s=34, linewidths=0.8, zorder=4,
             )  # fmt: skip
-            _regression_line(axis, part[part["model"].isin(published)], place)
+            _regression_lines(axis, part[part["model"].isin(published)], place, models)
             axis.set_xlabel(label)
             axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
         label_logarithmic(axes[1, column].xaxis, most=3)
@@ -194,7 +192,7 @@ def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
 
 
 def side_by_side(sizes: pd.Series) -> pd.Series:
-    """Return places on a logarithmic axis: equal sizes a step apart, themselves in the middle."""
+    """Return places on a logarithmic axis: equal sizes a step apart, around their size."""
     alike = sizes.groupby(sizes)
     steps = alike.cumcount() - (alike.transform("size") - 1) / 2
     decades = max(1.0, np.log10(sizes.max() / sizes.min()))
@@ -202,7 +200,7 @@ def side_by_side(sizes: pd.Series) -> pd.Series:
 
 
 def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) -> None:
-    """Draw models in order of x, a line a family, with intervals of ΔLogLik."""
+    """Draw models in order of x, one line per family, with intervals of ΔLogLik."""
     table = table.sort_values(x)
     errors = None
     if y == "delta":
@@ -213,22 +211,27 @@ def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) ->
 
 
 def _name_sizes(axis: Axes, sizes: pd.Series) -> None:
-    """Label the smallest and the largest size where these are too close for two powers of ten."""
+    """Label the smallest and the largest size if they are too close for two powers of ten."""
     if 1 < sizes.max() / sizes.min() < 100:
         axis.set_xticks([sizes.min(), sizes.max()])
         axis.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
 
 
-def _regression_line(axis: Axes, part: pd.DataFrame, place: str) -> None:
-    if len(part) < 3:
-        return
-    x = np.log10(part[place].to_numpy(float))
-    slope, intercept = np.polyfit(x, part["delta"].to_numpy(float), 1)
-    ends = np.array([x.min(), x.max()])
-    axis.plot(10**ends, intercept + slope * ends, color=palette.GREY, linestyle="--", linewidth=1)
+def _regression_lines(axis: Axes, part: pd.DataFrame, place: str, models: Models) -> None:
+    """Draw the line of each family of at least three models, and write the slopes in a corner."""
+    said = []
+    for family, rows in part.groupby(part["model"].map(lambda name: models[name]["family_title"])):
+        if len(rows) < 3:
+            continue
+        x = np.log10(rows[place].to_numpy(float))
+        slope, intercept = np.polyfit(x, rows["delta"].to_numpy(float), 1)
+        ends, colour = np.array([x.min(), x.max()]), models[rows["model"].iloc[0]]["group_colour"]
+        axis.plot(10**ends, intercept + slope * ends, color=colour, linestyle="--", linewidth=1)
+        said.append((slope, f"{family}: {slope:+.0f} per tenfold"))
+    falls = sum(slope for slope, _ in said) < 0
     axis.text(
-        0.97 if slope < 0 else 0.03, 0.95, f"{slope:+.0f} nats per tenfold", fontsize=6,
-        transform=axis.transAxes, va="top", ha="right" if slope < 0 else "left", color=palette.GREY,
+        0.97 if falls else 0.03, 0.95, "\n".join(text for _, text in said), fontsize=6,
+        transform=axis.transAxes, va="top", ha="right" if falls else "left", color=palette.GREY,
         bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},  # over error bars
     )  # fmt: skip
 

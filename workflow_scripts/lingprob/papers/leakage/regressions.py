@@ -1,4 +1,4 @@
-"""Study 2 of the paper on leakage: what surprisal adds to regressions of reading times."""
+"""Study 2 of the paper on leakage: regressions of reading times on surprisal."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, looked_up
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table
 from lingprob.reading.predictors import (
     RANDOM_SLOPES,
     Predictors,
-    models_named,
     perplexity,
-    previous_name,
     regression_frame,
     standardised,
     unigram_surprisal,
 )
-from lingprob.reading.times import count_exclusions
+from lingprob.reading.tables import READER
+from lingprob.reading.times import count_exclusions, subject_numbers
 from lingprob.stats.least_squares import fit_least_squares
-from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models, reduce_random_effects
-from lingprob.stats.linear_mixed.moments import MixedModelData
-from lingprob.stats.resampling import resampled_sums
+from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models
+from lingprob.stats.linear_mixed.moments import INTERCEPT, MixedFormula, MixedModelData
+from lingprob.stats.resampling import sum_interval
 
 logger = logging.getLogger(__name__)
 
-# How the random-effects structure is found: the paper's Table 3, or by its rule from the maximal.
-RANDOM_EFFECTS = ("paper", "reduced")
+SUBJECTS = "subjects"  # instead of a partition: cross-validation over subjects
+FOLDS = 5
+REACH = 1.96  # standard errors to either end of an interval of a fixed effect
 PARTS = ["fit", "exploratory", "held_out"]
 
 
 class Study(NamedTuple):
-    """A data set of reading times, and what is regressed.
+    """A data set of reading times, with the tables of its regressions.
 
-    `entry` is the catalog's; `times` and `words` are its `reading_times` and `words` tables. The
-    sum of `counts`, `word_counts` tables, gives unigram surprisals; `surprisals` has a `surprisal`
+    `entry` is the catalog's, `times` and `words` are its `reading_times` and `words` tables. The
+    sum of `counts`, `word_counts` tables, gives unigram surprisals. `surprisals` has a `surprisal`
     table by model.
     """
 
@@ -51,29 +51,30 @@ class Study(NamedTuple):
     surprisals: Mapping[str, pd.DataFrame]
 
     @property
-    def where(self) -> str:
-        """What a message names."""
+    def about(self) -> str:
+        """The data set's name in messages."""
         return f"data set {self.dataset!r}"
 
     def frame(
         self, smoothing: float, *, corrected: bool, previous_words: int = 1
     ) -> tuple[pd.DataFrame, list[Predictors]]:
-        """Return what is regressed, and each model's predictors, as `regression_frame` does."""
+        """Return the rows of the regressions and each model's predictors (`regression_frame`)."""
+        is_factor = "condition" in self.entry.get("factors", [])
         return regression_frame(
-            self.times,
+            self.times if is_factor else self.times.assign(condition=None),
             self.words,
             unigram_surprisal(self.words["word"], self.counts, smoothing),
             self.surprisals,
             corrected=corrected,
             previous_words=previous_words,
-            where=self.where,
+            about=self.about,
         )
 
 
 def read_study(
     dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
 ) -> Study:
-    """Read a study's tables; `files` are named after its fields, surprisals as `models`."""
+    """Read a study's tables. `files` are named after its fields; surprisals are as `models`."""
     tables = [read_table(path, "surprisal") for path in files["surprisals"]]
     return Study(
         dataset,
@@ -85,23 +86,47 @@ def read_study(
     )
 
 
-class Comparison(NamedTuple):
-    """One regression with surprisal beside the one without.
+class Options(NamedTuple):
+    """The settings of all regressions.
 
-    `gains` (nats) are by row or by subject, `items` what is drawn again for the interval;
-    `ms` and `errors` are of surprisal and the previous word's, by standard deviation.
+    - bootstrap, seed: draws of readers and sentences behind the intervals.
+    - scale: of the run.
+    - corrected: take the surprisals that are corrected for trailing spaces.
+    - partition: that is evaluated, or `subjects`: all rows, by cross-validation over subjects (over
+      sentences, for means).
+    - random_effects: `paper` (Table 3), or `reduced` (from the maximal one by the paper's rule).
+    - smoothing: of the unigram counts.
+    - previous_words: words before a word whose surprisals are predictors as well.
     """
 
-    regression: str
-    baseline_formula: str
-    formula: str
-    log_likelihoods: tuple[float, float]
-    gains: np.ndarray
-    items: np.ndarray
-    ms: tuple[float, float]
-    errors: tuple[float, float]
+    bootstrap: int
+    seed: int
+    scale: str
+    corrected: bool = True
+    partition: str = "exploratory"
+    random_effects: str = "paper"
+    smoothing: float = 1.0
+    previous_words: int = 1
+
+
+class Comparison(NamedTuple):
+    """One regression with surprisal, compared with the one without.
+
+    `log_likelihoods` (nats, of the baseline and the full regression) are by subject and sentence,
+    with the number of rows. `effects` are the fixed effects (ms) with their standard errors.
+    """
+
+    formulas: tuple[str, str]
+    log_likelihoods: pd.DataFrame
+    effects: pd.DataFrame
     converged: bool
     singular: bool
+
+    @property
+    def gains(self) -> pd.DataFrame:
+        """The gain in log-likelihood (nats) by subject (rows) and sentence (columns)."""
+        gains = self.log_likelihoods["full"] - self.log_likelihoods["baseline"]
+        return gains.unstack(fill_value=0.0)
 
 
 def compare_regressions(
@@ -109,244 +134,243 @@ def compare_regressions(
     *,
     contexts: Mapping[str, str],
     corrections: Mapping[str, bool | None],
-    corrected: bool = True,
-    partition: str = "exploratory",
-    random_effects: str = "paper",
-    smoothing: float = 1.0,
-    previous_words: int = 1,
-    bootstrap: int,
-    seed: int,
-    scale: str,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what each model's surprisal adds to the regression of one data set.
-
-    A `delta_log_likelihood` table, a row a model, and a `reading_gains` table with the parts that
-    ΔLogLik and log perplexity are the sums of: by subject (by sentence, for means) and by passage.
+    **options: Any,
+) -> dict[str, pd.DataFrame]:
+    """Return the contribution of each model's surprisal to the regression of one data set.
 
     Mixed models with random effects by subject are fitted to the fit partition by maximum
-    likelihood, with surprisal (of the word and of the one before) and without; the difference of
+    likelihood, with surprisal (of the word and of the one before) and without. The difference of
     their log-likelihoods on another partition is ΔLogLik. Means over readers are regressed by
     ordinary least squares.
 
     Args:
         study: the data.
-        contexts: what each model's surprisals were conditioned on, for the record.
-        corrections: whether each model's surprisals are corrected for trailing blanks, for the
-            record; None where nobody knows.
-        corrected: take the corrected surprisals of a table.
-        partition: that is evaluated.
-        random_effects: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
-        smoothing: of the unigram counts.
-        previous_words: words before a word whose surprisals are predictors, too.
-        bootstrap: draws of subjects (of sentences, for means) behind the intervals.
-        seed: of the draws.
-        scale: of the run.
+        contexts: the context of each model's surprisals, for the record.
+        corrections: whether each model's surprisals are corrected for trailing spaces, for the
+            record; None if that is unknown.
+        options: the fields of Options.
+
+    Returns:
+        By name, the tables `delta_log_likelihood` (one row per model), `reading_gains` (the parts
+        of ΔLogLik by subject and sentence, and of log perplexity by passage) and `reading_effects`
+        (the fixed effects of each model).
     """
-    entry, where = study.entry, study.where
-    frame, models = study.frame(smoothing, corrected=corrected, previous_words=previous_words)
-    fitted, evaluated, found = _compared(
-        frame, models, entry, where, partition=partition, random_effects=random_effects
+    chosen = Options(**options)
+    frame, models = study.frame(
+        chosen.smoothing, corrected=chosen.corrected, previous_words=chosen.previous_words
     )
+    found = _compared(frame, models, study, chosen)
+    evaluated = int(found[0].log_likelihoods["n"].sum())
+    is_all = chosen.partition == SUBJECTS
     common = {
         "dataset": study.dataset,
-        "texts": entry["texts"],
-        "measure": entry["measure"],
-        "rt_source": entry.get("rt_source", "human"),
-        "partition": partition,
-        "n_fit": len(fitted),
-        "n_evaluated": len(evaluated),
-        "n_subjects": fitted["subject_id"].nunique(),
-        "scale": scale,
+        "texts": study.entry["texts"],
+        "measure": study.entry["measure"],
+        "rt_source": study.entry.get("rt_source", "human"),
+        "regression": "mixed model" if study.entry["unit"] == "subject" else "least squares",
+        "partition": chosen.partition,
+        "n_fit": len(frame) if is_all else int((frame["partition"] == "fit").sum()),
+        "n_evaluated": evaluated,
+        "n_subjects": frame["subject_id"].nunique(),
+        "scale": chosen.scale,
     }
-    rows, gains = [], []
-    for model, comparison in zip(models, found, strict=True):
-        low, high = resampled_sums(comparison.gains, comparison.items, bootstrap, seed)
-        by_word, by_token = perplexity(study.surprisals[model.model], corrected)
+    rows, gains, effects = [], [], []
+    for model, one in zip(models, found, strict=True):
+        table, name = study.surprisals[model.model], model.model
+        by_word, by_token = perplexity(table, chosen.corrected)
+        low, high = sum_interval(one.gains.to_numpy(), chosen.bootstrap, chosen.seed)
         own = {
-            "context": contexts[model.model],
-            "corrected": corrections[model.model],
+            "context": contexts[name],
+            "corrected": corrections[name],
             "delta_low": low,
             "delta_high": high,
             "word_perplexity": by_word,
             "token_perplexity": by_token,
         }
-        rows.append({**common, **own, **_described(model, comparison)})
-        gains += _gains(study, model.model, comparison, corrected)
-    deltas = pd.DataFrame(rows)[SCHEMAS["delta_log_likelihood"].names]
-    return deltas, pd.concat(gains, ignore_index=True)
+        rows.append({**common, **own, **_described(model, one)})
+        names = {"model": name, "dataset": study.dataset, "convention": ""}
+        parts = [delta_parts(one), perplexity_parts(table, chosen.corrected)]
+        gains += [part.assign(**names)[SCHEMAS["reading_gains"].names] for part in parts]
+        effects.append(_effects(model, one).assign(dataset=study.dataset, scale=chosen.scale))
+    tables = {"delta_log_likelihood": pd.DataFrame(rows)}
+    tables |= {"reading_gains": pd.concat(gains), "reading_effects": pd.concat(effects)}
+    return {name: table[SCHEMAS[name].names] for name, table in tables.items()}
 
 
-def _gains(study: Study, model: str, comparison: Comparison, corrected: bool) -> list[pd.DataFrame]:
-    """Return a model's parts of a `reading_gains` table: of ΔLogLik and of log perplexity."""
-    names = {"model": model, "dataset": study.dataset}
-    item_kind = "subject" if study.entry["unit"] == "subject" else "sentence"
-    by_item = pd.Series(comparison.gains).groupby(pd.Series(comparison.items).astype(str))
-    by_passage = word_nats(study.surprisals[model], corrected)
-    return [
-        _parts(by_item, item_kind, of="delta", **names),
-        _parts(by_passage, "passage", of="log_perplexity", **names),
-    ]
+def _described(model: Predictors, one: Comparison) -> dict[str, Any]:
+    """Return a comparison's part of a row."""
+    baseline, full = one.formulas
+    sums = one.log_likelihoods.sum()
+    return {
+        "model": model.model,
+        "baseline_formula": model.named(baseline),
+        "formula": model.named(full),
+        "log_likelihood_baseline": sums["baseline"],
+        "log_likelihood": sums["full"],
+        "delta": sums["full"] - sums["baseline"],
+        "surprisal_ms": one.effects["ms"][model.surprisal],
+        "surprisal_std_error": one.effects["std_error"][model.surprisal],
+        "previous_ms": one.effects["ms"][model.previous[0]],
+        "previous_std_error": one.effects["std_error"][model.previous[0]],
+        "converged": one.converged,
+        "singular": one.singular,
+    }
 
 
-def word_nats(surprisal: pd.DataFrame, corrected: bool) -> Any:
-    """Return the surprisals (nats) of all words that have one, grouped by passage."""
-    bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float)
-    known = bits.notna()
-    return (bits[known] * np.log(2)).groupby(surprisal.loc[known, "passage_id"])
+def _effects(model: Predictors, one: Comparison) -> pd.DataFrame:
+    """Return a model's rows of a `reading_effects` table, without the data set."""
+    names = model.roles | {"Intercept": INTERCEPT}
+    table = one.effects.rename(index=names).rename_axis("term").reset_index()
+    reach = REACH * table["std_error"]
+    return table.assign(
+        model=model.model,
+        ms_low=table["ms"] - reach,
+        ms_high=table["ms"] + reach,
+        converged=one.converged,
+        singular=one.singular,
+    )
 
 
-def _parts(by_item: Any, item_kind: str, **names: str) -> pd.DataFrame:
-    """Return a part of a `reading_gains` table: the sum and the number of an item's values."""
-    table = by_item.agg(["sum", "size"]).rename_axis("item").reset_index()
-    table = table.rename(columns={"sum": "nats", "size": "n"})
-    return table.assign(item_kind=item_kind, **names)[SCHEMAS["reading_gains"].names]
+def delta_parts(one: Comparison) -> pd.DataFrame:
+    """Return the parts of ΔLogLik: of, subject, item (a sentence), nats and n."""
+    values = one.log_likelihoods.rename_axis(index=["subject", "item"]).reset_index()
+    nats = values["full"] - values["baseline"]
+    columns = values[["subject", "item", "n"]].astype({"subject": str, "item": str})
+    return columns.assign(of="delta", nats=nats)
+
+
+def perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
+    """Return the parts of log perplexity: of, subject, item (a passage), nats and n (words)."""
+    bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float).dropna()
+    by_passage = (bits * np.log(2)).groupby(surprisal["passage_id"]).agg(["sum", "size"])
+    table = (
+        by_passage.rename_axis("item").reset_index().rename(columns={"sum": "nats", "size": "n"})
+    )
+    return table.assign(of="log_perplexity", subject=READER)
+
+
+def with_units(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return `reading_gains` with `unit`: the subject, or the item if there is one reader."""
+    one = gains["subject"].nunique() < 2
+    return gains.assign(unit=gains["item" if one else "subject"])
 
 
 def _compared(
+    frame: pd.DataFrame, models: Sequence[Predictors], study: Study, options: Options
+) -> list[Comparison]:
+    """Return each model's comparison on the evaluated partition, or over all folds."""
+    is_mixed = study.entry["unit"] == "subject"
+    if is_mixed and frame["subject_id"].nunique() < 2:
+        raise LingprobError(
+            f"{study.about}: one reader, {frame['subject_id'].iloc[0]!r}. A mixed model needs at "
+            "least two. Add other readers, or set `unit: word` if the times are means over readers."
+        )
+    slopes: tuple[str, ...] | None = None
+    if options.random_effects == "paper":
+        slopes = looked_up("method", study.entry["method"], RANDOM_SLOPES)
+    if options.partition != SUBJECTS:
+        return _split(frame, models, study, options.partition, slopes)
+    whole = _split(frame.assign(partition="fit"), models, study, "fit", slopes)
+    number = subject_numbers(frame["subject_id"]) if is_mixed else frame["sentence"]
+    folds = []
+    for fold in sorted(set(number % FOLDS)):
+        parts = np.where(number % FOLDS == fold, SUBJECTS, "fit")
+        folds.append(_split(frame.assign(partition=parts), models, study, SUBJECTS, slopes))
+    # The effects are those of all rows.
+    return [
+        one._replace(log_likelihoods=pd.concat([fold.log_likelihoods for fold in of_model]))
+        for one, *of_model in zip(whole, *folds, strict=True)
+    ]
+
+
+def _split(
     frame: pd.DataFrame,
     models: Sequence[Predictors],
-    entry: Mapping[str, Any],
-    where: str,
-    *,
+    study: Study,
     partition: str,
-    random_effects: str,
-) -> tuple[pd.DataFrame, pd.DataFrame, list[Comparison]]:
-    """Return the rows that models are fitted to and evaluated on, and each one's comparison."""
+    slopes: tuple[str, ...] | None,
+) -> list[Comparison]:
+    """Fit the regressions to the partition `fit`, and evaluate them on another one."""
     if not {"fit", partition} <= {*frame["partition"]}:
-        raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
+        raise LingprobError(f"{study.about}: the partition 'fit' or {partition!r} is empty.")
     columns = list(dict.fromkeys(name for model in models for name in model.all))
-    with models_named(models):
-        frame = standardised(frame, columns, where)
-        fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
-        if entry["unit"] != "subject":
-            found = [_least_squares(fitted, evaluated, model) for model in models]
-            return fitted, evaluated, found
-        data, other = (
-            MixedModelData.from_frame(
-                part, response="rt_ms", predictors=columns, group="subject_id"
+    coded = set(models[0].factors)
+    frame = standardised(frame, [name for name in columns if name not in coded], study.about)
+    frame = frame.sort_values(["subject_id", "sentence"], kind="stable")
+    fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
+    if study.entry["unit"] != "subject":
+        return [_least_squares(fitted, evaluated, model) for model in models]
+    data = MixedModelData.from_frame(
+        fitted, response="rt_ms", predictors=columns, group="subject_id"
+    )
+    if slopes is None:
+        slopes = _reduced_slopes(data, models)
+    return _mixed(fit_formulas(data, models, slopes), evaluated, models)
+
+
+def fit_formulas(
+    data: MixedModelData, models: Sequence[Predictors], slopes: Sequence[str]
+) -> list[MixedFit]:
+    """Fit the regression without surprisal, which all models share, and that of each model."""
+    own = [_formula(model, model.all, slopes) for model in models]
+    return fit_mixed_models(data, [_formula(models[0], models[0].baseline, slopes), *own])
+
+
+def _formula(model: Predictors, fixed: Sequence[str], slopes: Sequence[str]) -> MixedFormula:
+    """Return a formula; slopes, in the paper's words, are those that have a fixed effect."""
+    columns = {role: column for column, role in model.roles.items() if column in fixed}
+    random = [columns[name] for name in slopes if name in columns]
+    return MixedFormula("rt_ms", (INTERCEPT, *fixed), (INTERCEPT, *random), "subject_id")
+
+
+def _reduced_slopes(data: MixedModelData, models: Sequence[Predictors]) -> tuple[str, ...]:
+    """Take out the least predictive slope until all models converge (leakage, Appendix B).
+
+    It is the one whose removal costs all fits together the least log-likelihood. Fits here end at
+    their optimum, at which lme4 often stops with a warning because the covariance is singular. So a
+    singular fit counts as one that does not converge.
+
+    Raises LingprobError if the models do not converge without any slope.
+    """
+    slopes = tuple(models[0].roles.values())
+    fits = fit_formulas(data, models, slopes)
+    while not all(fit.converged and not fit.singular for fit in fits):
+        if not slopes:
+            fit = next(fit for fit in fits if fit.singular or not fit.converged)
+            raise LingprobError(
+                f"{fit.formula.text!r} has no random slope to take out and does not converge: "
+                f"standard deviation between groups {fit.covariance.iloc[0, 0] ** 0.5:.3g}."
             )
-            for part in (fitted, evaluated)
+        before = _total(fits)
+        left = [tuple(name for name in slopes if name != out) for out in slopes]
+        slopes, fits = max(
+            ((names, fit_formulas(data, models, names)) for names in left),
+            key=lambda candidate: _total(candidate[1]),
         )
-        slopes = _slopes(entry["method"], models, data, random_effects)
-        return fitted, evaluated, _mixed(data, other, models, slopes)
+        logger.info("random slopes %s: %.3f nats fewer", slopes, before - _total(fits))
+    return slopes
 
 
-def _described(model: Predictors, comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison's part of a row."""
-    without, full = comparison.log_likelihoods
-    return {
-        "model": model.model,
-        "regression": comparison.regression,
-        "baseline_formula": model.named(comparison.baseline_formula),
-        "formula": model.named(comparison.formula),
-        "log_likelihood_baseline": without,
-        "log_likelihood": full,
-        "delta": full - without,
-        "surprisal_ms": comparison.ms[0],
-        "surprisal_std_error": comparison.errors[0],
-        "previous_ms": comparison.ms[1],
-        "previous_std_error": comparison.errors[1],
-        "converged": comparison.converged,
-        "singular": comparison.singular,
-    }
-
-
-def reading_counts(
-    dataset: str, entry: Mapping[str, Any], times: pd.DataFrame, scale: str
-) -> pd.DataFrame:
-    """Return a `reading_counts` table: what becomes of a data set's reading times."""
-    counts = count_exclusions(times)
-    counts = counts.assign(dataset=dataset, rt_source=entry.get("rt_source", "human"), scale=scale)
-    return counts[SCHEMAS["reading_counts"].names]
-
-
-def trend(table: pd.DataFrame, column: str, of: str = "delta") -> dict[str, float]:
-    """Regress ΔLogLik (or the column `of`) on the logarithm (base 10) of a column over models.
-
-    Returns slope (per tenfold), its standard error, r and the two-sided p; NaN for fewer than three
-    models. Models without a value are left out.
-    """
-    from scipy.stats import linregress
-
-    table = table[table[column].notna()]
-    if table[column].nunique() < 3:
-        return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
-    fit = linregress(np.log10(table[column].to_numpy(float)), table[of].to_numpy(float))
-    return {
-        "slope": float(fit.slope),
-        "std_error": float(fit.stderr),
-        "r": float(fit.rvalue),
-        "p": float(fit.pvalue),
-    }
-
-
-def _slopes(
-    method: str, models: Sequence[Predictors], fitted: MixedModelData, random_effects: str
-) -> tuple[str, ...]:
-    """Return the random slopes of all regressions of a data set, in the paper's words.
-
-    Those without surprisal have to converge like those with it (leakage, Appendix B).
-    """
-    if random_effects == "paper":
-        return RANDOM_SLOPES[method]
-    if random_effects not in RANDOM_EFFECTS:
-        raise LingprobError(
-            f"reading.random_effects: {random_effects!r} is none of {RANDOM_EFFECTS}."
-        )
-    previous = [previous_name("surprisal", lag + 1) for lag in range(len(models[0].previous))]
-    maximal = ("surprisal", *previous, *models[0].baseline)
-    formulas = _formulas(models, maximal)
-    roles = {model.surprisal: "surprisal" for model in models}
-    roles |= {
-        column: role
-        for model in models
-        for column, role in zip(model.previous, previous, strict=True)
-    }
-    _, removed = reduce_random_effects(fitted, formulas, roles)
-    logger.info("random slopes taken out, and the nats they cost: %s", removed)
-    return tuple(name for name in maximal if name not in removed)
-
-
-def _formulas(models: Sequence[Predictors], slopes: Sequence[str]) -> list[str]:
-    """Return the formula without surprisal, which all models share, and each model's own."""
-    own = [_formula(model, slopes, with_surprisal=True) for model in models]
-    return [_formula(models[0], slopes, with_surprisal=False), *own]
-
-
-def _formula(model: Predictors, slopes: Sequence[str], *, with_surprisal: bool) -> str:
-    of_surprisal = {"surprisal": model.surprisal}
-    for lag, column in enumerate(model.previous, start=1):
-        of_surprisal[previous_name("surprisal", lag)] = column
-    fixed = model.all if with_surprisal else model.baseline
-    random = [of_surprisal.get(name, name) for name in slopes]
-    random = [name for name in random if name in fixed]
-    return f"rt_ms ~ {' + '.join(fixed)} + ({' + '.join(['1', *random])} | subject_id)"
+def _total(fits: Sequence[MixedFit]) -> float:
+    return sum(fit.log_likelihood for fit in fits)
 
 
 def _mixed(
-    fitted: MixedModelData,
-    evaluated: MixedModelData,
-    models: Sequence[Predictors],
-    slopes: Sequence[str],
+    fits: Sequence[MixedFit], evaluated: pd.DataFrame, models: Sequence[Predictors]
 ) -> list[Comparison]:
-    """Fit the baseline once and each model's regression, all on one pass over the data."""
-    formulas = _formulas(models, slopes)
-    without, *fits = fit_mixed_models(fitted, formulas)
-    by_subject = [fit.held_out_log_likelihood(evaluated) for fit in (without, *fits)]
+    without, *of_models = fits
+    baseline = without.held_out_log_likelihoods(evaluated, "sentence")
+    n = evaluated.groupby(["subject_id", "sentence"]).size()
     _warn("baseline", without.formula.text, without)
     found = []
-    for model, full, values in zip(models, fits, by_subject[1:], strict=True):
+    for model, full in zip(models, of_models, strict=True):
         _warn(model.model, model.named(full.formula.text), full)
+        values = full.held_out_log_likelihoods(evaluated, "sentence")
         found.append(
             Comparison(
-                "mixed model",
-                formulas[0],
-                full.formula.text,
-                (float(by_subject[0].sum()), float(values.sum())),
-                (values - by_subject[0]).to_numpy(),
-                values.index.to_numpy(),
-                (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous[0]]),
-                (full.standard_errors[model.surprisal], full.standard_errors[model.previous[0]]),
+                (without.formula.text, full.formula.text),
+                pd.DataFrame({"baseline": baseline, "full": values, "n": n}),
+                pd.DataFrame({"ms": full.fixed_effects, "std_error": full.standard_errors}),
                 without.converged and full.converged,
                 without.singular or full.singular,
             )
@@ -361,27 +385,32 @@ def _warn(name: str, formula: str, fit: MixedFit) -> None:
 
 
 def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
-    baseline = fit_least_squares(fitted, "rt_ms", model.baseline)
-    full = fit_least_squares(fitted, "rt_ms", model.all)
-    values = [fit.log_likelihoods(evaluated) for fit in (baseline, full)]
+    fits = [fit_least_squares(fitted, "rt_ms", names) for names in (model.baseline, model.all)]
+    values = evaluated[["subject_id", "sentence"]].assign(
+        baseline=fits[0].log_likelihoods(evaluated), full=fits[1].log_likelihoods(evaluated), n=1
+    )
+    effects = {"ms": fits[1].coefficients, "std_error": fits[1].standard_errors}
     return Comparison(
-        "least squares",
-        f"rt_ms ~ {' + '.join(model.baseline)}",
-        f"rt_ms ~ {' + '.join(model.all)}",
-        (float(values[0].sum()), float(values[1].sum())),
-        values[1] - values[0],
-        evaluated["sentence"].to_numpy(),
-        (full.coefficients[model.surprisal], full.coefficients[model.previous[0]]),
-        (full.standard_errors[model.surprisal], full.standard_errors[model.previous[0]]),
+        (f"rt_ms ~ {' + '.join(model.baseline)}", f"rt_ms ~ {' + '.join(model.all)}"),
+        values.groupby(["subject_id", "sentence"]).sum(),
+        pd.DataFrame(effects),
         True,
         False,
     )
 
 
+def reading_counts(
+    dataset: str, entry: Mapping[str, Any], times: pd.DataFrame, scale: str
+) -> pd.DataFrame:
+    """Return a `reading_counts` table: the fates of a data set's reading times."""
+    counts = count_exclusions(times)
+    counts = counts.assign(dataset=dataset, rt_source=entry.get("rt_source", "human"), scale=scale)
+    return counts[SCHEMAS["reading_counts"].names]
+
+
 def table_2(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 2 with what is excluded and why: a row a data set, a column a fate."""
-    fates = list(dict.fromkeys(counts["fate"]))
-    order = [fate for fate in fates if fate not in PARTS] + PARTS
+    """Return Table 2 with the exclusions: one row per data set, one column per fate."""
+    order = [fate for fate in counts["fate"].unique() if fate not in PARTS] + PARTS
     wide = counts.pivot(index=["dataset", "rt_source"], columns="fate", values="rows")
     wide = wide.reindex(columns=order).fillna(0).astype(int)
     return wide.reindex(counts[["dataset", "rt_source"]].drop_duplicates()).reset_index()

@@ -1,10 +1,10 @@
 """How ΔLogLik and perplexity change with model size (§3.2), and how they differ between models.
 
-The paper's claim is about slopes: ΔLogLik falls as models of one family grow, and falls the more
-steeply the longer they were fine-tuned on the texts. Models are few and fixed. It is uncertain whom
-they were tested on, so subjects (sentences, for means over readers; passages, for perplexity) are
-drawn again, the same ones for all models. Differences are on the same draws, because readers whom
-one model predicts well are predicted well by the others.
+The paper's claim is about slopes: ΔLogLik falls as models of one family grow, and the more steeply
+the longer they were fine-tuned on the texts. Models are few and fixed. The sample is the readers
+and sentences (passages, for perplexity), so these are drawn again, the same ones for all models.
+Differences are on the same draws, because readers whom one model predicts well are predicted well
+by the others.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import linregress
 from statsmodels.stats.multitest import multipletests
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.leakage.regressions import trend
-from lingprob.stats.resampling import TAILS, resamples, swap_p_values
+from lingprob.papers.leakage.regressions import with_units
+from lingprob.stats.resampling import CrossedDraws, swap_p_values
 
 FEWEST = 3  # models
 STATE = "fine_tuning_steps"
-STEP = "training_step"  # of a model that was kept before its training was done
+STEP = "training_step"  # of a model that was kept before its training ended
 GROUP = [
     "dataset", "rt_source", "context", "corrected", "convention", "family", STEP, STATE, "scale"
 ]  # fmt: skip
 SLOPES = [
     ("delta", "parameters"), ("delta", "word_perplexity"), ("log_perplexity", "parameters")
 ]  # fmt: skip
+PUBLISHED = "natural_stories, published means"
 
 
 def size_trends(
@@ -42,46 +44,93 @@ def size_trends(
     draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Return a `reading_trends` table: a row a slope, family, state, data set and convention.
+    """Return a `reading_trends` table: one row per slope, family, state, data set and convention.
 
     Args:
         deltas: a `delta_log_likelihood` table.
-        gains: `reading_gains` tables of its data sets, in one.
-        published: a `published_delta` table, if there is one; its rows have no intervals.
-        models: family, parameters and, where they were fine-tuned, fine_tuning_steps by model.
-        draws: of subjects, sentences or passages.
+        gains: `reading_gains` tables of its data sets and of the published fits, in one.
+        published: a `published_delta` table, if there is one.
+        models: family, parameters and, if they were fine-tuned, fine_tuning_steps by model.
+        draws: of subjects and sentences, or of passages.
         seed: of the draws.
 
-    Slopes are per tenfold of what they are on: of `delta` in nats, of `log_perplexity` (the mean
-    surprisal of a word) in nats a word. `change` is the slope less that of the same family before
-    fine-tuning: the interaction of state and size. Groups of fewer than three models of known size
-    have no row; models with other contexts or another correction for blanks are not mixed.
+    Slopes are per tenfold of their predictor: of `delta` in nats, of `log_perplexity` (the mean
+    surprisal of a word) in nats per word. `change` is the slope minus that of the same family
+    before fine-tuning: the interaction of state and size. Intervals are widened if `items`, the
+    smaller number of drawn units, is small. Groups of fewer than three models of known size have no
+    row. Models with other contexts or another correction for spaces are not mixed.
     """
     points = _points(deltas, published, models)
-    parts = dict(iter(gains.groupby(["dataset", "of"], sort=False)))
-    drawn = {key: _resampled(part, key[1], draws, seed) for key, part in parts.items()}
+    by_set = ["dataset", "convention", "of"]
+    drawn = {key: Drawn(part, draws, seed) for key, part in gains.groupby(by_set, sort=False)}
     rows: list[dict[str, Any]] = []
     slopes: dict[tuple[Any, ...], tuple[float, np.ndarray]] = {}
     for names, of, on, part in _groups(points):
         row = {**names, "of": of, "on": on, "models": len(part), **trend(part, on, of)}
-        key = (names["dataset"], of)
-        if key in drawn and set(part["model"]) <= set(drawn[key]):
-            draw = drawn[key][part["model"].tolist()].to_numpy() @ slope_weights(part[on])
+        row["largest"] = float(part["parameters"].max())
+        found = drawn.get((names["dataset"], names["convention"], of))
+        if found is not None and set(part["model"]) <= set(found.models):
+            weights = found.weights(dict(zip(part["model"], slope_weights(part[on]), strict=True)))
             before = {**names, STATE: 0, "of": of, "on": on}
-            slopes[tuple(row[name] for name in before)] = row["slope"], draw
-            items = parts[key].drop_duplicates("item")["item_kind"]
-            row |= {"resampled": items.iloc[0], "items": len(items)}
-            row |= _interval("slope", draw)
+            slopes[tuple(row[name] for name in before)] = row["slope"], weights
+            row |= {"resampled": found.resampled, "items": found.sums.units}
+            row["slope_low"], row["slope_high"] = found.sums.interval(weights)
             base = slopes.get(tuple(before.values()))
             if names[STATE] and base is not None:
-                row |= {"change": row["slope"] - base[0]}
-                row |= _interval("change", draw - base[1])
+                row["change"] = row["slope"] - base[0]
+                row["change_low"], row["change_high"] = found.sums.interval(weights - base[1])
         rows.append(row)
     return pd.DataFrame(rows, columns=SCHEMAS["reading_trends"].names)
 
 
+class Drawn:
+    """The values of all models on one data set, drawn again over the same units.
+
+    A value is ΔLogLik, a sum over subjects and sentences, or log perplexity, the mean over the
+    words of passages. `resampled` names the units.
+    """
+
+    def __init__(self, gains: pd.DataFrame, draws: int, seed: int) -> None:
+        is_mean = gains["of"].iloc[0] == "log_perplexity"
+        if is_mean:  # as a sum: each passage's part, to first order
+            by_model = gains.groupby("model")[["nats", "n"]].transform("sum")
+            mean = by_model["nats"] / by_model["n"]
+            parts = gains.groupby("model")["n"].transform("size")
+            left = gains["nats"] - mean * gains["n"]
+            gains = gains.assign(nats=left / by_model["n"] + mean / parts)
+        cells = gains.set_index(["model", "subject", "item"])["nats"].unstack(fill_value=0.0)
+        self.models, subjects = (list(level) for level in cells.index.levels)
+        full = cells.reindex(pd.MultiIndex.from_product([self.models, subjects]), fill_value=0.0)
+        values = full.to_numpy().reshape(len(self.models), len(subjects), -1)
+        self.sums = CrossedDraws(values, draws, seed)
+        items = "passages" if is_mean else "sentences"
+        self.resampled = items if len(subjects) == 1 else f"subjects and {items}"
+
+    def weights(self, by_model: Mapping[str, float]) -> np.ndarray:
+        """Return the weights of a sum over models, 0 for those without one."""
+        return np.array([by_model.get(name, 0.0) for name in self.models])
+
+
+def trend(table: pd.DataFrame, column: str, of: str = "delta") -> dict[str, float]:
+    """Regress ΔLogLik (or the column `of`) on the logarithm (base 10) of a column over models.
+
+    Returns slope (per tenfold), its standard error, r and the two-sided p; NaN for fewer than three
+    models. Models without a value are left out.
+    """
+    table = table[table[column].notna()]
+    if table[column].nunique() < FEWEST:
+        return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
+    fit = linregress(np.log10(table[column].to_numpy(float)), table[of].to_numpy(float))
+    return {
+        "slope": float(fit.slope),
+        "std_error": float(fit.stderr),
+        "r": float(fit.rvalue),
+        "p": float(fit.pvalue),
+    }
+
+
 def slope_weights(sizes: pd.Series) -> np.ndarray:
-    """Return what each model's value counts in the slope on log10 of `sizes`, (n,)."""
+    """Return the weight of each model's value in the slope on log10 of `sizes`, (n,)."""
     x = np.log10(sizes.to_numpy(float))
     x = x - x.mean()
     return x / (x**2).sum()
@@ -90,11 +139,11 @@ def slope_weights(sizes: pd.Series) -> np.ndarray:
 def _points(
     deltas: pd.DataFrame, published: pd.DataFrame | None, models: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Return a row a fit, with its model's family, state and size, base models first."""
+    """Return one row per fit, with its model's family, state and size, base models first."""
     parts = [deltas.assign(convention="")]
     if published is not None:
         both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
-        means = published[both].assign(dataset="natural_stories, published means")
+        means = published[both].assign(dataset=PUBLISHED)
         parts.append(means.assign(rt_source="human", context="imported", corrected=None))
     columns = ["dataset", "rt_source", "context", "corrected", "convention", "scale"]
     columns += ["model", "delta", "word_perplexity"]
@@ -111,7 +160,7 @@ def _points(
 def _groups(
     points: pd.DataFrame,
 ) -> Iterator[tuple[dict[str, Any], str, str, pd.DataFrame]]:
-    """Yield the names of each group with enough models, what is regressed on what, and its rows."""
+    """Yield the names of each group with enough models, the columns of a slope, and its rows."""
     for key, part in points.groupby(GROUP, sort=False, dropna=False):
         names = {name: None if pd.isna(v) else v for name, v in zip(GROUP, key, strict=True)}
         for of, on in SLOPES:
@@ -120,40 +169,21 @@ def _groups(
                 yield names, of, on, known
 
 
-def _resampled(gains: pd.DataFrame, of: str, draws: int, seed: int) -> pd.DataFrame:
-    """Return each model's value (a column) in every draw of items, the same ones for all models."""
-    sums, counts = (
-        gains.pivot(index="item", columns="model", values=column).sort_index()
-        for column in ("nats", "n")
-    )
-    random = np.random.default_rng(seed)
-    times = random.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=draws)
-    values = times @ sums.to_numpy(float)
-    if of == "log_perplexity":
-        values = values / (times @ counts.to_numpy(float))
-    return pd.DataFrame(values, columns=sums.columns)
-
-
-def _interval(name: str, drawn: np.ndarray) -> dict[str, float]:
-    low, high = np.quantile(drawn, TAILS)
-    return {f"{name}_low": float(low), f"{name}_high": float(high)}
-
-
 def model_differences(
     gains: pd.DataFrame, deltas: pd.DataFrame, *, draws: int, seed: int
 ) -> pd.DataFrame:
-    """Return a `model_differences` table: a row a data set and two models.
+    """Return a `model_differences` table: one row per data set and two models.
 
     Args:
         gains: `reading_gains` tables of the data sets, in one.
         deltas: a `delta_log_likelihood` table of the same.
-        draws: of subjects (of sentences, for means over readers) behind the intervals.
+        draws: of subjects and sentences behind the intervals.
         seed: of the draws and of the permutations.
 
-    `difference` is the first model's log-likelihood (nats) of the evaluated times less that of the
-    second, with the percentiles of draws that both share; `p` is the permutation test's in which
-    the models change places within subjects or sentences (`swap_p_values`), and `p_holm` the same
-    corrected for all differences of the data set (Holm 1979).
+    `difference` is the first model's log-likelihood (nats) of the evaluated times minus that of the
+    second, with its interval over draws that both share. `p` is the permutation test's in which the
+    models change places within subjects, or sentences of means (`swap_p_values`). `p_holm` is the
+    same corrected for all differences of the data set (Holm 1979).
 
     Raises LingprobError if models were evaluated on different times.
     """
@@ -172,27 +202,35 @@ def _of_dataset(
     gains: pd.DataFrame, fits: pd.DataFrame, dataset: str, draws: int, seed: int
 ) -> pd.DataFrame:
     models = fits["model"].tolist()
-    by_item = gains.pivot(index="item", columns="model", values="nats")[models].to_numpy()
-    if np.isnan(by_item).any() or fits["n_evaluated"].nunique() > 1:
+    by_part = gains.pivot(index=["subject", "item"], columns="model", values="nats")[models]
+    if by_part.isna().any(axis=None) or fits["n_evaluated"].nunique() > 1:
         raise LingprobError(
             f"data set {dataset!r}: models were evaluated on different reading times. Delete "
             f"results/reading/{dataset}.parquet and run again."
         )
+    found = Drawn(gains, draws, seed)
+    by_unit = (
+        with_units(gains)
+        .pivot_table(index="unit", columns="model", values="nats", aggfunc="sum")[models]
+        .to_numpy()
+    )
     first, second = np.array(list(combinations(range(len(models)), 2))).T
-    drawn = np.vstack([times @ by_item for times in resamples(len(by_item), draws, seed)])
-    low, high = np.quantile(drawn[:, first] - drawn[:, second], TAILS, axis=0)
-    p = swap_p_values(by_item, first, second, seed)
-    totals = by_item.sum(axis=0)
+    p = swap_p_values(by_unit, first, second, seed)
+    totals = by_unit.sum(axis=0)
+    ends = [
+        found.sums.interval(found.weights({models[one]: 1.0, models[other]: -1.0}))
+        for one, other in zip(first, second, strict=True)
+    ]
     return pd.DataFrame(
         {
             "model": np.array(models)[first],
             "other": np.array(models)[second],
             "difference": totals[first] - totals[second],
-            "difference_low": low,
-            "difference_high": high,
+            "difference_low": [low for low, _ in ends],
+            "difference_high": [high for _, high in ends],
             "p": p,
             "p_holm": multipletests(p, method="holm")[1],
-            "item_kind": gains["item_kind"].iloc[0],
-            "items": len(by_item),
+            "resampled": found.resampled,
+            "items": len(by_unit),
         }
     )

@@ -2,20 +2,17 @@
 
     from lingprob.stats.linear_mixed.fit import fit_mixed_models
     from lingprob.stats.linear_mixed.moments import MixedModelData
-    fitted, others = (
-        MixedModelData.from_frame(
-            part, response="rt_ms", predictors=["length", "surprisal"], group="subject_id"
-        )
-        for part in (fit_partition, exploratory_partition)
+    data = MixedModelData.from_frame(
+        fit_partition, response="rt_ms", predictors=["length", "surprisal"], group="subject_id"
     )
-    fit, baseline = fit_mixed_models(fitted, [
+    fit, baseline = fit_mixed_models(data, [
         "rt_ms ~ length + surprisal + (1 + surprisal | subject_id)",
         "rt_ms ~ length + (1 | subject_id)",
     ])
     print(fit.fixed_effects, fit.standard_errors, fit.converged, fit.singular)
-    print(fit.held_out_log_likelihood(others).sum())
+    print(fit.held_out_log_likelihoods(exploratory_partition, "sentence").sum())
 
-Fits are by maximum likelihood. Random effects are correlated; predictors are numeric columns.
-Every fit says whether it converged, how near its covariance is to a singular one, and what another
-step would gain. (leakage, section 3.1, appendix B)
+Fits are by maximum likelihood. Random effects are correlated, and predictors are numeric columns.
+Every fit tells whether it converged, how near its covariance is to a singular one, and how much
+another step would gain (leakage, section 3.1, appendix B).
 """

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class ModelMoments(NamedTuple):
-    """What one model needs of G groups, p fixed and q random effects, all well scaled.
+    """The data of one model: G groups, p fixed and q random effects, all well scaled.
 
     `with_z`, (G, q, q + p + 1): Z'[Z, X, y] of each group. `total`, (p + 1, p + 1): [X, y]'[X, y]
     over all groups.
@@ -62,7 +62,7 @@ class Profile(NamedTuple):
 def profile(moments: ModelMoments, factor: Array) -> Profile:
     """Return the profiled deviance at Psi = F F', `factor` (q, q).
 
-    Raises numpy.linalg.LinAlgError where rounding leaves S or r^2 not positive.
+    Raises numpy.linalg.LinAlgError if rounding leaves S or r^2 not positive.
     """
     q, p, psi = moments.q, moments.p, factor @ factor.T
     inner = np.eye(q) + moments.with_z[:, :, :q] @ psi

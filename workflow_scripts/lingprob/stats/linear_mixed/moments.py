@@ -1,4 +1,4 @@
-"""The data of linear mixed models as sums of products: one matrix a group, whatever the rows.
+"""Formulas and data of linear mixed models: one matrix of products per group.
 
 A linear mixed model with one grouping factor depends on its data only through each group's Gram
 matrix of [1, predictors, response]. One pass over the rows makes these for all predictors of all
@@ -7,23 +7,81 @@ models. A model takes some of the columns, each on a scale of about 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula
 
 Array = NDArray[np.float64]
 
+INTERCEPT = "(Intercept)"
+SHAPE = re.compile(r"([^~|()]+)~([^~|()]*)\(([^~|()]+)\|([^~|()]+)\)\s*")
+SCOPE = (
+    "A mixed model is written as 'rt_ms ~ length + surprisal + (1 + surprisal | subject_id)': "
+    "columns, and one term with a bar at the end."
+)
 # A predictor of which the others leave less than this share of its variance is collinear.
 COLLINEAR = 1e-10
 # A response of which the effects leave less than this share of its variance is determined by them.
 EXACT = 1e-12
+
+
+class MixedFormula(NamedTuple):
+    """A formula: names of columns, fixed and random effects with intercepts first."""
+
+    response: str
+    fixed: tuple[str, ...]
+    random: tuple[str, ...]
+    group: str
+
+    @property
+    def text(self) -> str:
+        """The formula as lme4 writes it."""
+        random = " + ".join(["1" if INTERCEPT in self.random else "0", *_columns(self.random)])
+        start = [] if INTERCEPT in self.fixed and len(self.fixed) > 1 else ["1"]
+        start = start if INTERCEPT in self.fixed else ["0"]
+        fixed = [*start, *_columns(self.fixed), f"({random} | {self.group})"]
+        return f"{self.response} ~ {' + '.join(fixed)}"
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """All predictors, each once, without intercepts."""
+        return tuple(dict.fromkeys(_columns(self.fixed + self.random)))
+
+
+def _columns(effects: tuple[str, ...]) -> list[str]:
+    return [name for name in effects if name != INTERCEPT]
+
+
+def parse_formula(text: str) -> MixedFormula:
+    """Take a formula apart. Raises LingprobError for one that is outside the scope."""
+    found = SHAPE.fullmatch(text)
+    if not found:
+        raise LingprobError(f"{text!r}: not a formula of this kind. {SCOPE}")
+    response, fixed, random, group = (part.strip() for part in found.groups())
+    if fixed and not fixed.endswith("+"):
+        raise LingprobError(f"{text!r}: no '+' before the parenthesis. {SCOPE}")
+    formula = MixedFormula(response, _effects(fixed.removesuffix("+")), _effects(random), group)
+    for name in (response, group, *formula.predictors):
+        if not name.isidentifier():
+            raise LingprobError(f"{text!r}: {name!r} is no column. {SCOPE}")
+    if not formula.fixed or not formula.random:
+        raise LingprobError(f"{text!r}: it needs a fixed and a random effect. {SCOPE}")
+    return formula
+
+
+def _effects(part: str) -> tuple[str, ...]:
+    """Return the effects of one side of the bar, each once: an intercept unless there is a 0."""
+    names = [name.strip() for name in part.split("+")] if part else []
+    columns = [name for name in names if name not in ("0", "1")]
+    return tuple(dict.fromkeys([*([] if "0" in names else [INTERCEPT]), *columns]))
 
 
 @dataclass(frozen=True)
@@ -45,7 +103,7 @@ class MixedModelData:
     def from_frame(
         cls, frame: pd.DataFrame, *, response: str, predictors: Iterable[str], group: str
     ) -> MixedModelData:
-        """Read a frame of one row an observation, once.
+        """Read a frame of one row per observation.
 
         Raises LingprobError for an empty frame, unknown names, and values that are missing,
         infinite or not numeric.
@@ -74,13 +132,8 @@ class MixedModelData:
         """Rows in all."""
         return round(self.total[0, 0])
 
-    @property
-    def counts(self) -> Array:
-        """Rows of each group, (G,) float64."""
-        return self.moments[:, 0, 0]
-
     def deviations(self) -> Array:
-        """Return the standard deviations (k + 2,), with n - 1 as R has them; 0 for the ones."""
+        """Return the standard deviations (k + 2,), with n - 1 as in R, and 0 for the ones."""
         squares = np.diag(self.total) - self.total[0] ** 2 / self.n
         return np.sqrt(np.maximum(squares, 0) / max(self.n - 1, 1))
 
@@ -107,7 +160,7 @@ def group_moments(
 class Basis:
     """The columns of a model in terms of the data's shifted ones, in its own and a scaled basis.
 
-    `columns`, (k + 2, c), gives the model's columns; `to_own`, (c, c), takes coefficients of the
+    `columns`, (k + 2, c), gives the model's columns. `to_own`, (c, c), takes coefficients of the
     scaled columns, columns @ to_own, to the model's own.
     """
 
@@ -121,7 +174,7 @@ class Basis:
 
 
 def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
-    """Return the basis of the named effects; with an intercept, scaled columns are centred."""
+    """Return the basis of the named effects. With an intercept, scaled columns are centred."""
     columns = np.zeros((len(data.shift), len(names)))
     to_own = np.eye(len(names))
     spread = data.deviations()
@@ -141,7 +194,7 @@ def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
 
 
 def response_scale(data: MixedModelData, formula: MixedFormula) -> tuple[float, float]:
-    """Return what is subtracted from the response (if it has an intercept) and its scale."""
+    """Return the response's centre (0 without an intercept) and its scale."""
     spread = data.deviations()[-1]
     if spread == 0:
         raise LingprobError(f"{data.response} is {data.shift[-1]:g} in every row: nothing to fit.")
@@ -167,7 +220,7 @@ def check_determined(
     if levels * q >= data.n or len(formula.fixed) >= data.n:
         raise LingprobError(
             f"{formula.text!r}: {data.n} rows cannot tell {levels} groups with {q} random effects "
-            f"each by {data.group}, or the fixed effects, from the residuals. Give more rows a "
+            f"each by {data.group}, or the fixed effects, from the residuals. Give more rows per "
             "group, or leave out random slopes."
         )
     spread = data.deviations()
@@ -232,8 +285,7 @@ def _finite_column(frame: pd.DataFrame, name: str) -> NDArray:
     column = frame[name]
     if not pd.api.types.is_numeric_dtype(column):
         raise LingprobError(
-            f"{name}: holds {column.dtype}, not numbers. Code categories as numbers, such as +1 "
-            "and -1."
+            f"{name}: {column.dtype} and not numbers. Code categories as numbers, such as 1 and -1."
         )
     if pd.api.types.is_extension_array_dtype(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)

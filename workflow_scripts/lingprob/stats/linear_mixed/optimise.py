@@ -2,8 +2,8 @@
 
 Psi = F F' with a full square F makes every second-order stationary point of rank below q, and
 every stationary point of full rank, one of the deviance in the cone of covariance matrices. A
-point is certified by what a Newton step could still gain in F (the decrement), and, where Psi is
-singular, by what variance along any new direction could gain (the escape).
+point is certified by the gain of another Newton step in F (the decrement) and, if Psi is singular,
+by the gain of variance along any new direction (the escape).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Array = NDArray[np.float64]
 
 ITERATIONS = 200
 ESCAPES = 10
-# Gains in log-likelihood: Newton's method goes on above the first; above the second, a fit does
+# Gains in log-likelihood: Newton's method goes on above the first. Above the second, a fit does
 # not count as converged.
 NEGLIGIBLE = 1e-11
 ACCEPTED = 1e-7
 # Curvatures below this share of the largest are flat: rotations of F change nothing.
 FLAT = 1e-9
 SADDLE = 1e-6
-# Deviances of starts that ended at one optimum; variances (of residuals' 1) that are none.
+# Deviances this close are of one optimum. Variances below the second are none (residuals have 1).
 SAME = 1e-6
 NO_VARIANCE = 1e-8
 # At a bound, starts at random follow until this many ended at the best, at most RESTARTS.
@@ -43,56 +43,19 @@ RESTARTS = 12
 SCALES = (0.1, 1.0, 3.0)
 
 
-class Deviance(NamedTuple):
-    """The deviance of a model as a function of F (q, q)."""
-
-    moments: ModelMoments
-
-    def profile(self, factor: Array) -> Profile:
-        """Return the deviance at Psi = F F'; raises numpy.linalg.LinAlgError."""
-        return profile(self.moments, factor)
-
-    def derivatives(self, at: Profile, factor: Array) -> tuple[Array, Array]:
-        """Return the gradient and the Hessian by F, flattened."""
-        return derivatives(self.moments, at, factor)
-
-    def escape(self, at: Profile, factor: Array) -> tuple[float, Array]:
-        """Return what variance in the best direction would gain, and F with it added."""
-        first, second = derivatives_by_psi(self.moments, at)
-        slopes, directions = np.linalg.eigh(first)
-        if slopes[0] >= 0:
-            return 0.0, factor
-        direction = directions[:, 0]
-        curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
-        curvature = max(curvature, -slopes[0])
-        added = np.sqrt(-slopes[0] / curvature) * direction
-        values, axes = np.linalg.eigh(factor @ factor.T + np.outer(added, added))
-        return float(slopes[0] ** 2 / curvature / 4), axes * np.sqrt(np.maximum(values, 0))
-
-    def starts(self, count: int) -> Iterator[Array]:
-        """Yield F with slopes that vary less than intercepts, then as much, then at random."""
-        q = self.moments.q
-        yield np.diag([0.3] + [0.05] * (q - 1))
-        generator = np.random.default_rng(0)
-        for number in range(1, count):
-            yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))
-
-
 class Optimum(NamedTuple):
-    """Where the search ended: Psi = F F' in the scaled coordinates of the moments.
+    """The end of a search: Psi = F F' in the scaled coordinates of the moments.
 
-    `newton_decrement` is the log-likelihood that a further step in F or a new direction of Psi
-    would gain, to second order; `gradient_norm` the largest derivative of the deviance by F;
-    `curvature` its Hessian's smallest eigenvalue over the largest, below 0 at a saddle; `agreed`
-    whether another start, if there was one, ended there, too.
+    `newton_decrement` is the log-likelihood that another step in F or a new direction of Psi would
+    gain, to second order. `curvature` is the smallest eigenvalue of the deviance's Hessian by F
+    over the largest, below 0 at a saddle. `agreed` tells whether another start, if there was one,
+    ended there.
     """
 
     factor: Array
     profile: Profile
     newton_decrement: float
-    gradient_norm: float
     curvature: float
-    iterations: int
     agreed: bool = True
 
     @property
@@ -101,29 +64,26 @@ class Optimum(NamedTuple):
         return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE and self.agreed
 
 
-def best_optimum(objective: Deviance, starts: int) -> tuple[Optimum, list[float]]:
+def best_optimum(moments: ModelMoments, starts: int) -> tuple[Optimum, list[float]]:
     """Return the best of the optima found from several starts, and the deviances of all.
 
     On the boundary of the covariance matrices there may be several optima, of different rank.
-    There, and where starts disagree, further ones follow: from nearly no variance and from much,
-    from the best optimum less one direction that varies, and at random. The best counts as
-    converged if two starts at least have reached it, unless there was but one.
+    There, and if starts disagree, others follow: from nearly no variance and from much, from the
+    best optimum without one direction that varies, and at random. The best counts as converged if
+    at least two starts have reached it, unless there was but one.
     """
-    optima: list[Optimum] = []
-    for start in objective.starts(starts):
-        optima.append(optimise(objective, start))
+    optima = [optimise(moments, start) for start in _starts(moments.q, starts)]
     psi = _best(optima).factor @ _best(optima).factor.T
     if np.linalg.eigvalsh(psi)[0] < NO_VARIANCE or _reached(optima) < len(optima):
-        for start in _restarts(psi):
-            optima.append(optimise(objective, start))
-        for start in islice(objective.starts(starts + RESTARTS), starts, None):
+        optima += [optimise(moments, start) for start in _restarts(psi)]
+        for start in islice(_starts(moments.q, starts + RESTARTS), starts, None):
             if _reached(optima) >= AGREED:
                 break
             scaled = SCALES[len(optima) % len(SCALES)] * start
-            optima.append(optimise(objective, scaled))
-    best = _best(optima)
+            optima.append(optimise(moments, scaled))
     agreed = len(optima) == 1 or _reached(optima) > 1
-    return best._replace(agreed=agreed), [optimum.profile.deviance for optimum in optima]
+    deviances = [optimum.profile.deviance for optimum in optima]
+    return _best(optima)._replace(agreed=agreed), deviances
 
 
 def _best(optima: list[Optimum]) -> Optimum:
@@ -139,8 +99,16 @@ def _reached(optima: list[Optimum]) -> int:
     return int((deviances < deviances.min() + SAME).sum())
 
 
+def _starts(q: int, count: int) -> Iterator[Array]:
+    """Yield F with slopes that vary less than intercepts, then as much, then at random."""
+    yield np.diag([0.3] + [0.05] * (q - 1))
+    generator = np.random.default_rng(0)
+    for number in range(1, count):
+        yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))
+
+
 def _restarts(psi: Array) -> Iterator[Array]:
-    """Yield F nearly without variance, F of much, and of Psi less each direction that varies."""
+    """Yield F with nearly no variance, with much, and of Psi without each direction that varies."""
     for size in (1e-3, 5.0):
         yield size * np.eye(len(psi))
     values, axes = np.linalg.eigh(psi)
@@ -149,14 +117,14 @@ def _restarts(psi: Array) -> Iterator[Array]:
         yield root * (np.arange(len(root)) != axis)
 
 
-def optimise(objective: Deviance, start: Array) -> Optimum:
+def optimise(moments: ModelMoments, start: Array) -> Optimum:
     """Minimise the deviance from F = start."""
-    optimum = _newton(objective, start)
+    optimum = _newton(moments, start)
     for _ in range(ESCAPES):
-        gain, factor = objective.escape(optimum.profile, optimum.factor)
+        gain, factor = _escape(moments, optimum)
         if gain < NEGLIGIBLE:
             break
-        found = _newton(objective, factor)
+        found = _newton(moments, factor)
         if found.profile.deviance >= optimum.profile.deviance:
             decrement = max(optimum.newton_decrement, gain)
             return optimum._replace(newton_decrement=decrement)
@@ -164,22 +132,39 @@ def optimise(objective: Deviance, start: Array) -> Optimum:
     return optimum
 
 
-def _newton(objective: Deviance, factor: Array) -> Optimum:
-    """Follow Newton steps within a trust region, turned downhill where curvature is negative."""
-    at, radius = objective.profile(factor), 1.0
-    gradient, hessian = objective.derivatives(at, factor)
-    for iteration in range(ITERATIONS):
+def _escape(moments: ModelMoments, at: Optimum) -> tuple[float, Array]:
+    """Return the gain of variance in the best new direction, and F with it added."""
+    factor = at.factor
+    first, second = derivatives_by_psi(moments, at.profile)
+    slopes, directions = np.linalg.eigh(first)
+    if slopes[0] >= 0:
+        return 0.0, factor
+    direction = directions[:, 0]
+    curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
+    curvature = max(curvature, -slopes[0])
+    added = np.sqrt(-slopes[0] / curvature) * direction
+    values, axes = np.linalg.eigh(factor @ factor.T + np.outer(added, added))
+    return float(slopes[0] ** 2 / curvature / 4), axes * np.sqrt(np.maximum(values, 0))
+
+
+def _newton(moments: ModelMoments, factor: Array) -> Optimum:
+    """Follow Newton steps within a trust region, turned downhill if curvature is negative."""
+    at, radius = profile(moments, factor), 1.0
+    for _ in range(ITERATIONS):
+        gradient, hessian = derivatives(moments, at, factor)
         curvature, axes = np.linalg.eigh(hessian)
         along = axes.T @ gradient
         steep = np.maximum(np.abs(curvature), FLAT * np.abs(curvature).max())
         decrement = float((along**2 / steep).sum() / 4)
+        relative = float(curvature[0] / np.abs(curvature).max())
+        here = Optimum(factor, at, decrement, relative)
         if decrement < NEGLIGIBLE:
             break
         while True:
             step = _within(along, steep, radius)
             promised = -(along @ step + (curvature * step**2).sum() / 2)
             moved = factor + (axes @ step).reshape(factor.shape)
-            there = _profile_or_none(objective, moved)
+            there = _profile_or_none(moments, moved)
             gained = -np.inf if there is None else at.deviance - there.deviance
             length = float(np.linalg.norm(step))
             # Gains below the rounding of the deviance cannot be seen: the derivatives are trusted.
@@ -188,26 +173,12 @@ def _newton(objective: Deviance, factor: Array) -> Optimum:
                 break
             radius = length / 4
             if radius < 1e-12:
-                return _optimum(factor, at, decrement, gradient, curvature, iteration)
+                return here
         if gained > 0.7 * promised:
             radius = max(radius, 3 * length)
         assert there is not None
         factor, at = moved, there
-        gradient, hessian = objective.derivatives(at, factor)
-    return _optimum(factor, at, decrement, gradient, curvature, iteration)
-
-
-def _optimum(
-    factor: Array,
-    at: Profile,
-    decrement: float,
-    gradient: Array,
-    curvature: Array,
-    iterations: int,
-) -> Optimum:
-    steepest = float(np.abs(gradient).max())
-    relative = float(curvature[0] / np.abs(curvature).max())
-    return Optimum(factor, at, decrement, steepest, relative, iterations)
+    return here
 
 
 def _within(along: Array, steep: Array, radius: float) -> Array:
@@ -220,8 +191,8 @@ def _within(along: Array, steep: Array, radius: float) -> Array:
     return step
 
 
-def _profile_or_none(objective: Deviance, factor: Array) -> Profile | None:
+def _profile_or_none(moments: ModelMoments, factor: Array) -> Profile | None:
     try:
-        return objective.profile(factor)
+        return profile(moments, factor)
     except np.linalg.LinAlgError:
         return None

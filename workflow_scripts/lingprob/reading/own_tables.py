@@ -1,0 +1,115 @@
+"""A user's own tables of reading times and of the texts that were read.
+
+Both may be one file as a laboratory exports it: a row has a reader's time on a word, or on a region
+of several words. `item` and `condition` name a passage if there is no `passage_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.text_units import split_words
+
+if TYPE_CHECKING:
+    from lingprob.reading.tables import Source
+
+REMEDY = "docs/own_data.md lists the columns; `columns:` of the data set names those of the file."
+SECONDS = 20.0  # no median of reading times in milliseconds is below this
+TEXT = ("subject_id", "passage_id", "item", "condition", "word", "text", "sentence")
+
+
+def own_reading_times(source: Source) -> pd.DataFrame:
+    """Read subject_id, word_index, rt_ms, and passage_id or item with or without condition.
+
+    `word`, a word or region, is optional and checked. Times must be milliseconds: if half of them
+    are below SECONDS, they are refused.
+    """
+    path = source.files[0]
+    frame = _read(path, source.entry, ["subject_id", "word_index", "rt_ms"])
+    refuse(path, "rt_ms", frame["rt_ms"] < 0, "below 0", frame["rt_ms"])
+    middle = frame.loc[frame["rt_ms"] > 0, "rt_ms"].median()
+    if middle < SECONDS:
+        raise LingprobError(
+            f"{path}, column 'rt_ms': half of the times are below {middle:g} ms. Are they seconds "
+            "or logarithms? Multiply seconds by 1000, or undo the logarithm."
+        )
+    return frame.drop(columns=["item", "text", "sentence"], errors="ignore")
+
+
+def own_passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
+    """Read a table of texts: one passage per row (`text`), or one word or region per row (`word`).
+
+    Words are in the order of `word_index` if there is one. Then their rows may be repeated, as in a
+    file with the times of all readers. A sentence begins where `sentence` changes.
+
+    Returns passage_id, word and sentence_index, in the order of the file's passages.
+    """
+    frame = _read(path, entry, [])
+    if "text" in frame:
+        words = frame[["passage_id", "text"]].drop_duplicates()
+        twice = words["passage_id"].duplicated().reindex(frame.index, fill_value=False)
+        refuse(path, "text", twice, "another text than in an earlier row", frame["text"])
+        words = words.assign(word=words["text"].map(split_words)).explode("word")
+    else:
+        need_columns(path, frame, ["word"], REMEDY)
+        words = _in_order(path, entry, frame) if "word_index" in frame else frame
+    sentence = None
+    if "sentence" in words:
+        by_passage = words.groupby("passage_id", sort=False)["sentence"]
+        changes = (words["sentence"] != by_passage.shift()).astype(int)
+        sentence = changes.groupby(words["passage_id"], sort=False).cumsum() - 1
+    return words[["passage_id", "word"]].assign(sentence_index=sentence).reset_index(drop=True)
+
+
+def _in_order(path: Path, entry: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per word, passages in the order of the file and words in that of `word_index`.
+
+    Raises LingprobError if a number has two words, or if the numbers of a passage have gaps.
+    """
+    keys = ["passage_id", "word_index"]
+    other = frame["word"] != frame.groupby(keys)["word"].transform("first")
+    said = "another word than in an earlier row"
+    remedy = "If it depends on the condition, name that column in `columns:`."
+    refuse(path, "word", other, said, frame["word"], remedy)
+    order = pd.Series(pd.factorize(frame["passage_id"])[0], frame.index)
+    words = frame.assign(order=order).drop_duplicates(keys).sort_values(["order", "word_index"])
+    expected = words.groupby("order").cumcount()
+    if "first_index" not in entry:
+        expected += words.groupby("order")["word_index"].transform("min")
+    gaps = (words["word_index"] != expected).reindex(frame.index, fill_value=False)
+    remedy = "Number the words of a passage without gaps."
+    refuse(path, "word_index", gaps, "a word before it is missing", frame["word"], remedy)
+    return words
+
+
+def _read(path: Path, entry: Mapping[str, Any], needed: list[str]) -> pd.DataFrame:
+    """Return the columns of a table under our names, with passage_id, words counted from 0."""
+    given = read_frame(path)
+    named = dict(entry.get("columns", {}))
+    need_columns(path, given, named.values(), REMEDY)
+    own = {name: name for name in (*TEXT, "word_index", "rt_ms")} | named
+    columns = {ours: theirs for ours, theirs in own.items() if theirs in given.columns}
+    frame = pd.DataFrame(index=given.index)
+    for name in [name for name in TEXT if name in columns]:
+        frame[name] = text_of(path, columns[name], given[columns[name]])
+        refuse(path, columns[name], frame[name].isna(), "no value")
+        frame[name] = frame[name].astype(object)
+    first = int(entry.get("first_index", 0))
+    if "word_index" in columns:
+        column = columns["word_index"]
+        frame["word_index"] = whole(path, column, given[column], smallest=first) - first
+    if "rt_ms" in columns:
+        frame["rt_ms"] = numeric(path, columns["rt_ms"], given[columns["rt_ms"]], nullable=True)
+    need_columns(path, frame, needed, REMEDY)
+    if "passage_id" not in frame:
+        need_columns(path, frame, ["item"], f"`passage_id` or `item` names a passage. {REMEDY}")
+        frame["passage_id"] = frame["item"]
+        if "condition" in frame:
+            frame["passage_id"] += "/" + frame["condition"]
+    return frame

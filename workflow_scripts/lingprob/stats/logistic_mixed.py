@@ -1,0 +1,448 @@
+r"""Logistic regression with a random intercept, by Laplace's approximation as in lme4's glmer.
+
+    from lingprob.stats.logistic_mixed import aggregate, all_interactions, fit_mixed_logistic
+    terms = all_interactions(frame[["log_length", "matched", "acceptable"]])   # -1 and +1
+    cells = aggregate(frame["correct"], terms, frame["phenomenon"])
+    fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
+    print(fit.table())
+
+Cells have k successes of m trials, with logit eta = x beta + theta v and one v ~ N(0, 1) per group.
+Given theta and beta, v is taken at the mode of its density, at which v = theta sum(k - m p). Minus
+twice the log-likelihood is
+
+    -2 sum ln Binomial(k | m, p) + sum over groups of v^2 + ln D,   D = 1 + theta^2 W,
+
+with W the sum of w = m p (1 - p). The gradient is analytic: the mode's own derivatives are
+dv/dbeta = -theta sum(w x) / D and dv/dtheta = (sum(k - m p) - theta v W) / D, and enter through
+ln D alone. The Hessian differentiates the gradient numerically, by theta and beta together, as in
+glmer with nAGQ = 1. Standard errors come from it.
+
+A random intercept alone takes the trials of a cell as independent. If items recur across cells,
+that is anticonservative: `item_standard_errors` takes items, not trials, as the sample, given the
+groups (a sandwich of the estimating equations with scores summed by item).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+from scipy.special import expit, gammaln
+from scipy.stats import norm
+
+from lingprob.errors import LingprobError
+from lingprob.stats.linear_mixed.moments import INTERCEPT
+
+Array = NDArray[np.float64]
+
+# lme4's tolerance of a singular fit, and the nats that an optimum may leave to gain.
+SINGULAR = 1e-4
+ACCEPTED = 1e-7
+ITERATIONS = 100
+NEGLIGIBLE = 1e-11
+STEP = 1e-4
+
+
+class Cells(NamedTuple):
+    """Counts (n,), terms (n, p) at most about 1, each cell's group as a number (n,).
+
+    `membership`, (groups, n), is 1 if a cell is in a group (`cells_in_groups`), else 0.
+    """
+
+    successes: Array
+    trials: Array
+    x: Array
+    group: NDArray[np.intp]
+    membership: Array
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.membership)
+
+    def by_group(self, values: Array) -> Array:
+        """Sum values (..., n) over each group's cells, to (..., groups)."""
+        return values @ self.membership.T
+
+
+class LaplaceOptimum(NamedTuple):
+    """The optimum: `parameters` are theta and beta, `modes` are v of each group."""
+
+    parameters: Array
+    deviance: float
+    hessian: Array
+    modes: Array
+    newton_decrement: float
+
+
+def cells_in_groups(
+    successes: Array, trials: Array, x: Array, group: NDArray[np.intp], n_groups: int
+) -> Cells:
+    """Return the cells, with the membership of groups 0 to n_groups - 1."""
+    membership = (group == np.arange(n_groups)[:, None]).astype(np.float64)
+    return Cells(successes, trials, x, group, membership)
+
+
+def laplace_optimum(cells: Cells) -> LaplaceOptimum:
+    """Minimise the deviance over theta and beta from several thetas."""
+    beta = _newton_of_beta(cells)
+    found = [_newton(cells, np.append(theta, beta)) for theta in (1.0, 0.1)]
+    return min(found, key=lambda optimum: optimum.deviance)
+
+
+def deviance(cells: Cells, parameters: Array, modes: Array) -> tuple[Array, Array, Array]:
+    """Return the deviance (b,), its gradient (b, p + 1) and the modes (b, groups).
+
+    They are those of each of b vectors of `parameters` (b, p + 1), the modes sought from `modes`
+    (groups,). The deviance lacks the binomial constants.
+    """
+    theta, beta = parameters[:, :1], parameters[:, 1:]
+    fixed = beta @ cells.x.T
+    modes, p = _modes(cells, fixed, theta, modes)
+    w = cells.trials * p * (1 - p)
+    excess = cells.successes - cells.trials * p
+    d = 1 + theta**2 * cells.by_group(w)
+    eta = fixed + theta * modes[:, cells.group]
+    logs = cells.successes * eta - cells.trials * np.logaddexp(0, eta)
+    value = -2 * logs.sum(axis=1) + (modes**2).sum(axis=1) + np.log(d).sum(axis=1)
+    # How the modes follow the parameters, and ln D the logits.
+    by_beta = -theta[:, :, None] * (cells.membership @ (w[:, :, None] * cells.x)) / d[:, :, None]
+    by_theta = (cells.by_group(excess) - theta * modes * cells.by_group(w)) / d
+    bend = theta**2 * w * (1 - 2 * p) / d[:, cells.group]
+    bends = cells.by_group(bend)
+    gradient = np.empty_like(parameters)
+    gradient[:, 1:] = (bend - 2 * excess) @ cells.x
+    gradient[:, 1:] += theta * (bends[:, :, None] * by_beta).sum(axis=1)
+    gradient[:, 0] = (bends * (modes + theta * by_theta)).sum(axis=1)
+    gradient[:, 0] += 2 * (theta * cells.by_group(w) / d - modes * cells.by_group(excess)).sum(
+        axis=1
+    )
+    return value, gradient, modes
+
+
+def _constant(cells: Cells) -> float:
+    k, m = cells.successes, cells.trials
+    return float(-2 * (gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)).sum())
+
+
+def _modes(cells: Cells, fixed: Array, theta: Array, modes: Array) -> tuple[Array, Array]:
+    """Return the modes and probabilities, (b, groups) and (b, n): Newton's method for all."""
+    modes = np.broadcast_to(modes, (len(theta), cells.n_groups))
+    # Far from the mode, Newton's step is cut so that no logit moves by more than 2.
+    longest = 2 / np.maximum(1.0, np.abs(theta))
+    for _ in range(ITERATIONS):
+        p = expit(fixed + theta * modes[:, cells.group])
+        slope = theta * cells.by_group(cells.successes - cells.trials * p) - modes
+        curvature = 1 + theta**2 * cells.by_group(cells.trials * p * (1 - p))
+        step = np.clip(slope / curvature, -longest, longest)
+        modes = modes + step
+        if np.abs(step).max() < 1e-12:
+            break
+    return modes, expit(fixed + theta * modes[:, cells.group])
+
+
+def _newton_of_beta(cells: Cells) -> Array:
+    """Return a few Newton steps' estimates of beta without random effects."""
+    beta = np.zeros(cells.x.shape[1])
+    for _ in range(8):
+        p = expit(cells.x @ beta)
+        weights = np.maximum(cells.trials * p * (1 - p), 1e-6)
+        information = (cells.x * weights[:, None]).T @ cells.x
+        step = np.linalg.solve(information, cells.x.T @ (cells.successes - cells.trials * p))
+        beta = beta + step / max(1.0, float(np.abs(step).max()))
+    return beta
+
+
+def _newton(cells: Cells, parameters: Array) -> LaplaceOptimum:
+    """Follow damped Newton steps, downhill along every axis of the Hessian."""
+    value, gradient, modes = _at(cells, parameters, np.zeros(cells.n_groups))
+    for _ in range(ITERATIONS):
+        hessian = _hessian(cells, parameters, modes)
+        curvature, axes = np.linalg.eigh(hessian)
+        along = axes.T @ gradient
+        steep = np.maximum(np.abs(curvature), 1e-9 * np.abs(curvature).max())
+        decrement = float((along**2 / steep).sum() / 4)
+        if decrement < NEGLIGIBLE:
+            break
+        step, share = axes @ (-along / steep), 1.0
+        step /= max(1.0, float(np.abs(step).max() / 3))
+        while True:
+            there, slope, moved = _at(cells, parameters + share * step, modes)
+            if there < value + 1e-12 * abs(value) or share < 1e-8:
+                break
+            share /= 2
+        parameters = parameters + share * step
+        value, gradient, modes = there, slope, moved
+    return LaplaceOptimum(parameters, value + _constant(cells), hessian, modes, decrement)
+
+
+def _at(cells: Cells, parameters: Array, modes: Array) -> tuple[float, Array, Array]:
+    value, gradient, modes = deviance(cells, parameters[None], modes)
+    return float(value[0]), gradient[0], modes[0]
+
+
+def _hessian(cells: Cells, parameters: Array, modes: Array) -> Array:
+    """Return the Hessian (p + 1, p + 1) by central differences of the gradient."""
+    moved = STEP * np.eye(len(parameters))
+    _, gradient, _ = deviance(cells, np.vstack([parameters + moved, parameters - moved]), modes)
+    hessian = (gradient[: len(moved)] - gradient[len(moved) :]) / (2 * STEP)
+    return (hessian + hessian.T) / 2
+
+
+class Aggregated(NamedTuple):
+    """Counts of the observations that share a group and the values of all terms."""
+
+    successes: Array
+    trials: Array
+    terms: pd.DataFrame
+    group: pd.Series
+
+
+@dataclass(frozen=True)
+class MixedLogisticFit:
+    """A logistic regression with a random intercept, fitted to cells in groups.
+
+    - estimates, standard_errors: Series by term, on the logit scale.
+    - sd: standard deviation between groups. singular: it is (nearly) zero.
+    - log_likelihood: nats, with the binomial constants.
+    - random_effects: the groups' deviations at their mode.
+    - newton_decrement: the gain of another step (nats).
+    """
+
+    estimates: pd.Series
+    standard_errors: pd.Series
+    sd: float
+    log_likelihood: float
+    random_effects: pd.Series
+    newton_decrement: float
+
+    @property
+    def singular(self) -> bool:
+        """Whether groups differ no more than chance explains."""
+        return self.sd < SINGULAR
+
+    def table(self) -> pd.DataFrame:
+        """Return term, estimate, std_error, z and p (two-sided, Wald), one row per term."""
+        z = self.estimates / self.standard_errors
+        columns = {"estimate": self.estimates, "std_error": self.standard_errors, "z": z}
+        table = pd.DataFrame(columns).assign(p=2 * norm.sf(z.abs()))
+        return table.rename_axis("term").reset_index()
+
+
+def fit_mixed_logistic(
+    successes: ArrayLike, trials: ArrayLike, terms: pd.DataFrame, group: ArrayLike
+) -> MixedLogisticFit:
+    """Fit successes (n,) of trials (n,) to terms (n, k) and an intercept, random by group (n,).
+
+    Code categories as 1 and -1. Raises LingprobError for values that are missing or no counts, a
+    single group, terms that are constant or determine one another, successes that a combination of
+    the terms separates from failures, and likelihoods without a maximum.
+    """
+    cells, names, groups = checked_cells(successes, trials, terms, group)
+    scale = np.abs(cells.x).max(axis=0)
+    optimum = laplace_optimum(cells._replace(x=cells.x / scale))
+    flat = np.linalg.eigvalsh(optimum.hessian)[0] <= 0
+    if flat or optimum.newton_decrement > ACCEPTED:
+        raise LingprobError(
+            "the likelihood has no maximum at finite values: too few cells have both successes "
+            "and failures. Give more items, or fewer terms."
+        )
+    covariance = 2 * np.linalg.inv(optimum.hessian)
+    return MixedLogisticFit(
+        estimates=pd.Series(optimum.parameters[1:] / scale, index=names),
+        standard_errors=pd.Series(np.sqrt(np.diag(covariance)[1:]) / scale, index=names),
+        sd=float(abs(optimum.parameters[0])),
+        log_likelihood=-optimum.deviance / 2,
+        random_effects=pd.Series(optimum.parameters[0] * optimum.modes, index=groups),
+        newton_decrement=optimum.newton_decrement,
+    )
+
+
+def all_interactions(columns: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns and the products of every two, three, ... of them, named 'a:b'."""
+    names = list(columns)
+    subsets = [subset for size in range(1, len(names) + 1) for subset in combinations(names, size)]
+    return pd.DataFrame(
+        {":".join(subset): columns[list(subset)].prod(axis=1) for subset in subsets},
+        index=columns.index,
+    )
+
+
+def aggregate(
+    correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike, trials: ArrayLike | None = None
+) -> Aggregated:
+    """Sum observations of one group with the same terms. Each has one trial by default."""
+    counted = np.ones(len(terms)) if trials is None else np.asarray(trials, dtype=np.float64)
+    frame = terms.reset_index(drop=True)
+    keys = [pd.Series(np.asarray(group), name="group"), *(frame[name] for name in frame)]
+    sums = pd.DataFrame(
+        {"successes": np.asarray(correct, dtype=np.float64), "trials": counted}
+    ).groupby(keys, sort=True, dropna=False).sum()  # fmt: skip
+    values = sums.index.to_frame(index=False)
+    return Aggregated(
+        sums["successes"].to_numpy(), sums["trials"].to_numpy(), values[list(terms)],
+        values["group"],
+    )  # fmt: skip
+
+
+def checked_cells(
+    successes: ArrayLike, trials: ArrayLike, terms: pd.DataFrame, group: ArrayLike
+) -> tuple[Cells, list[str], pd.Index]:
+    """Return the cells with an intercept first, names of the coefficients, and the groups."""
+    counts = [np.asarray(values, dtype=np.float64) for values in (successes, trials)]
+    labels = pd.Series(np.asarray(group))
+    if {len(values) for values in (*counts, labels)} != {len(terms)} or not len(terms):
+        raise LingprobError(
+            f"successes, trials, terms and group have {len(counts[0])}, {len(counts[1])}, "
+            f"{len(terms)} and {len(labels)} rows: give one row per cell, and at least one."
+        )
+    for name, values in zip(("successes", "trials"), counts, strict=True):
+        # Missing and infinite values leave no remainder that equals zero.
+        _refuse(name, values, (values < 0) | (values % 1 != 0), "a count")
+    _refuse("successes", counts[0], counts[0] > counts[1], "at most the trials")
+    for name in terms:
+        values = terms[name].to_numpy(dtype=np.float64)
+        _refuse(str(name), values, ~np.isfinite(values), "finite")
+    if labels.isna().any():
+        raise LingprobError(f"group, row {int(labels.isna().argmax())}: the group is missing.")
+    codes, groups = pd.factorize(labels, sort=True)
+    if len(groups) < 2:
+        raise LingprobError(
+            f"there is one group, {groups[0]}: differences between groups need at least two."
+        )
+    x = np.column_stack([np.ones(len(terms)), terms.to_numpy(dtype=np.float64)])
+    names = [INTERCEPT, *map(str, terms)]
+    filled = counts[1] > 0
+    _check_terms(x[filled], names)
+    of_group = pd.DataFrame({"successes": counts[0], "trials": counts[1]}).groupby(codes).sum()
+    if (of_group["successes"].eq(0) | of_group["successes"].eq(of_group["trials"])).all():
+        raise LingprobError(
+            "every group has successes only or failures only: the variance between groups would "
+            "be infinite. Give more items."
+        )
+    _check_separation(counts[0][filled], counts[1][filled], x[filled], names)
+    return cells_in_groups(counts[0], counts[1], x, codes, len(groups)), names, groups
+
+
+def _refuse(name: str, values: Array, at_fault: NDArray[np.bool_], wanted: str) -> None:
+    if at_fault.any():
+        row = int(at_fault.argmax())
+        raise LingprobError(
+            f"{name}, row {row}: {values[row]:g} is not {wanted} ({int(at_fault.sum())} such rows)."
+        )
+
+
+def _check_terms(x: Array, names: list[str]) -> None:
+    scaled = x / np.maximum(np.abs(x).max(axis=0), 1e-300)
+    for place in range(1, len(names)):
+        if np.linalg.matrix_rank(scaled[:, : place + 1], tol=1e-8) <= place:
+            raise LingprobError(
+                f"{names[place]} is constant, or determined by {', '.join(names[:place])}, in "
+                "these cells. Leave it out."
+            )
+
+
+def _check_separation(successes: Array, trials: Array, x: Array, names: list[str]) -> None:
+    """Raise LingprobError if a combination of terms is never low at successes, high at failures.
+
+    Its coefficient would grow without end. Cells with both pin it to zero, and a linear programme
+    looks for one that the other cells allow (Konis's test). Cells with the same terms count as one,
+    because there may be millions of single trials.
+    """
+    x, cell = np.unique(x, axis=0, return_inverse=True)
+    successes, trials = (
+        np.bincount(cell, counts).astype(np.float64) for counts in (successes, trials)
+    )
+    mixed = (successes > 0) & (successes < trials)
+    if np.linalg.matrix_rank(x[mixed]) == x.shape[1]:
+        return
+    signed = np.where(successes == 0, -1.0, 1.0)[~mixed, None] * x[~mixed]
+    found = linprog(
+        -signed.sum(axis=0),
+        A_ub=-signed,
+        b_ub=np.zeros(len(signed)),
+        A_eq=x[mixed] if mixed.any() else None,
+        b_eq=np.zeros(mixed.sum()) if mixed.any() else None,
+        bounds=(-1, 1),
+    )
+    if found.status == 0 and -found.fun > 1e-7:
+        terms = [name for name, weight in zip(names, found.x, strict=True) if abs(weight) > 1e-7]
+        raise LingprobError(
+            f"successes and failures are separated by {', '.join(terms)}: the estimates would be "
+            "infinite. Leave such a term out, or give more items."
+        )
+
+
+def item_standard_errors(
+    fit: MixedLogisticFit,
+    correct: ArrayLike,
+    terms: pd.DataFrame,
+    group: ArrayLike,
+    item: ArrayLike,
+) -> pd.Series:
+    """Return standard errors by term, robust to any dependence between an item's observations.
+
+    `fit` is the model of these observations, whether counts were aggregated or not. `correct` (n,)
+    is 0 or 1 and `item` (n,) names the item. The variance between groups is taken as known. Scores
+    of items are centred in each group. Raises LingprobError as fit_mixed_logistic does, and for
+    items in two groups and groups with a single item.
+    """
+    cells, names, groups = checked_cells(correct, np.ones(len(terms)), terms, group)
+    of_row, of_item = _items(cells, groups, item)
+    modes = fit.random_effects.reindex(groups).to_numpy()
+    p = expit(cells.x @ fit.estimates[names].to_numpy() + modes[cells.group])
+    weights, residual = p * (1 - p), cells.successes - p
+    information = cells.x.T @ (cells.x * weights[:, None])
+    scores = _sums(of_row, cells.x * residual[:, None])
+    # Random effects are coefficients of group columns under a ridge of 1 / variance. Without
+    # variance between groups there are none. Those columns are mostly zero, and never made.
+    if not fit.singular:
+        shared = _sums(cells.group, cells.x * weights[:, None])
+        within = np.diag(np.bincount(cells.group, weights) + fit.sd**-2)
+        information = np.block([[information, shared.T], [shared, within]])
+        left = np.bincount(of_row, residual)
+        own_group = of_item[:, None] == np.arange(len(groups))
+        scores = np.column_stack([scores, own_group * left[:, None]])
+    bread = np.linalg.inv(information)
+    sizes = np.bincount(of_item)
+    centred = scores - (_sums(of_item, scores) / sizes[:, None])[of_item]
+    centred *= np.sqrt(sizes / (sizes - 1))[of_item, None]
+    sandwich = bread @ (centred.T @ centred) @ bread
+    return pd.Series(np.sqrt(np.diag(sandwich)[: len(names)]), index=names)
+
+
+def _items(cells: Cells, groups: pd.Index, item: ArrayLike) -> tuple[NDArray, NDArray]:
+    """Return each observation's item as a number, and each item's group."""
+    labels = pd.Series(np.asarray(item))
+    if len(labels) != len(cells.x) or labels.isna().any():
+        raise LingprobError(
+            f"item has {labels.notna().sum()} values for {len(cells.x)} rows. Give each row one."
+        )
+    codes, names = pd.factorize(labels)
+    pairs = pd.DataFrame({"item": codes, "group": cells.group}).drop_duplicates()
+    if len(pairs) > len(names):
+        at_fault = pairs["item"][pairs["item"].duplicated()].iloc[0]
+        raise LingprobError(
+            f"item {names[at_fault]} is in two groups. Give items of different groups ids of "
+            "their own."
+        )
+    group = pairs.sort_values("item")["group"].to_numpy()
+    sizes = np.bincount(group, minlength=len(groups))
+    if (sizes < 2).any():
+        raise LingprobError(
+            f"{groups[int(sizes.argmin())]} has a single item, so that variation between its items "
+            "cannot be estimated. Give more items of it, or leave it out."
+        )
+    return codes, group
+
+
+def _sums(codes: NDArray[np.intp], values: Array) -> Array:
+    """Sum rows of values (n, c) by code."""
+    shape = (int(codes.max()) + 1, len(codes))
+    return csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=shape) @ values
