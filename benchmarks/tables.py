@@ -220,7 +220,9 @@ def summarise_context(folder: Path, pairs: int) -> int:
     tables = summarise(judgments, Settings(**settings))
     overlaps = [read_table(folder / f"{name}.parquet", f"context_{name}")
                 for name in ("overlap", "prefix_overlap")]  # fmt: skip
-    overlap_correlations(judgments, overlaps[1], tables["context_matrix"], overlaps[0], "benchmark")
+    overlap_correlations(
+        judgments, overlaps[1], tables["context_matrix"], overlaps[0], "benchmark", 1000, 0
+    )
     return len(judgments)
 
 

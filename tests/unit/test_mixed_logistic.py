@@ -1,4 +1,4 @@
-"""The logistic model with a random intercept: glmer's values, dense checks, errors by item."""
+"""The logistic model with a random intercept: glmer's values, dense checks, errors by group."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scipy.stats import binom
 import mixed_data
 from lingprob.errors import LingprobError
 from lingprob.stats.logistic_mixed import (
+    Aggregated,
     Cells,
     MixedLogisticFit,
     aggregate,
@@ -22,7 +23,7 @@ from lingprob.stats.logistic_mixed import (
     checked_cells,
     deviance,
     fit_mixed_logistic,
-    item_standard_errors,
+    group_standard_errors,
     laplace_optimum,
 )
 from mixed_data import LOGISTIC, Numbers, accuracies
@@ -147,79 +148,48 @@ def test_interactions_and_aggregation_by_hand() -> None:
     assert (cells.successes.tolist(), cells.trials.tolist()) == ([2, 1, 3], [6, 9, 7])
 
 
-def observations(items: int, item_sd: float, slope_sd: float) -> pd.DataFrame:
-    """One row an item and prefix: six phenomena, four conditions, items that differ."""
+def observations(groups: int, slope_sd: float) -> pd.DataFrame:
+    """One row per item and condition; groups differ in size, level and slope, and in no order."""
     numbers = Numbers(21)
-    frame = pd.MultiIndex.from_product(
-        [range(6), range(items), (-1.0, 1.0), (-1.0, 1.0)],
-        names=["phenomenon", "item", "matched", "acceptable"],
-    ).to_frame(index=False)
-    frame["item"] += items * frame["phenomenon"]
-    logit = 0.5 + 0.7 * numbers.normal(6)[frame["phenomenon"]]
-    logit += item_sd * numbers.normal(6 * items)[frame["item"]]
-    logit += slope_sd * numbers.normal(6 * items)[frame["item"]] * frame["acceptable"]
+    level, slope = numbers.normal(groups), numbers.normal(groups)
+    sizes = [8 + 5 * (group % 4) for group in range(groups)]
+    frame = pd.DataFrame({"group": np.repeat(np.arange(groups) * 7, sizes)})
+    frame = frame.merge(pd.DataFrame({"acceptable": [-1.0, 1.0, 1.0]}), how="cross")
+    of_row = frame["group"] // 7
+    frame["length"] = numbers.normal(len(frame))
+    logit = 0.5 + level[of_row] + (0.4 + slope_sd * slope[of_row]) * frame["acceptable"]
     frame["correct"] = (numbers.uniform(len(frame)) < 1 / (1 + np.exp(-logit))).astype(int)
-    return frame
+    return frame.sample(frac=1, random_state=0)
 
 
-def by_item(frame: pd.DataFrame) -> tuple[MixedLogisticFit, tuple]:
-    terms = all_interactions(frame[["matched", "acceptable"]])
-    cells = aggregate(frame["correct"], terms, frame["phenomenon"])
-    fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
-    return fit, (frame["correct"], terms, frame["phenomenon"], frame["item"])
+def by_group(frame: pd.DataFrame) -> tuple[MixedLogisticFit, Aggregated]:
+    cells = aggregate(frame["correct"], frame[["acceptable", "length"]], frame["group"])
+    return fit_mixed_logistic(*cells), cells
 
 
-def test_errors_by_item_agree_with_refits() -> None:
-    frame = observations(40, 0.3, 1.8)
-    fit, arguments = by_item(frame)
-    robust = item_standard_errors(fit, *arguments)
-    generator, rows = np.random.default_rng(0), frame.groupby("item").indices
-    refits = []
-    for _ in range(120):
-        drawn = np.concatenate(
-            [generator.choice(40, 40) + 40 * phenomenon for phenomenon in range(6)]
-        )
-        again, _ = by_item(frame.iloc[np.concatenate([rows[item] for item in drawn])])
-        refits.append(again.estimates)
-    np.testing.assert_allclose(pd.DataFrame(refits).std()[robust.index], robust, rtol=0.2)
-    # Items differ in the effect of acceptability, which trials taken one by one understate.
-    assert robust["acceptable"] > 1.1 * fit.standard_errors["acceptable"]
+@pytest.mark.parametrize(("groups", "slope_sd"), [(9, 0.9), (5, 0.0)])
+def test_errors_by_group_are_those_of_refits(groups: int, slope_sd: float) -> None:
+    frame = observations(groups, slope_sd)
+    fit, cells = by_group(frame)
+    refits = pd.DataFrame(
+        [by_group(frame[frame["group"] != name])[0].estimates for name in set(frame["group"])]
+    )
+    spread = ((refits - refits.mean()) ** 2).sum()
+    expected = np.sqrt((groups - 1) / groups * spread)
+    found = group_standard_errors(fit, cells)
+    # The intercept's error moves with the variance between groups, which refits estimate again.
+    np.testing.assert_allclose(found[1:], expected[found.index][1:], rtol=0.15)
+    np.testing.assert_allclose(found.iloc[0], expected.iloc[0], rtol=0.3)
+    # Slopes that differ between groups are no noise of single trials.
+    assert (found["acceptable"] > 1.5 * fit.standard_errors["acceptable"]) == (slope_sd > 0)
 
 
-def test_errors_of_single_trials_are_the_models() -> None:
-    frame = observations(300, 0.0, 0.0)
-    frame["item"] = np.arange(len(frame))
-    fit, arguments = by_item(frame)
-    robust = item_standard_errors(fit, *arguments)
-    # The intercept's own error is that of new phenomena; by item they are given.
-    slopes = robust.index[1:]
-    np.testing.assert_allclose(robust[slopes], fit.standard_errors[slopes], rtol=0.05)
-
-
-def test_errors_by_item_with_written_out_groups() -> None:
-    """Groups differ in the items and trials that they have, and their columns in the terms."""
-    frame = observations(8, 0.9, 1.0)
-    frame["item"] = frame["item"].where(frame["phenomenon"] > 0, frame["item"] % 2)
-    frame = frame[frame.index % 7 != frame["item"] % 5].reset_index(drop=True)
-    fit, (correct, terms, group, item) = by_item(frame)
-    assert not fit.singular
-    groups = sorted(set(group))
-    fixed = np.column_stack([np.ones(len(terms)), terms])
-    columns = np.column_stack([fixed, *(np.asarray(group == name, float) for name in groups)])
-    effects = [*fit.estimates, *fit.random_effects.reindex(groups)]
-    p = 1 / (1 + np.exp(-columns @ effects))
-    ridge = [0.0] * fixed.shape[1] + [fit.sd**-2] * len(groups)
-    bread = np.linalg.inv(columns.T @ np.diag(p * (1 - p)) @ columns + np.diag(ridge))
-    meat = np.zeros_like(bread)
-    for name in groups:
-        items = sorted(set(item[group == name]))
-        scores = [
-            (columns * (np.asarray(correct) - p)[:, None])[item == one].sum(0) for one in items
-        ]
-        centred = np.array(scores) - np.mean(scores, axis=0)
-        meat += len(items) / (len(items) - 1) * centred.T @ centred
-    expected = np.sqrt(np.diag(bread @ meat @ bread)[: fixed.shape[1]])
-    np.testing.assert_allclose(item_standard_errors(fit, correct, terms, group, item), expected)
+def test_groups_that_cannot_be_left_out_have_no_errors() -> None:
+    """A term that varies in one group alone."""
+    frame = observations(3, 0.5)
+    frame["length"] = frame["length"].where(frame["group"] == 7, 0.0)
+    fit, cells = by_group(frame)
+    assert group_standard_errors(fit, cells).isna().all()
 
 
 def changed(**columns: object) -> pd.DataFrame:
@@ -271,19 +241,11 @@ def test_separation_within_groups_has_no_maximum() -> None:
         fit_mixed_logistic(correct, np.ones(30), pd.DataFrame(x, columns=["a", "b"]), group)
 
 
-def test_bad_items() -> None:
-    frame = observations(5, 1.0, 0.5)
-    fit, (correct, terms, group, item) = by_item(frame)
-    single = item.where(group != 3, 15)
-    with pytest.raises(LingprobError, match="3 has a single item"):
-        item_standard_errors(fit, correct, terms, group, single)
-    with pytest.raises(LingprobError, match="item 7 is in two groups"):
-        item_standard_errors(fit, correct, terms, group, item.where(item != 12, 7))
-    for unnamed in (item.where(item != 12), item[1:]):
-        with pytest.raises(LingprobError, match="Give each row one"):
-            item_standard_errors(fit, correct, terms, group, unnamed)
-    with pytest.raises(LingprobError, match="have 120, 120, 119 and 120 rows"):
-        fit_mixed_logistic(correct, np.ones(120), terms[1:], group)
+def test_rows_that_differ_in_number() -> None:
+    frame = observations(3, 0.5)
+    terms, ones = frame[["acceptable", "length"]], np.ones(len(frame))
+    with pytest.raises(LingprobError, match="give one row per cell"):
+        fit_mixed_logistic(frame["correct"], ones, terms[1:], frame["group"])
     with pytest.raises(LingprobError, match="at least one"):
         fit_mixed_logistic([], [], terms[:0], [])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -22,18 +23,20 @@ from lingprob.papers.context.analysis import (
     summarise,
     summarise_model,
     summarise_perturbed,
+    summary,
 )
 from lingprob.papers.context.claims import context_quantities
 from lingprob.papers.context.overlaps import Overlaps, overlaps, prefix_overlaps, suite_overlaps
 from lingprob.papers.context.statistics import (
     baseline_correlations,
     design,
+    matrix_correlation,
     overlap_correlations,
+    pair_correlation,
     perturbation_correlations,
     perturbation_points,
     regression,
     regressions,
-    sharing,
     suite_points,
 )
 
@@ -115,7 +118,9 @@ def test_intervals_are_of_suites_where_a_group_has_several():
     table = accuracy_table(judgments(rows), 2000, 0, 1, "demo").set_index(["level", "group"])
     overall = table.loc[("all", "all")]
     assert (overall["accuracy_low"], overall["accuracy_high"]) == (0, 1)
-    assert (overall["delta_low"], overall["delta_high"]) == (-1, 0)
+    # Widened for two suites, and cut at what a difference can be.
+    assert overall["delta_low"] == -1
+    assert overall["delta_high"] == 1
     inside = table.loc[("suite", "a")]
     assert (inside["accuracy_low"], inside["accuracy_high"]) == (1, 1)
 
@@ -304,7 +309,7 @@ def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
     overlap = matrix[["dataset", "target_suite", "prefix_suite"]].assign(
         measure="token", f1=np.linspace(0, 1, 9) ** 2, scale="demo"
     )
-    table = overlap_correlations(judged, overlaps, matrix, overlap, "demo")
+    table = overlap_correlations(judged, overlaps, matrix, overlap, "demo", 10, 0)
     of_pairs = table[table["analysis"] == "pairs"].set_index("x")["value"]
     assert of_pairs.to_dict() == pytest.approx(
         {
@@ -390,13 +395,13 @@ def test_a_regression_takes_the_tokens_of_the_prefix_not_those_asked_for():
     ]
     table = judgments(rows)
     exhausted = table.assign(length=np.where(table["length"] == 8, 1000, table["length"]))
-    for column in ("estimate", "std_error", "pair_std_error"):
+    for column in ("estimate", "std_error", "suite_std_error"):
         expected = regressions(table, "demo")[column]
         assert regressions(exhausted, "demo")[column].tolist() == expected.tolist()
 
 
-def test_where_no_judgment_changes_there_is_no_standard_error_by_pairs():
-    """Its sandwich is rounding noise, which made an estimate of 5e-15 significant."""
+def test_where_no_judgment_changes_there_is_no_error_by_suites():
+    """It would be rounding noise, which made an estimate of 5e-15 significant."""
     rows = [
         (suite, f"{suite}{pair}", "unrelated", length, pair % 2)
         for suite in "abcd"
@@ -406,7 +411,7 @@ def test_where_no_judgment_changes_there_is_no_standard_error_by_pairs():
     fit = regressions(judgments(rows), "demo").set_index("term").loc["log_length"]
     assert abs(fit["estimate"]) < 1e-9
     assert fit["p"] > 0.9
-    assert fit[["pair_std_error", "pair_df", "pair_p"]].isna().all()
+    assert fit[["suite_std_error", "suite_df", "suite_p"]].isna().all()
 
 
 def test_factors_are_coded_1_and_minus_1_and_lengths_centred():
@@ -457,13 +462,13 @@ def test_regressions_find_what_was_put_in():
     found = table.loc[("related", "log_length:acceptable")]
     assert found["estimate"] == pytest.approx(0.8, abs=4 * found["std_error"])
     assert found["p"] < 1e-6
-    assert found["pair_p"] < 1e-6
+    assert found["suite_p"] < 1e-6
     # Two-sided: the chi-square of one degree of freedom of z squared, and F of t squared.
     expected = stats.chi2.sf((table["estimate"] / table["std_error"]) ** 2, 1)
     np.testing.assert_allclose(table["p"], expected, rtol=1e-9)
-    assert set(table["pair_df"]) == {240 - 12}, "pairs less suites"
-    expected = stats.f.sf((table["estimate"] / table["pair_std_error"]) ** 2, 1, 228)
-    np.testing.assert_allclose(table["pair_p"], expected, rtol=1e-9)
+    assert set(table["suite_df"]) == {11}, "suites but one"
+    expected = stats.f.sf((table["estimate"] / table["suite_std_error"]) ** 2, 1, 11)
+    np.testing.assert_allclose(table["suite_p"], expected, rtol=1e-9)
     assert abs(table.loc[("related", "log_length"), "z"]) < 4
     assert abs(table.loc[("unrelated", "log_length"), "z"]) < 4
     assert len(table.loc["related"]) == 8
@@ -531,7 +536,7 @@ def test_tables_of_a_model_are_those_of_its_data_sets(tmp_path):
     one, two = (summarise(rows, settings) for rows in parts.values())
     beside = summarise_perturbed(parts["d"], changed, similarity, settings)
     matrix = one["context_matrix"]
-    related = overlap_correlations(parts["d"], prefixes, matrix, overlap, "demo")
+    related = overlap_correlations(parts["d"], prefixes, matrix, overlap, "demo", 30, 4)
     expected = {
         "context_accuracy": [one, beside, two],
         "context_regression": [one, two],
@@ -563,45 +568,99 @@ def test_nothing_improves_on_an_accuracy_of_zero():
     assert (cells.loc[("a1", "c2"), "baseline"], cells.loc[("a1", "c2"), "n_pairs"]) == (0, 6)
 
 
-def test_pairs_that_share_a_prefix_of_any_kind_are_one_unit():
-    rows = pd.DataFrame(
-        [("a", "p", "1"), ("a", "q", "1"), ("a", "q", "2"), ("a", "r", "2"), ("a", "s", "3"),
-         ("b", "p", "4"), ("b", "t", "4"), ("b", "u", "5")],
-        columns=["suite", "pair_id", "prefix_id"], index=range(10, 18),
-    )  # fmt: skip
-    units = sharing(rows)
-    assert units.index.tolist() == rows.index.tolist()
-    named = rows.groupby(units.to_numpy())["pair_id"].unique().map(list).tolist()
-    assert sorted(named) == [["p", "q", "r"], ["p", "t"], ["s"], ["u"]]
-    own = rows.assign(prefix_id=range(8)).drop_duplicates(["suite", "pair_id"])
-    assert sharing(own).nunique() == 7
-
-
-def test_where_prefixes_are_shared_an_effect_that_is_none_is_seldom_found():
-    """Prefixes' slopes differ by chance: with pairs for units, a fifth of runs found an effect."""
+def test_suites_of_different_slopes_have_no_common_effect():
+    """Errors of the model take the slopes of the suites for one, and find it too often."""
     random = np.random.default_rng(3)
-    suite, pair, later = (one.ravel() for one in np.indices((12, 20, 3)))
-    tables = []
-    for _ in range(60):
-        slope = random.normal(0, 1, (12, 2))[suite, pair % 2]
-        level = random.normal(0, 1, 12)[suite] + random.normal(0, 1, (12, 20))[suite, pair]
-        rows = pd.DataFrame({
-            "suite": suite.astype(str), "pair_id": pair.astype(str), "kind": "unrelated",
-            "prefix_id": pd.Series(suite).astype(str) + "/" + pd.Series(pair % 2).astype(str),
-            "prefix_tokens": np.array([125, 350, 1000])[later],
-            "correct": random.random(len(suite)) < 1 / (1 + np.exp(-level - slope * (later - 1))),
-        })  # fmt: skip
-        tables.append(
-            [regression(one, related=False).set_index("term").loc["log_length", "pair_p"]
-             for one in (rows, rows.assign(prefix_id=rows["suite"] + "/" + rows["pair_id"]))]
-        )  # fmt: skip
-    together, apart = (np.array(tables) < 0.05).mean(axis=0)
-    assert together <= 0.1
-    assert apart >= 0.2
-    assert set(regression(rows, related=False)["pair_df"]) == {2 * 12 - 12}, "prefixes less suites"
-    one = rows["suite"] == "3"
-    for whole in (rows["suite"], rows["prefix_id"].mask(one, rows["suite"])):
-        assert "pair_p" not in regression(rows.assign(prefix_id=whole), related=False)
+    suite, _, later = (one.ravel() for one in np.indices((10, 6, 3)))
+    found = []
+    for _ in range(100):
+        level, slope = random.normal(0, 1, 10)[suite], random.normal(0, 1, 10)[suite]
+        right = random.random(len(suite)) < 1 / (1 + np.exp(-level - slope * (later - 1)))
+        rows = pd.DataFrame({"suite": suite.astype(str), "kind": "unrelated", "correct": right,
+                             "prefix_tokens": np.array([125, 350, 1000])[later]})  # fmt: skip
+        fit = regression(rows, related=False).set_index("term").loc["log_length"]
+        found.append([fit["suite_p"] < 0.05, fit["p"] < 0.05])
+    by_suites, by_model = np.mean(found, axis=0)
+    assert 0.01 <= by_suites <= 0.1
+    assert by_model > 0.15
+
+
+def test_intervals_of_nine_bias_types_cover_the_mean():
+    """Percentiles of resamples alone cover 88%."""
+    random = np.random.default_rng(5)
+    covered = []
+    for seed in range(200):
+        right = random.random((9, 12)) < random.beta(4, 4, 9)[:, None]
+        rows = pd.DataFrame({"correct": right.ravel(), "suite": np.repeat([*"abcdefghi"], 12)})
+        rows = rows.assign(baseline_correct=0.5, margin=0.0, baseline_margin=0.0, pair_id="p",
+                           prefix_tokens=9, n_sentences=1)  # fmt: skip
+        found = summary(rows, 200, seed)
+        covered.append(found["accuracy_low"] <= 0.5 <= found["accuracy_high"])
+    assert 0.91 <= np.mean(covered) <= 0.98
+
+
+def suite_cells(random: np.random.Generator, suites: int) -> pd.DataFrame:
+    """Two unrelated matrices whose rows and columns have levels of their own, in no order."""
+    cells = pd.DataFrame([(f"s{one}", f"s{other}") for one in range(suites)
+                          for other in range(suites) if one != other],
+                         columns=["target_suite", "prefix_suite"])  # fmt: skip
+    for name in ("f1", "accuracy"):
+        levels = random.normal(0, 1, (2, suites))
+        codes = [cells[side].str[1:].astype(int) for side in ("target_suite", "prefix_suite")]
+        cells[name] = levels[0][codes[0]] + levels[1][codes[1]] + random.normal(size=len(cells))
+    return cells.sample(frac=1, random_state=0)
+
+
+def test_unrelated_matrices_of_suites_seldom_correlate():
+    """Cells taken for independent correlate in a quarter of runs."""
+    random = np.random.default_rng(9)
+    found = []
+    for seed in range(120):
+        cells = suite_cells(random, 10)
+        value, low, high, p = matrix_correlation(cells, "f1", "accuracy", 120, seed)
+        assert low < value < high
+        found.append([p < 0.05, not low <= 0 <= high,
+                      stats.spearmanr(cells["f1"], cells["accuracy"])[1] < 0.05])  # fmt: skip
+    by_suites, by_interval, by_cells = np.mean(found, axis=0)
+    assert 0.01 <= by_suites <= 0.1
+    assert 0.01 <= by_interval <= 0.1
+    assert by_cells > 0.15
+
+
+def test_a_matrix_is_permuted_by_its_suites():
+    """Six suites have 720 orders; the null hypothesis is gone through by hand."""
+    cells = suite_cells(np.random.default_rng(4), 6)
+    cells["accuracy"] += cells["f1"]
+    value, _, _, p = matrix_correlation(cells, "f1", "accuracy", 4000, 1)
+    wide = [cells.pivot(index="target_suite", columns="prefix_suite", values=name).to_numpy()
+            for name in ("f1", "accuracy")]  # fmt: skip
+    off = ~np.eye(6, dtype=bool)
+    every = [stats.spearmanr(wide[0][np.ix_(order, order)][off], wide[1][off])[0]
+             for order in map(list, permutations(range(6)))]  # fmt: skip
+    assert value == pytest.approx(every[0])
+    assert p == pytest.approx(np.mean(np.abs(every) >= abs(value) - 1e-9), abs=0.02)
+    few = cells[cells["target_suite"].isin(["s0", "s1", "s2"])
+                & cells["prefix_suite"].isin(["s0", "s1", "s2"])]  # fmt: skip
+    assert np.isnan(matrix_correlation(few, "f1", "accuracy", 10, 0)[1:]).all()
+
+
+def test_pairs_correlate_by_suites_resampled():
+    """Suites differ in both; within them pairs tell nothing, so that chance is that of suites."""
+    random = np.random.default_rng(0)
+    suite = np.repeat(np.arange(12), 30)
+    level = random.normal(0, 1, 12)[suite]
+    rows = pd.DataFrame({"suite": suite.astype(str), "f1": level + random.normal(0, 0.1, 360),
+                         "correct": random.random(360) < 1 / (1 + np.exp(-level))})  # fmt: skip
+    value, low, high, p = pair_correlation(rows, 500, 1)
+    assert value == pytest.approx(np.corrcoef(rows["f1"], rows["correct"])[0, 1])
+    drawn = [np.concatenate([30 * one + np.arange(30) for one in random.choice(12, 12)])
+             for _ in range(1000)]  # fmt: skip
+    bootstrap = [np.corrcoef(rows["f1"][one], rows["correct"][one])[0, 1] for one in drawn]
+    ends = np.quantile(bootstrap, [0.025, 0.975])
+    factor = stats.t.ppf(0.975, 11) / stats.norm.ppf(0.975) * np.sqrt(12 / 11)
+    assert (low, high) == pytest.approx(value + factor * (ends - value), abs=0.03)
+    assert np.isnan(p)
+    assert np.isnan(pair_correlation(rows.assign(suite="s"), 20, 1)[1])
 
 
 def test_f1_counts_repeated_entries():

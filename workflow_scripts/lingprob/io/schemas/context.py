@@ -44,12 +44,12 @@ SCHEMAS = {
         + optional(FLOAT64, "similarity")
         + required(TEXT, "scale")
     ),
-    # One row per term of a mixed logistic regression of accuracy. `pair_std_error` is valid if
-    # pairs recur, and `pair_p` is by the t distribution of `pair_df` degrees. Null without a fit.
+    # One row per term of a mixed logistic regression of accuracy. `std_error`, z and p are for
+    # these suites, `suite_std_error` and `suite_p` (t of `suite_df` degrees) for suites like these.
     "context_regression": pa.schema(
         required(TEXT, "model", "dataset", "prefixes", "term")
-        + optional(FLOAT64, "estimate", "std_error", "z", "p", "pair_std_error", "pair_df")
-        + optional(FLOAT64, "pair_p", "sd_suite")
+        + optional(FLOAT64, "estimate", "std_error", "z", "p", "suite_std_error", "suite_df")
+        + optional(FLOAT64, "suite_p", "sd_suite")
         + required(INT32, "n")
         + required(TEXT, "scale")
     ),
@@ -73,10 +73,11 @@ SCHEMAS = {
     "context_prefix_overlap": pa.schema(
         required(TEXT, "measure", "prefix_id", "pair_id") + required(pa.list_(FLOAT64), "f1")
     ),
-    # One row per correlation of x with y over n points.
+    # One row per correlation of x with y over n points, with its 95% interval if these are not
+    # independent.
     "context_correlations": pa.schema(
         required(TEXT, "model", "dataset", "analysis", "x", "y", "statistic")
-        + optional(FLOAT64, "value", "p")
+        + optional(FLOAT64, *estimated("value"), "p")
         + required(INT32, "n")
         + required(TEXT, "scale")
     ),

@@ -19,7 +19,12 @@ from lingprob.papers.context.statistics import (
     perturbation_correlations,
     regressions,
 )
-from lingprob.stats.resampling import Ints, clustered_proportion_interval, mean_intervals
+from lingprob.stats.resampling import (
+    Ints,
+    clustered_proportion_interval,
+    mean_intervals,
+    widened,
+)
 
 Tables = dict[str, pd.DataFrame]
 
@@ -32,6 +37,12 @@ LEVELS = ("phenomenon", "suite")
 # The group of pairs whose data set names no phenomenon.
 NAMELESS = "(none)"
 PAPER_DATASET = "blimp"
+# The least and greatest value of each mean.
+LIMITS = {
+    **dict.fromkeys(("accuracy", "baseline"), (0, 1)),
+    **dict.fromkeys(("margin", "baseline_margin"), (-np.inf, np.inf)),
+    "delta": (-1, 1),
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,10 @@ def summarise_model(
         parts.append(summarise(rows, settings))
         if dataset in set(overlap["dataset"]):
             matrix = parts[-1]["context_matrix"]
-            related = overlap_correlations(rows, prefix_overlap, matrix, overlap, settings.scale)
+            related = overlap_correlations(
+                rows, prefix_overlap, matrix, overlap, settings.scale, settings.bootstrap,
+                settings.seed,
+            )  # fmt: skip
             parts.append({"context_correlations": related})
         if dataset in set(perturbed["dataset"]):
             parts.append(summarise_perturbed(rows, in_categories(perturbed), similarity, settings))
@@ -147,9 +161,9 @@ def accuracy_table(
     """Return a `context_accuracy` table of growing prefixes (context, §4 and Figures 2 to 8).
 
     Levels are all pairs of a data set, each phenomenon and each suite of at least `fewest_pairs`;
-    kinds are the five of the paper and those collapsed over match. The intervals are percentiles
-    of `bootstrap` draws: of suites with all their pairs where a group has several, of pairs where
-    it is one suite.
+    kinds are the five of the paper and those combined over match. Intervals are percentiles of
+    `bootstrap` draws, widened for few units. The units are suites with all their pairs, or pairs if
+    a group is one suite.
     """
     grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
     prefixed = with_baseline(grown)
@@ -193,8 +207,9 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
         "baseline_margin": group["baseline_margin"].to_numpy(float),
     }
     columns["delta"] = columns["accuracy"] - columns["baseline"]
+    units = clusters(group)
     intervals = mean_intervals(
-        np.column_stack(list(columns.values())), clusters(group), draws=bootstrap, seed=seed
+        np.column_stack(list(columns.values())), units, draws=bootstrap, seed=seed
     )
     found: dict[str, float] = {
         "n_pairs": group["pair_id"].nunique(),
@@ -202,8 +217,11 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
         "prefix_tokens": group["prefix_tokens"].mean(),
         "n_sentences": group["n_sentences"].mean(),
     }
-    for (name, values), (low, high) in zip(columns.items(), intervals, strict=True):
-        found |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
+    sizes = np.bincount(units)
+    for (name, values), ends in zip(columns.items(), intervals, strict=True):
+        mean = values.mean()
+        low, high = widened(mean, tuple(ends), sizes, LIMITS[name])
+        found |= {name: mean, f"{name}_low": low, f"{name}_high": high}
     return found
 
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from lingprob.context.judgments import at_longest
 from lingprob.context.names import MATCHED, MISMATCHED, UNRELATED
@@ -20,12 +18,15 @@ from lingprob.stats.logistic_mixed import (
     aggregate,
     all_interactions,
     fit_mixed_logistic,
-    item_standard_errors,
+    group_standard_errors,
 )
+from lingprob.stats.resampling import TAILS, correlation_interval, widened
 
 logger = logging.getLogger(__name__)
 RELATED = (*MATCHED, *MISMATCHED)
-# A standard error by pairs that is so small beside the model's is rounding noise: no pair changed.
+SUITES = ["target_suite", "prefix_suite"]
+FEWEST_SUITES = 4  # with fewer there are fewer permutations than an interval needs
+# A standard error by suites that is so small next to the model's is rounding: nothing changed.
 ROUNDING = 1e-6
 
 
@@ -33,15 +34,14 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Fit the mixed logistic regressions of accuracy, per model and data set (context, §3).
 
     Over related prefixes: log length by match by acceptability with all interactions, factors
-    coded 1 (matched, acceptable) and -1, and a random intercept for the suite; over unrelated
-    ones: log length alone. The length is that of the prefix itself (tokens, natural logarithm: one
-    whose suite has no more sentences is shorter than was asked for), centred on its mean.
+    coded 1 (matched, acceptable) and -1, and a random intercept by suite. Over unrelated prefixes:
+    log length alone. The length is the prefix's own (tokens, natural logarithm), centred on its
+    mean; it is shorter than a length of the settings if a suite has no more sentences.
 
-    Returns a `context_regression` table: estimates on the logit scale with the model's standard
-    errors, z and p, and standard errors and p that hold where a pair recurs at all lengths, by a
-    sandwich over pairs, those that share prefixes together, and the t distribution with as many
-    degrees of freedom as there are of these beyond a suite's first; null where no pair's judgment
-    changes, or all pairs of a suite share prefixes. Null where no fit exists, as the log says.
+    Returns a `context_regression` table: estimates (logits) with the standard errors, z and p of
+    the model, which hold for these suites alone. `suite_std_error` and `suite_p` hold for suites
+    like these, by a jackknife over suites and Student's t of `suite_df` degrees of freedom. They
+    are null if no judgment changes. All are null if there is no fit, and the log says why.
     """
     tables = []
     grown = judgments[judgments["perturbation"].isna()]
@@ -65,43 +65,21 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
 
 
 def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
-    """Fit one regression to judgments; return a row a term."""
-    terms = design(rows, related)
-    cells = aggregate(rows["correct"], terms, rows["suite"])
-    fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
+    """Fit one regression to judgments; return one row per term."""
+    cells = aggregate(rows["correct"], design(rows, related), rows["suite"])
+    fit = fit_mixed_logistic(*cells)
     table = fit.table().assign(sd_suite=fit.sd)
-    together = sharing(rows)
-    if together.groupby(rows["suite"]).nunique().min() > 1:
-        by_pair = item_standard_errors(fit, rows["correct"], terms, rows["suite"], together)
-        by_pair = by_pair.reindex(table["term"]).to_numpy()
-        known = by_pair > ROUNDING * table["std_error"]
-        table["pair_std_error"] = np.where(known, by_pair, np.nan)
-        # Each suite's own mean is taken off its units' scores.
-        freedom = together.nunique() - rows["suite"].nunique()
-        table["pair_df"] = np.where(known, freedom, np.nan)
-        t = (table["estimate"] / table["pair_std_error"]).abs()
-        table["pair_p"] = 2 * stats.t.sf(t, table["pair_df"])
+    by_suite = group_standard_errors(fit, cells).reindex(table["term"]).to_numpy()
+    known = by_suite > ROUNDING * table["std_error"]
+    table["suite_std_error"] = np.where(known, by_suite, np.nan)
+    table["suite_df"] = np.where(known, rows["suite"].nunique() - 1, np.nan)
+    t = (table["estimate"] / table["suite_std_error"]).abs()
+    table["suite_p"] = 2 * stats.t.sf(t, table["suite_df"])
     return table
 
 
-def sharing(rows: pd.DataFrame) -> pd.Series:
-    """Return, of each judgment, the number of the pairs that share prefixes with its pair.
-
-    What a shared prefix does is one draw for all pairs behind it: over simulated suites of two
-    prefixes a kind, errors that took pairs for independent found an effect that is none in 23% of
-    runs. Where each pair has prefixes of its own, as the paper's, it is its pair's number.
-    """
-    pair = rows.groupby(["suite", "pair_id"], sort=False, observed=True).ngroup().to_numpy()
-    prefix, prefixes = pd.factorize(rows["prefix_id"])
-    n_pairs = int(pair.max()) + 1
-    n = n_pairs + len(prefixes)
-    links = coo_array((np.ones(len(rows)), (pair, n_pairs + prefix)), shape=(n, n))
-    _, component = connected_components(links, directed=False)
-    return pd.Series(component[pair], rows.index)
-
-
 def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
-    """Return the terms of a regression less its intercept, a row a judgment."""
+    """Return the terms of a regression without its intercept, one row per judgment."""
     lengths = np.log(rows["prefix_tokens"].to_numpy(dtype=float))
     columns = {"log_length": lengths - lengths.mean()}
     if related:
@@ -122,7 +100,7 @@ def baseline_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
         for (model, dataset), group in points.groupby(["model", "dataset"], sort=False):
             value, p = _correlation(stats.pearsonr, group["baseline"], group["accuracy"])
             about = (model, dataset, "metric", "baseline", kind, "pearson")
-            rows.append((*about, value, p, len(group)))
+            rows.append((*about, value, np.nan, np.nan, p, len(group)))
     return correlations(rows, scale)
 
 
@@ -143,42 +121,91 @@ def overlap_correlations(
     matrix: pd.DataFrame,
     overlap: pd.DataFrame,
     scale: str,
+    draws: int,
+    seed: int,
 ) -> pd.DataFrame:
     """Correlate similarity and accuracy, per pair and per two suites (context, Appendix D).
 
-    Per pair: the point-biserial correlation of the mean F1 between the longest acceptable
-    prefix's sentences and the target with the judgment; per two different suites: Spearman's rho
-    of F1 with accuracy after ten sentences, and with its change.
+    Per pair: the point-biserial correlation of the judgment with the mean F1 between the sentences
+    of the longest acceptable prefix and the target. Per two different suites: Spearman's rho of F1
+    with accuracy after ten sentences, and with its change.
 
     Args:
         judgments: `context_judgments` of the data set that the overlaps are of.
-        prefix_overlap: `context_prefix_overlap` table.
-        matrix: `context_matrix` table.
-        overlap: `context_overlap` table.
-        scale: of the run.
+        prefix_overlap, matrix, overlap: `context_` tables of these names.
+        scale: scale of the run.
+        draws, seed: resamples of suites behind intervals, and their seed.
     """
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for measure, overlaps in prefix_overlap.groupby("measure", sort=False):
         for kind in (MATCHED[0], MISMATCHED[0]):
             both = at_longest(judgments, kind).merge(overlaps, on=["prefix_id", "pair_id"])
             ends = zip(both["f1"], both["n_sentences"], strict=True)
             both["f1"] = [grown[sentences - 1] for grown, sentences in ends]
             for (model, dataset), group in both.groupby(["model", "dataset"], sort=False):
-                value, p = _correlation(stats.pearsonr, group["correct"].astype(float), group["f1"])
-                x = f"{measure} overlap with {kind} prefixes"
-                rows.append(
-                    (model, dataset, "pairs", x, "correct", "point_biserial", value, p, len(group))
-                )
+                about = (model, dataset, "pairs", f"{measure} overlap with {kind} prefixes")
+                found = pair_correlation(group, draws, seed)
+                rows.append((*about, "correct", "point_biserial", *found, len(group)))
     keys = ["dataset", "target_suite", "prefix_suite"]
     for measure, table in overlap.groupby("measure", sort=False):
         joined = matrix.merge(table.drop(columns="scale"), on=keys)
         joined = joined[joined["target_suite"] != joined["prefix_suite"]]
         for (model, dataset), group in joined.groupby(["model", "dataset"], sort=False):
+            about = (model, dataset, "suites", f"{measure} overlap of suites")
             for y in ("accuracy", "delta"):
-                value, p = _correlation(stats.spearmanr, group["f1"], group[y])
-                x = f"{measure} overlap of suites"
-                rows.append((model, dataset, "suites", x, y, "spearman", value, p, len(group)))
+                found = matrix_correlation(group, "f1", y, draws, seed)
+                rows.append((*about, y, "spearman", *found, len(group)))
     return correlations(rows, scale)
+
+
+def pair_correlation(
+    rows: pd.DataFrame, draws: int, seed: int
+) -> tuple[float, float, float, float]:
+    """Return the correlation of `f1` with `correct`, the ends of its 95% interval, and no p.
+
+    Suites are resampled with their pairs: both vary between suites, so pairs are not independent.
+    """
+    f1, correct = rows["f1"].to_numpy(float), rows["correct"].to_numpy(float)
+    value, _ = _correlation(stats.pearsonr, pd.Series(correct), pd.Series(f1))
+    suite = pd.factorize(rows["suite"])[0]
+    ends = correlation_interval(f1, correct, suite, draws=draws, seed=seed)
+    low, high = widened(value, ends, np.bincount(suite), (-1, 1))
+    return value, low, high, np.nan
+
+
+def matrix_correlation(
+    cells: pd.DataFrame, x: str, y: str, draws: int, seed: int
+) -> tuple[float, float, float, float]:
+    """Return Spearman's rho of two matrices of suites, the ends of its 95% interval, and p.
+
+    Cells of one row or column are not independent. The chance of rho is therefore that of the same
+    matrices with the suites of one of them permuted, its rows and columns together (Mantel's test).
+    The interval is Fisher's z and the percentiles of z under these permutations.
+
+    Args:
+        cells: a row per target_suite and prefix_suite, different ones, with columns x and y.
+        x, y: names of the columns.
+        draws, seed: number of permutations, and their seed.
+    """
+    known = cells.dropna(subset=[x, y])
+    value, _ = _correlation(stats.spearmanr, known[x], known[y])
+    suites = sorted({*known["target_suite"], *known["prefix_suite"]})
+    if not np.isfinite(value) or len(suites) < FEWEST_SUITES:
+        return value, np.nan, np.nan, np.nan
+    place = [known[name].map(suites.index).to_numpy(int) for name in SUITES]
+    ranks = np.full((2, len(suites), len(suites)), np.nan)
+    ranks[:, place[0], place[1]] = stats.rankdata(known[[x, y]].to_numpy(float).T, axis=1)
+    generator = np.random.default_rng(seed)
+    by_chance = []
+    for _ in range(draws):
+        order = generator.permutation(len(suites))
+        pairs = np.stack([ranks[0][np.ix_(order, order)], ranks[1]]).reshape(2, -1)
+        by_chance.append(np.corrcoef(pairs[:, np.isfinite(pairs).all(axis=0)])[0, 1])
+    share = (np.sum(np.abs(by_chance) >= np.abs(value) - ROUNDING) + 1) / (draws + 1)
+    limit = 1 - ROUNDING
+    z = np.arctanh(np.clip([value, *np.quantile(by_chance, TAILS)], -limit, limit))
+    low, high = np.tanh(z[0] - z[[2, 1]])
+    return value, float(low), float(high), float(share)
 
 
 def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
@@ -188,7 +215,7 @@ def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFram
     for (model, dataset, kind), group in points.groupby(["model", "dataset", "kind"], sort=False):
         value, p = _correlation(stats.spearmanr, group["similarity"], group["delta"])
         about = (model, dataset, "perturbations", "similarity", f"delta, {kind}", "spearman")
-        rows.append((*about, value, p, len(group)))
+        rows.append((*about, value, np.nan, np.nan, p, len(group)))
     return correlations(rows, scale)
 
 
