@@ -58,7 +58,6 @@ rule show_model:
         title=lambda wildcards: catalog.model(wildcards.model)["title"],
         facts=lambda wildcards: facts_of_model(catalog.model(wildcards.model)),
         titles=DATASET_TITLES,
-        published=read_published("morcela"),
     script:
         "../workflow_scripts/show_model.py"
 
@@ -110,7 +109,6 @@ rule build_site:
             name: (catalog.model(name)["title"], facts_of_model(catalog.model(name)))
             for name in SHOWN_MODELS
         },
-        published=read_published("morcela"),
         row_tables=list(SITE_TABLES),
         facts=run_facts(settings, catalog),
         models={

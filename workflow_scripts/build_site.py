@@ -6,7 +6,7 @@ import pandas as pd
 
 from lingprob.io.files import write_text
 from lingprob.io.tables import read_table, write_csv
-from lingprob.site.models import model_pages, rows_by_model, titled
+from lingprob.site.models import model_page, rows_by_model, titled
 from lingprob.site.pages import Made, site_pages
 from lingprob.workflow import job
 
@@ -29,9 +29,10 @@ with job(snakemake):
     )
     for path, text in site_pages(made).items():
         write_text(text, results / path)
-    pages = model_pages(rows, params.shown, params.titles, params.published, "../../")
-    for path, text in zip(output.models, pages.values(), strict=True):
-        write_text(text, path)
+    for path, (model, told) in zip(output.models, params.shown.items(), strict=True):
+        title, facts = told
+        of_model = rows[rows["model"] == model].reset_index(drop=True)
+        write_text(model_page(title, of_model, params.titles, facts, "../../"), path)
     write_csv(rows, output.rows)
     write_csv(pd.concat(cards.values(), ignore_index=True), output.scorecard)
     columns = ["name", "named_in", "remedy"]

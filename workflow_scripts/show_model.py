@@ -1,14 +1,13 @@
-"""Write what the papers ask of one model as a page and as CSV."""
+"""Write the results of one model in all papers as a page and as CSV."""
 
 from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
-from lingprob.site.models import model_page, rows_of_model, with_published
+from lingprob.site.models import model_page, rows_of_model
 from lingprob.workflow import job
 
 with job(snakemake):
     params, model = snakemake.params, snakemake.wildcards.model
     rows = rows_of_model(model, dict(snakemake.input.items()))
-    rows = with_published(rows, model, params.published)
     write_csv(rows.assign(model=model), snakemake.output.csv)
     page = model_page(params.title, rows, params.titles, params.facts)
     write_text(page, snakemake.output.html)

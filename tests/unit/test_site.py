@@ -384,7 +384,7 @@ def hostile_pages(made: Made, text: str) -> dict[str, str]:
     problems = {"problems": "identical; words", "preferred": False, "dataset": "d"}
     return {
         **site_pages(site),
-        "model": model_page(text, rows.assign(published=0.5), {"d": text}, [text]),
+        "model": model_page(text, rows, {"d": text}, [text]),
         "table": table_as_html(pd.DataFrame({text: [text, None, 0.5]}), text, text),
         "scorecard": scorecard_page(cards["morcela"], text, note=text),
         "audit": audit_page(pd.DataFrame([audited | problems]), pd.DataFrame({text: [True]}),

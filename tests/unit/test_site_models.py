@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from lingprob.catalog import read_published
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
 from lingprob.site.models import (
@@ -21,7 +19,6 @@ from lingprob.site.models import (
     rows_by_model,
     rows_of_model,
     titled,
-    with_published,
 )
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
@@ -119,21 +116,8 @@ def test_a_model_s_tables_become_a_row_a_quantity(files):
     assert every["model"].value_counts().to_dict() == {"m": 13, "other": 2}
 
 
-def test_published_numbers_stand_beside_ours():
-    known = {"paper": "morcela", "dataset": "linguistic_inquiry", "group": ""}
-    rows = pd.DataFrame([known | {"quantity": quantity} for quantity in (
-        "optimal beta", "optimal gamma", "r of MORCELA with ratings", "other")])  # fmt: skip
-    found = with_published(rows, "pythia-70m", read_published("morcela"))["published"].to_list()
-    assert found[:2] == [0.896, 9.026]
-    # Of the SSE that Table 3 prints, not of Table 2's r: they are at odds.
-    assert found[2] == pytest.approx(0.508, abs=0.0005)
-    assert np.isnan(found[3])
-    assert with_published(rows, "mine", read_published("morcela"))["published"].isna().all()
-
-
 def test_a_page_has_each_paper_s_numbers_and_says_what_they_are(files):
-    rows = with_published(rows_of_model("m", files), "m", read_published("morcela"))
-    page = model_page("My model", rows, {"d": "Data"}, ["7 parameters"])
+    page = model_page("My model", rows_of_model("m", files), {"d": "Data"}, ["7 parameters"])
     assert "<h1>My model</h1>" in page
     assert "Simulated ratings" in page
     parts = page.split("<section ")

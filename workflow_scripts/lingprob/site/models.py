@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 
 from lingprob.io.tables import read_table
-from lingprob.papers.morcela.tables import PAPER_DATASET, printed_fits
-from lingprob.papers.run import Published
 from lingprob.site.page import heading_of, interval, render_page, shown, simulated_in
 
 # `value` with its 95% interval, over `n` sentences, pairs or reading times. NaN is unknown.
@@ -91,32 +89,6 @@ def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else nothing
 
 
-def published_rows(published: Published) -> dict[str, pd.DataFrame]:
-    """Return COLUMNS by model, of the numbers that MORCELA prints (Tables 2 to 4)."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for fit in printed_fits(published).to_dict("records"):
-        row = {"paper": "morcela", "dataset": PAPER_DATASET, "group": "", "scale": "published"}
-        function = FUNCTIONS.get(fit["linking_function"])
-        if function is None:
-            continue
-        values = {f"r of {function} with ratings": fit["r"]}
-        if function == "MORCELA":
-            values |= {"optimal beta": fit["beta"], "optimal gamma": fit["gamma"]}
-        found.setdefault(fit["model"], []).extend(
-            {**row, "quantity": quantity, "value": value, "unit": UNITS.get(quantity, "")}
-            for quantity, value in values.items()
-        )
-    return {model: pd.DataFrame(rows, columns=COLUMNS) for model, rows in found.items()}
-
-
-def with_published(rows: pd.DataFrame, model: str, published: Published) -> pd.DataFrame:
-    """Return a model's rows with a column `published`, as MORCELA prints them, else NaN."""
-    printed = published_rows(published).get(model, pd.DataFrame(columns=COLUMNS))
-    values = printed.set_index(KEY)["value"]
-    keys = pd.MultiIndex.from_frame(rows[KEY])
-    return rows.assign(published=values.reindex(keys).to_numpy(dtype=float))
-
-
 def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return rows with the titles of models and data sets, in order of family and size.
 
@@ -175,28 +147,6 @@ def own_rows(rows: pd.DataFrame, own: Mapping[str, Sequence[str]]) -> list[dict[
     return rows[is_own & rows["value"].notna()].to_dict("records")
 
 
-def model_pages(
-    rows: pd.DataFrame,
-    shown: Mapping[str, tuple[str, Sequence[str]]],
-    titles: Mapping[str, str],
-    published: Published,
-    root: str,
-) -> dict[str, str]:
-    """Return the page of each model that is shown.
-
-    Args:
-        rows: `rows_by_model`.
-        shown: title and facts of each model, as `model_page` takes them.
-        titles, root: as `model_page` takes them.
-        published: as `with_published` takes it.
-    """
-    pages = {}
-    for model, (title, facts) in shown.items():
-        own = rows[rows["model"] == model].reset_index(drop=True)
-        pages[model] = model_page(title, with_published(own, model, published), titles, facts, root)
-    return pages
-
-
 def model_page(
     title: str,
     rows: pd.DataFrame,
@@ -208,7 +158,7 @@ def model_page(
 
     Args:
         title: the model's.
-        rows: `rows_of_model`, `with_published`.
+        rows: `rows_of_model`.
         titles: of data sets, by name.
         facts: facts about the model, each a few words.
         root: the way from the page to the results.
