@@ -2,49 +2,36 @@
 
     import lingprob
     lm = lingprob.load("smollm2-135m")  # or a folder, or a repository of the hub
-    lm.score(["The cat sat.", "The cat sit."])  # surprisal, compare and audit are alike
+    lm.score(["The cat sat.", "The cat sit."])
 
-One word for one thing, in code, tables, settings and messages:
+Code, tables, settings and messages use these words in one meaning:
 
     logprob         natural logarithm of a probability (nats), of a token or summed over tokens
-    surprisal       -log2 p of a word, a region or a toy string (bits); in files from elsewhere
-                    also in nats
-    start token     what precedes a text that is scored; 'none' for nothing
+    surprisal       -log2 p of a word or region (bits)
+    start token     token before a text that is scored, or 'none'
     BOS policy      a start token, and whether a sentence's first token counts
-    context         all that precedes a token or word; context window: tokens that a model sees
-    prefix          sentences before a target, cut at a length; its keys and values: `KeyValues`
-    window, stride  tokens that are run at once in a longer text, and the step to the next ones
-    data set        an entry of the catalog under `datasets`, of one kind: stimuli, corpus,
-                    reading_texts, reading_times, unigrams, tokenizer, surprisals, overlaps or
-                    accuracies
-    item, pair      a sentence of a data set of stimuli; two that differ in grammaticality; an
-                    item of a suite is all sentences that differ in condition alone
-    target          a sentence (or region) whose probability after a prefix is wanted; of
-                    Snakemake, what a user asks for
-    paradigm        pairs made to one pattern; several are a phenomenon; suite: in context, either
-                    a paradigm or a suite of SyntaxGym
-    text, passage   what people read: a text is passages, a passage is words
-    corpus, file    documents that are searched, counted or trained on, in files
-    document        what is tokenised by itself, and no match or window leaves
-    folded word     letters and digits without case; soft overlap: longest match of folded words,
-                    with a few gaps: words that one of both texts lacks or replaces
-    chunk           what training data are chosen in: 1,000 batches of Pythia's, or else a file
-    shard           a part of unfinished work, kept until the whole is there (of the hub's files
-                    and in `training.parallel`, what they call so)
-    unigram source  where a model's unigram log-probabilities are from: published, a corpus, or
-                    unigrahams (samples of its own)
-    n-gram, mark    a sequence of n tokens; what stands for both ends of a sentence in n-gram models
-    linking function  what makes a rating of a sentence's logprob, length and unigram logprob
-    masked model    predicts a token from both sides; the sum over tokens: pseudo-log-likelihood;
-                    its correction says what else of a word is masked with a token
-    convention      a setting that changes results; the paper's is the default
-    random effects  those of a mixed model, by subject (in `context` by suite); their structure is
-                    `paper` or `reduced`
-    draw            one resampling of a bootstrap; an interval holds 95% of them
-    judgment        a participant's of a sentence (ratings), or a model's of a pair
-    room            the package of a paper, or of one of its studies
+    context         everything before a token or word; context window: tokens that a model sees
+    prefix, target  sentences that precede a target, and the sentence scored after them
+    window, stride  tokens of a longer text that are run at once, and the step to the next ones
+    data set        an entry under `datasets` in the catalog, of one kind
+    item, pair      a sentence of a data set; two sentences that differ in grammaticality
+    paradigm        pairs of one pattern, of which a phenomenon has several
+    text, passage   a text consists of passages, and a passage of words
+    corpus, file    documents to search, count or train on, which lie in files
+    document        a unit that is tokenised by itself and contains its matches and windows
+    folded word     letters and digits without case; soft overlap: match of folded words with gaps
+    chunk           unit that training data are chosen in: 1,000 batches of Pythia's, or a file
+    shard           a part of unfinished work, kept until all of it is there
+    unigram source  published unigrams, a corpus, or unigrahams (samples of a model)
+    mark            a token for both ends of a sentence in n-gram models
+    linking function  a rating as a function of a sentence's logprob, length and unigram logprob
+    masked model    predicts a token from both sides; correction: tokens masked together with it
+    convention      a setting that changes results, with the paper's value as default
+    draw            one resample of a bootstrap, whose interval contains 95% of them
+    judgment        a participant's rating of a sentence, or a model's choice in a pair
+    room            a package of lingprob
     scale           the size of a run: demo, laptop or paper
-    scorecard       published numbers and claims beside ours, each with a verdict
+    scorecard       published numbers and claims next to computed ones, each with a verdict
 """
 
 from __future__ import annotations
@@ -92,7 +79,7 @@ __all__ = [
     "read_table",
 ]
 
-# Where each name is; it is imported when it is first used, for a rule's job pays for no other.
+# The module of each name, which is imported when the name is first used.
 _PLACES = {
     "LingprobError": "lingprob.errors",
     "Model": "lingprob.api.model",

@@ -1,4 +1,4 @@
-"""The one exception for problems that the user can mend, and the helpers that word them."""
+"""The one exception for problems that the user can fix, and functions that word it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ LISTED = 12  # names that a message lists
 
 
 class LingprobError(Exception):
-    """Names the file, row or option at fault and the remedy; shown without a traceback."""
+    """A problem and its remedy. It names the file, row or option, and is shown without traceback."""
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Return up to `count` of the known names that contain `name` or look most like it.
-
-    `name` itself is none of them: who is told that it is wrong is not to write it again.
-    """
+    """Return up to `count` other known names that contain `name` or are most similar to it."""
     by_lower_case = {candidate.lower(): candidate for candidate in known if candidate != name}
     containing = [candidate for candidate in by_lower_case if name.lower() in candidate]
     similar = difflib.get_close_matches(name.lower(), by_lower_case, n=count, cutoff=0.55)
@@ -32,7 +29,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], remedy: str = "") -> LingprobError:
-    """Build the error for a name that nothing answers to, with the nearest known names."""
+    """Build the error for an unknown name, with the nearest known names."""
     others = sorted(set(known) - {name})
     if close := nearest(name, others):
         hint = f"Did you mean {', '.join(map(repr, close))}?"
@@ -43,13 +40,13 @@ def unknown_name(kind: str, name: str, known: Iterable[str], remedy: str = "") -
 
 
 def no_such_file(path: Path) -> LingprobError:
-    """Build the error for a file that is not there."""
-    begins = "" if path.is_absolute() else f": it begins in {Path.cwd()}"
-    return LingprobError(f"{path}: no such file. Mend the path{begins}.")
+    """Build the error for a missing file."""
+    begins = "" if path.is_absolute() else f", which begins in {Path.cwd()}"
+    return LingprobError(f"{path}: no such file. Correct the path{begins}.")
 
 
 def looked_up(kind: str, name: str, known: Mapping[str, Value], remedy: str = "") -> Value:
-    """Return what a name stands for. Raises `unknown_name` if that is nothing."""
+    """Return the value of a name. Raises `unknown_name` if there is none."""
     if name not in known:
         raise unknown_name(kind, name, known, remedy)
     return known[name]
@@ -58,13 +55,12 @@ def looked_up(kind: str, name: str, known: Mapping[str, Value], remedy: str = ""
 def refuse_rows(
     at_fault: ArrayLike, problem: str, rows: pd.DataFrame | None = None, **also: object
 ) -> None:
-    """Raise LingprobError in the words of the first row at fault, if there is one.
+    """Raise LingprobError for the first row at fault, if there is one.
 
     Args:
-        at_fault: (n,) whether a row is at fault; a missing value is False, an index of no matter.
-        problem: a format string. Its fields are the columns of `rows`, `also` (a path, so that its
-            braces stay as they are), `row` (of the first at fault, from 1), `place` (from 0) and
-            `count` (of those at fault).
+        at_fault: whether a row is at fault, (n,). A missing value is False.
+        problem: a format string. Its fields are the columns of `rows`, `also`, `row` (number of
+            the first row at fault, from 1), `place` (from 0) and `count` (rows at fault).
         rows: the n rows.
     """
     import pandas as pd
@@ -84,7 +80,7 @@ def _plain(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () else value  # 3, not np.int64(3)
 
 
-# Words in which torch, safetensors and the operating system say that memory ran out.
+# Messages of torch, safetensors and the operating system when memory runs out.
 OUT_OF_MEMORY = (
     "out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory",
     "cublas_status_alloc_failed",

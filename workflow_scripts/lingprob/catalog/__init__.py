@@ -1,7 +1,4 @@
-"""What exists: models, data sets, conventions and published numbers, read from this folder's YAML.
-
-A user's own model or data set is an entry of the same shape in config.yaml.
-"""
+"""Models, data sets, conventions and published numbers, read from this folder's YAML files."""
 
 from __future__ import annotations
 
@@ -25,45 +22,32 @@ def read_yaml(name: str) -> Any:
 
 
 def parse_yaml(path: Path) -> Any:
-    """Return the content of a YAML file, by PyYAML's loader in C where it is there."""
+    """Return the content of a YAML file, read by PyYAML's loader in C if there is one."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
 
 
 @cache
 def read_datasets() -> dict[str, Entry]:
-    """Return the entries of all files of the folder `datasets`, in the order of the file names.
-
-    An entry has its files (mirror path, public URL, checksum, size), a licence and a citation,
-    a parser, and the expected counts, which the parsers check.
-    """
-    entries: dict[str, Entry] = {}
-    for path in sorted((FOLDER / "datasets").glob("*.yaml")):
-        found = read_yaml(f"datasets/{path.name}")
-        if twice := sorted(entries.keys() & found.keys()):
-            raise LingprobError(f"{path}: the data set {twice[0]!r} is in another file too")
-        entries |= found
-    return entries
+    """Return the entries of all files in the folder `datasets`, in the order of the file names."""
+    paths = sorted((FOLDER / "datasets").glob("*.yaml"))
+    files = [read_yaml(f"datasets/{path.name}") for path in paths]
+    return {name: entry for found in files for name, entry in found.items()}
 
 
 def read_published(target: str) -> Entry:
-    """Return the numbers that a paper states and that a target computes (`published/TARGET.yaml`).
+    """Return a paper's numbers and claims that a target computes (`published/TARGET.yaml`).
 
-    A row of an item is a catalog model (with its linking function after a slash) or a quantity;
-    `columns` are column names of our own tables; `places` and `decides` are per column. `claims`
-    are sentences that are tested (both: `scorecard.comparison`). `not_computed` says why all else
-    that the paper states is not computed.
+    A row of an item is a model (with its linking function after a slash) or a quantity. `columns`
+    are columns of computed tables, and `places` and `decides` have a value per column. `claims` are
+    sentences that are tested. `not_computed` lists the rest of the paper, with reasons.
     """
     entry: Entry = read_yaml(f"published/{target}.yaml")
     return entry
 
 
 class Catalog:
-    """The catalog with a user's entries laid over it.
-
-    `models`, `datasets`, `embeddings`, `start_tokens` and `bos_policies` map a name to its complete
-    entry.
-    """
+    """The catalog with a user's entries laid over it: complete entries by name."""
 
     def __init__(
         self,
@@ -101,7 +85,7 @@ class Catalog:
         }
 
     def check_references(self) -> None:
-        """Raise LingprobError for a name in an entry that nothing answers to."""
+        """Raise LingprobError for an unknown name in an entry."""
         for name, policy in self.bos_policies.items():
             where = f"(bos_policies.{name})"
             looked_up("start token", policy["start_token"], self.start_tokens, where)
@@ -142,7 +126,7 @@ class Catalog:
         return looked_up("model", name, self.models, OWN_ENTRY.format("models"))
 
     def is_masked(self, model: str) -> bool:
-        """Tell whether a model is a masked one, which sees both sides of what it predicts."""
+        """Say whether a model is a masked one, which predicts a token from both sides."""
         return bool(self.model(model).get("kind") == "masked")
 
     def _check_correction(self, model: str, policy: str) -> None:
@@ -150,11 +134,11 @@ class Catalog:
         own = {name for name in self.bos_policies if self.start_token_of(name) in self.corrections}
         if (policy in own) != self.is_masked(model):
             fault = (
-                f"says what a masked model masks, and {model!r} reads from left to right (`kind`). "
+                f"is of masked models, and {model!r} reads from left to right (`kind`). "
                 f"Choose among {', '.join(repr(n) for n in self.bos_policies if n not in own)}."
                 if policy in own
                 else f"puts a start token before a sentence, and {model!r} is a masked model with "
-                f"marks of its own. Choose among {', '.join(map(repr, sorted(own)))}."
+                f"its own marks. Choose among {', '.join(map(repr, sorted(own)))}."
             )
             raise LingprobError(f"models.{model}.bos_policies: {policy!r} {fault}")
 
@@ -174,10 +158,9 @@ class Catalog:
     def bos_policy(self, model: str, convention: str) -> str:
         """Return the BOS policy under which a convention reads a model's scores.
 
-        `scored` and `excluded` stand for the first of the model's policies that does so with a
-        sentence's first token; any other convention is the name of one of its policies. Imported
-        scores have theirs alone, and in masked models a first token is as others: their first
-        policy stands. Raises LingprobError if the model has no such policy.
+        `scored` and `excluded` are the first of the model's policies that treats the first token
+        so. Any other convention is the name of one of its policies. Imported scores and masked
+        models have their first policy. Raises LingprobError if the model has no such policy.
         """
         entry = self.model(model)
         policies = entry["bos_policies"]
@@ -191,24 +174,22 @@ class Catalog:
             found = [policy for policy in policies if first_token[policy] == convention]
         if not found:
             raise LingprobError(
-                f"models.{model}.bos_policies: {policies}, none of them {convention!r}, which "
-                "string_probability.bos asks for. Add one, such as `bos` (a start token, first "
+                f"models.{model}.bos_policies: {policies} does not contain {convention!r}, which is "
+                "string_probability.bos. Add one, such as `bos` (a start token, first "
                 "token scored), or choose another convention."
             )
         return str(found[0])
 
     def unigram_source(self, source: str) -> tuple[str, str]:
-        """Split a unigram source into its kind and what it is made of.
+        """Split a unigram source into its kind and its model, corpus, steps or data set.
 
-        `unigrahams_MODEL` is estimated from a model's own samples (drawn as the entry of
-        `samplings` with that name says), `corpus_DATASET` counted over a corpus, `training_STEPS`
-        over what a training here has met, and any other name is a published table, a data set of
-        kind `unigrams`; `imported` stands for unigram log-probabilities that came with imported
-        scores.
+        `unigrahams_MODEL` and other `samplings` are estimated from a model's samples,
+        `corpus_DATASET` is counted over a corpus, and `training_STEPS` over the text of a training.
+        `imported` came with imported scores. Any other name is a data set of kind `unigrams`.
         """
         kind, _, of = source.partition("_")
         if kind in self.samplings:
-            self.model(of) if of not in self.models else None
+            self.model(of)
             return kind, of
         if kind == "corpus":
             self.dataset(of)
@@ -237,21 +218,21 @@ class Catalog:
         )
 
 
-# Where the rows of a data set on the hub lie in its folder.
+# File of the rows of a data set on the hub.
 HUB_ROWS = "rows.parquet"
-# What figures say of a masked model.
+# Note of figures on a masked model.
 PSEUDO = (
-    "{title} is a masked model: its pseudo-log-likelihood, each token given those on both sides, "
-    "stands where log p does."
+    "{title} is a masked model. Its log p is a pseudo-log-likelihood: each token given the tokens "
+    "on both sides."
 )
-OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
+OWN_ENTRY = "Your own entries are under `{}:` in config.yaml."
 
 
 def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
-    """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path.
+    """Return an entry whose files have their own URL and mirror path.
 
-    An entry with `files_of` gets the files of that data set, one of source `hub` the file that its
-    rows are put into and the parser that reads it.
+    An entry with `files_of` gets the files of that data set. One of source `hub` gets the file of
+    its rows and its parser.
     """
     if entry.get("source") == "hub":
         parser = "parquet" if entry["kind"] == "corpus" else "table"
@@ -275,21 +256,18 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
 
 
 def surprisal_file(entry: Entry, texts: str) -> str | None:
-    """Return the file that has a model's imported word surprisals of a text."""
+    """Return the file with a model's imported word surprisals of a text."""
     return entry.get("paths", {}).get(texts, entry.get("path"))
 
 
 def texts_in_file(entry: Entry, texts: str) -> list[str]:
-    """Return the texts whose imported word surprisals are in the same file as those of `texts`."""
+    """Return the texts whose imported word surprisals share a file with those of `texts`."""
     path = surprisal_file(entry, texts)
     return [name for name in entry["texts"] if surprisal_file(entry, name) == path]
 
 
 def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:
-    """Lay a model's entry over its family's defaults and over those of an unknown family.
-
-    `parameters` is None where the entry does not state it.
-    """
+    """Lay a model's entry over the defaults of its family and of an unknown family."""
     fallback: Entry = {
         "family_title": entry["family"],
         "language": "en",
@@ -311,6 +289,6 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
         fallback["bos_policies"] = ["within_word_l2r", "whole_word", "uncorrected"]
         fallback |= {"unigrams": ["corpus_gutenberg"], "note": PSEUDO.format(**entry)}
     if entry["source"] == "ngram":
-        # The very text that it is of, so that what it adds to unigrams is known.
+        # The same text, so that the model differs from its unigrams by longer n-grams alone.
         fallback |= {"unigrams": [f"corpus_{entry['corpus']}"], "least_count": 2}
     return {**fallback, **families.get(entry["family"], {}), **entry}

@@ -1,6 +1,6 @@
-"""The package's own data, written for this project, and which parsers read them.
+"""The package's own data, which were written for this project, by the parsers that read them.
 
-They stand in no catalog entry, so the rules that read them take them in the digest of their code.
+No catalog entry names these files, so rules that read them include them in the digest of their code.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ READ_BY = {
 
 
 def demo_files(parser: str) -> list[Path]:
-    """Return the package's files that a parser reads: one for the demo's parsers, none for most."""
+    """Return the package's files that a parser reads, of which most parsers have none."""
     return [READ_BY[parser]] if parser in READ_BY else []
