@@ -2,9 +2,9 @@
 
     python docs/generate.py
 
-catalog.md and api.md are written whole; a page of a paper has its claims between the lines
-`<!-- claims: TARGET -->` and `<!-- end -->`. `--check` changes nothing and fails if a page is not
-what would be written.
+catalog.md and api.md are written whole. A page of a paper has its claims between the lines
+`<!-- claims: TARGET -->` and `<!-- end -->`. `--check` changes nothing and fails if a page would
+change.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ KINDS = {
     "overlaps": "Published overlaps",
     "accuracies": "Published accuracies",
 }
-# What counts the size of a data set, the first that its entry has.
+# Keys of a data set's size, of which the first in its entry counts.
 SIZES = ("items", "passages", "subjects", "words", "rows")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table of Markdown; a cell of None is empty."""
+    """Return a table of Markdown, in which None is an empty cell."""
     lines = [header, ["---"] * len(header), *rows]
     return "".join(f"| {' | '.join(map(cell, line))} |\n" for line in lines)
 
@@ -70,8 +70,8 @@ def catalog_page() -> str:
     parts = [
         WRITTEN,
         "# The catalog\n",
-        "What can be named in `config.yaml` and on the command line; entries of your own stand\n"
-        "beside these ([own data](own_data.md), [own models](own_models.md)). Files, revisions,\n"
+        "These names can be used in `config.yaml` and on the command line, with those of your own\n"
+        "entries ([own data](own_data.md), [own models](own_models.md)). Files, revisions,\n"
         "checksums and citations are in `workflow_scripts/lingprob/catalog/`.\n",
         "## Models\n",
         models,
@@ -79,7 +79,7 @@ def catalog_page() -> str:
         embeddings,
         "## BOS policies\n",
         table(
-            ("policy", "what precedes a sentence", "its first token is"),
+            ("policy", "start token", "first token"),
             [
                 (f"`{name}`", f"`{catalog.start_tokens[one['start_token']]}`", one["first_token"])
                 for name, one in catalog.bos_policies.items()
@@ -95,7 +95,7 @@ def catalog_page() -> str:
 
 
 def model_row(name: str, entry: dict[str, Any]) -> tuple[object, ...]:
-    """Return a model's row; the first BOS policy and unigram source are the defaults."""
+    """Return a model's row, with its default BOS policy and unigram source."""
     source = f"hub, `{entry['repository']}`" if entry["source"] == "hub" else entry["source"]
     return (
         f"`{name}`",
@@ -109,7 +109,7 @@ def model_row(name: str, entry: dict[str, Any]) -> tuple[object, ...]:
 
 
 def dataset_row(name: str, entry: dict[str, Any]) -> tuple[object, ...]:
-    """Return a data set's row; its size is what its entry counts first."""
+    """Return a data set's row, with the first size that its entry states."""
     counted = next((key for key in SIZES if key in entry), None)
     return (
         f"`{name}`",
@@ -128,11 +128,11 @@ def size(number: int | None) -> str | None:
 
 
 def api_page() -> str:
-    """Return api.md: what `import lingprob` offers, by its docstrings."""
+    """Return api.md: the public names of lingprob, with their docstrings."""
     parts = [
         WRITTEN,
-        "# What `import lingprob` offers\n",
-        "[python.md](python.md) shows it at work. Errors of the input are of `LingprobError`.\n",
+        "# Python reference\n",
+        "[python.md](python.md) has examples. Errors of the input are `LingprobError`s.\n",
     ]
     for name in sorted(lingprob.__all__, key=lambda name: (name != "load", name != "Model", name)):
         thing = getattr(lingprob, name)
@@ -167,20 +167,21 @@ def with_claims(text: str) -> str:
 
 
 def claims(target: str) -> str:
-    """Return what a target judges, as a table, and what it leaves out and why, as another."""
+    """Return a table of a target's claims and another of the statements that it leaves out."""
     published = read_published(target)
     judged = [
         (f"`{claim['id']}`", claim["section"], claim["sentence"], f"`{claim['expected']}`",
          claim.get("power"))
         for claim in published["claims"]
     ]  # fmt: skip
-    left_out = [(one["section"], one["what"], one["reason"]) for one in published["not_computed"]]
+    keys = ("section", "statement", "reason")
+    left_out = [[one[key] for key in keys] for one in published["not_computed"]]
     return (
-        "A claim is supported where the whole interval of what we compute holds it, contradicted\n"
-        "where none of it does, else undecided; power is that at the paper's size, where known.\n\n"
-        + table(("claim", "section", "sentence", "holds if", "power"), judged)
+        "A claim is supported if our entire 95% interval is consistent with it, contradicted if\n"
+        "no part of the interval is, and undecided otherwise. Power is for the paper's size.\n\n"
+        + table(("claim", "section", "sentence", "true if", "power"), judged)
         + "\nNot compared:\n\n"
-        + table(("section", "what", "why not"), left_out)
+        + table(keys, left_out)
     )
 
 
@@ -201,7 +202,9 @@ def main() -> None:
     checking = parser.parse_args().check
     stale = {path: text for path, text in pages().items() if not current(path, text)}
     if checking:
-        sys.exit("\n".join(f"{path} is not what docs/generate.py gives" for path in stale) or 0)
+        sys.exit(
+            "\n".join(f"{path} differs from the output of docs/generate.py" for path in stale) or 0
+        )
     for path, text in stale.items():
         path.write_text(text, encoding="utf-8")
 

@@ -116,7 +116,9 @@ def test_the_catalog_says_how_each_number_is_judged_and_why_others_are_not():
     known = [*published["claims"], *published["items"]]
     drawn = {entry["figure"].removeprefix("context/") for entry in known if "figure" in entry}
     assert drawn <= figures
-    assert all(set(entry) == {"section", "what", "reason"} for entry in published["not_computed"])
+    assert all(
+        set(entry) == {"section", "statement", "reason"} for entry in published["not_computed"]
+    )
 
 
 def test_data_sets_allow_their_own_figures_and_plain_pairs_are_the_primary_ones():

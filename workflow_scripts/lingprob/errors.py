@@ -16,7 +16,7 @@ LISTED = 12  # names that a message lists
 
 
 class LingprobError(Exception):
-    """A problem and its remedy. It names the file, row or option, and is shown without traceback."""
+    """A problem in a file, row or option, and its remedy. It is shown without a traceback."""
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:

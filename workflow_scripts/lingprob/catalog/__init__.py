@@ -174,7 +174,7 @@ class Catalog:
             found = [policy for policy in policies if first_token[policy] == convention]
         if not found:
             raise LingprobError(
-                f"models.{model}.bos_policies: {policies} does not contain {convention!r}, which is "
+                f"models.{model}.bos_policies: {policies} lacks {convention!r}, the value of "
                 "string_probability.bos. Add one, such as `bos` (a start token, first "
                 "token scored), or choose another convention."
             )

@@ -1,6 +1,6 @@
-"""The package's own data, which were written for this project, by the parsers that read them.
+"""Data that were written for this project, by the parsers that read them.
 
-No catalog entry names these files, so rules that read them include them in the digest of their code.
+No catalog entry names these files. Rules that read them include them in their code's digest.
 """
 
 from __future__ import annotations
