@@ -1,4 +1,4 @@
-"""From passages and corpora to the paper's table, by hand-derived overlaps."""
+"""Study 1 and trained models: tables, figures and scorecards by hand-derived values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
@@ -27,6 +28,9 @@ from lingprob.overlap.matches import merge
 from lingprob.papers.leakage import overlaps as leakage
 from lingprob.papers.leakage.overlap_claims import compare
 from lingprob.papers.leakage.overlap_figures import chance_levels, draw
+from lingprob.papers.leakage.training_claims import compare as compare_training
+from lingprob.papers.leakage.training_claims import log_perplexity_contrast
+from lingprob.papers.leakage.training_figures import draw as draw_training
 from lingprob.papers.run import Run
 from lingprob.reading.texts import passage_texts
 
@@ -87,7 +91,7 @@ EXPECTED = [
 ]
 
 
-def test_a_text_corpus_gives_every_passage_s_longest_overlaps(tokenizer, tmp_path):
+def test_longest_overlaps_of_a_text_corpus(tokenizer, tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text("g b c d\na b\na b e\ne g\n")
     table = overlaps(tokenizer, path, "lines")
@@ -97,7 +101,7 @@ def test_a_text_corpus_gives_every_passage_s_longest_overlaps(tokenizer, tmp_pat
     assert len(read_table(tmp_path / "overlap.parquet", "overlap")) == 5
 
 
-def test_overlaps_by_a_saved_corpus_must_be_those_of_the_scan(tokenizer, tmp_path):
+def test_saved_corpora_must_agree_with_scans(tokenizer, tmp_path):
     path = tmp_path / "corpus.txt"
     path.write_text("g b c d\na b\na b e\ne g\n")
     index, passages, by_file = scanned(tokenizer, path, "lines")
@@ -118,7 +122,7 @@ def test_overlaps_by_a_saved_corpus_must_be_those_of_the_scan(tokenizer, tmp_pat
         leakage.require_same_overlaps(by_graph, by_scan[:-1], "scan.parquet")
 
 
-def test_pre_tokenised_rows_are_split_at_the_separator(tokenizer, tmp_path):
+def test_token_rows_are_split_at_the_separator(tokenizer, tmp_path):
     end = VOCABULARY.index("<|endoftext|>")
     row = [VOCABULARY.index(word) for word in ("g", "b", "c", "d")]
     for document in ("a b", "a b e", "e g"):
@@ -130,7 +134,7 @@ def test_pre_tokenised_rows_are_split_at_the_separator(tokenizer, tmp_path):
     assert table[COLUMNS].to_numpy().tolist() == EXPECTED
 
 
-def test_chunks_are_listed_with_their_longest_overlap(tokenizer, tmp_path):
+def test_chunks_have_their_longest_overlap(tokenizer, tmp_path):
     results = {}
     for name, text in (("long", "g b c d"), ("short", "g a b g"), ("none", "g g")):
         (tmp_path / name).write_text(text)
@@ -148,7 +152,7 @@ def test_chunks_are_listed_with_their_longest_overlap(tokenizer, tmp_path):
     write_table(chunks, "overlap_chunks", tmp_path / "chunks.parquet")
 
 
-def test_chunks_have_their_most_frequent_longest_overlap(tokenizer, tmp_path):
+def test_chunks_have_the_highest_frequency(tokenizer, tmp_path):
     """'a b' and 'b c' are as long. The first has the place, the second the frequency."""
     results = {}
     for name, text in (("one", "a b g b c g b c"), ("none", "g")):
@@ -177,8 +181,10 @@ def test_chunks_are_sampled_by_seed_and_name():
         3,
         0,
     )
-    again = leakage.select_chunks(CHUNKS[::-1], **CHOICE, seed=1)
-    pd.testing.assert_frame_equal(again[::-1], chosen)
+    for seed in range(5):
+        again = leakage.select_chunks(CHUNKS[::-1], **CHOICE, seed=seed)
+        expected = leakage.select_chunks(CHUNKS, **CHOICE, seed=seed)
+        pd.testing.assert_frame_equal(again[::-1], expected)
     samples = {
         tuple(leakage.select_chunks(CHUNKS, **CHOICE, seed=seed)["selected"]) for seed in range(20)
     }
@@ -244,90 +250,238 @@ def test_whole_passages_are_covered_to_a_share(coverage, whole):
     assert np.flatnonzero(found).tolist() == whole
 
 
-def test_the_summary_counts_passages_not_places(published):
+def test_summaries_count_passages_not_places(published):
     brown, provo = leakage.summarise_overlaps(published, 0.9).to_dict("records")
     assert (brown["passages"], brown["tokens"], brown["highest_frequency"]) == (1, 900, 3)
     assert (brown["flagged"], brown["flagged_corrected"], brown["whole"]) == (1, 1, 0)
     assert (provo["flagged"], provo["longest_overlap"]) == (0, 6)
+    nearly = leakage.summarise_overlaps(published.assign(overlap_len=[900, 810, 37]), 0.9)
+    assert nearly[["whole", "covered"]].to_numpy().tolist() == [[0, 1], [0, 1]]
     unflagged = published.assign(below_threshold_compat=None, below_threshold_corrected=None)
     summary = leakage.summarise_overlaps(unflagged, 0.9)
     assert summary[["flagged", "flagged_corrected"]].isna().all(axis=None)
 
 
-def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
+def test_figures_show_each_passage_inside_its_panel(published, tokenizer, tmp_path):
+    """Passages without an overlap are at the bottom of Figure 1a, and not in Figure 1b."""
     (tmp_path / "corpus.txt").write_text("g b c d\n")
     ours = overlaps(tokenizer, tmp_path / "corpus.txt", "lines")
     tables = {"overlap": pd.concat([ours, published], ignore_index=True)}
     figures = draw(tables, Run("demo", titles={"the_pile": "The Pile"}))
     for name, count in (("figure_1a", 6), ("figure_1b", 4)):
-        points = sum(
-            len(line.get_xdata())
-            for ax in figures[name].axes for line in ax.lines if line.get_marker() == "+"
-        )  # fmt: skip
-        assert points == count
+        # Two texts of each corpus have panels, and those of the other corpus have none.
+        assert len(figures[name].axes) == 4
+        shown = []
+        for ax in figures[name].axes:
+            (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+            points = [
+                xy for line in ax.lines if line.get_marker() == "+" for xy in line.get_xydata()
+            ]
+            assert all(left < x < right and low < y < high for x, y in points)
+            shown += points
+        assert len(shown) == count
+    by_title = {ax.get_title(): ax.get_xlim() for ax in figures["figure_1a"].axes}
+    assert by_title["Provo"] == (40 / 1.25, 40 * 1.25)
 
 
-def test_the_scorecard_compares_lengths_flags_and_claims(published):
+def carded(overlaps: pd.DataFrame, scale: str, chunks: pd.DataFrame = NO_CHUNKS) -> pd.DataFrame:
+    """Return the scorecard of Study 1 by row and column."""
+    tables = {"overlap": overlaps, "overlap_chunks": chunks}
+    card = compare(tables, Run(scale, published=read_published("overlap")), 0.9)
+    return card.set_index(["row", "column"]).sort_index()
+
+
+def test_published_overlaps_are_compared(published):
     ours = published.assign(origin="ours", searched="books")
-    table = pd.concat([ours, published], ignore_index=True)
-    tables = {"overlap": table, "overlap_chunks": NO_CHUNKS}
-    scorecard = compare(tables, Run("laptop", published=read_published("overlap")), 0.9)
-    rows = scorecard.set_index(["row", "column"])
+    rows = carded(pd.concat([ours, published], ignore_index=True), "laptop")
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
     assert rows.loc[("published/fine_tuning_sequence", "tokens"), "ours"] == 941
-    assert rows.loc[("published/fine_tuning_sequence", "examples"), "ours"] == 0
-    assert rows.loc[("the_pile", "flagged"), "ours"] == 1
-    assert rows.loc[("the_pile", "flagged"), "note"].startswith("2 with both sides in nats")
     assert rows.loc[("owt", "same_flag"), "verdict"] == "not run"
     verdicts = rows.xs("improbable_overlaps_exceed_eleven_tokens", level="column")["verdict"]
     assert verdicts.to_dict() == {
         "the_pile/published, limit in nats, probabilities in log10": "supported",
         "the_pile/published, both in nats": "supported",
     }
+    # Of the default coverage 0.9; Provo's passage has 6 of its 40 tokens in the Pile.
+    longer = published.assign(overlap_len=[14, 14, 36])
+    whole = carded(longer.assign(origin="ours", searched="pile_pythia"), "paper")
+    assert whole.loc[("pile_pythia/ours", "some_of_provo_whole"), "ours"] == 1
 
 
-def test_our_own_tables_of_the_papers_corpora_are_compared_and_of_others_not(published):
-    """The published rows as if a run had found them, in the Pile and in something else."""
+def test_only_the_papers_corpora_are_compared(published):
+    """The published rows as if a run had found them, in the Pile and in another corpus."""
     for searched, verdict in (("pile_pythia", "differs"), ("books", "not run")):
-        ours = published.assign(origin="ours", searched=searched)
-        tables = {"overlap": ours, "overlap_chunks": NO_CHUNKS}
-        card = compare(tables, Run("paper", published=read_published("overlap")), 0.9).set_index(
-            ["column", "row"]
-        )
-        assert card.loc[("longest_overlap", "the_pile/brown_spr"), "verdict"] == verdict
-        assert card.loc[("tokens", "provo"), "ours"] == 40
-        claims = card.loc["nothing_whole_outside_provo"]
+        rows = carded(published.assign(origin="ours", searched=searched), "paper")
+        assert rows.loc[("the_pile/brown_spr", "longest_overlap"), "verdict"] == verdict
+        assert rows.loc[("provo", "tokens"), "ours"] == 40
+        claims = rows.xs("nothing_whole_outside_provo", level="column")
         assert claims.index.tolist() == ["pile_pythia/ours" if verdict == "differs" else "(none)"]
+    computed = rows[rows["verdict"] != "not run"].index.get_level_values("column")
+    assert set(computed) == {"passages", "tokens"}
 
 
-def test_the_scorecard_without_published_overlaps(published):
-    ours = published.assign(origin="ours", searched="books")
-    tables = {"overlap": ours, "overlap_chunks": NO_CHUNKS}
-    scorecard = compare(tables, Run("demo", published=read_published("overlap")), 0.9)
-    computed = scorecard[scorecard["verdict"] != "not run"]
-    assert set(computed["column"]) == {"passages", "tokens"}
-
-
-def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
-    """Of OpenWebText's files and those of one's own, which are no chunks of the paper's, none."""
-    rows = [("pile_pythia", f"chunk-{n:03d}", 2_098_176_000, n < 18, n < 10) for n in range(143)]
-    rows += [("books", "a.txt", 5, True, True)]
+def test_only_chunks_of_the_pile_are_counted(published):
+    chunks = [("pile_pythia", f"chunk-{n:03d}", 2_098_176_000, n < 18, n < 10) for n in range(143)]
     columns = ["searched", "chunk", "n_tokens", "leakage_free", "selected"]
-    chunks = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame([*chunks, ("books", "a.txt", 5, True, True)], columns=columns)
     ours = published.assign(origin="ours", searched="books")
-    tables = {"overlap": ours, "overlap_chunks": chunks}
-    table = compare(tables, Run("paper", published=read_published("overlap")), 0.9)
-    found = table[table["row"] == "pile_pythia"].set_index("column")
+    found = carded(ours, "paper", table).loc["pile_pythia"]
     assert found["ours"].to_dict() == {
         "all_billion_tokens": 300.039168,
         "chunks": 143, "leakage_free": 18, "selected": 10, "billion_tokens": 20.98176,
     }  # fmt: skip
     assert set(found["verdict"]) == {"reproduced"}
-    without = compare(
-        {**tables, "overlap_chunks": chunks[-1:]},
-        Run("laptop", published=read_published("overlap")),
-        0.9,
+    assert set(carded(ours, "laptop", table[-1:]).loc["pile_pythia", "verdict"]) == {"not run"}
+
+
+# Training.
+
+NOTE = "trained on leakage-free text"
+SIZES = {"small": 1_000_000, "large": 4_000_000}
+RUN = Run(
+    "laptop",
+    describe_models(
+        {
+            f"trained-{size}" + (f"-ft{steps}" if steps else ""): {
+                "title": size, "family": "trained", "family_title": "Trained here",
+                "parameters": parameters, "fine_tuning_steps": steps,
+            }
+            for size, parameters in SIZES.items()
+            for steps in (0, 5, 10)
+        }
+    ),
+    titles={"provo": "Provo"},
+    note=NOTE,
+)  # fmt: skip
+
+
+@pytest.fixture
+def perplexities():
+    """Perplexities of two texts."""
+    rows = [
+        (model, entry["parameters"], steps, corpus, 300 / (1 + steps) + entry["parameters"] / 1e6)
+        for model, entry in RUN.models.items()
+        for steps in [int(model.partition("-ft")[2] or 0)]
+        for corpus in ("provo", "all")
+    ]
+    columns = ["model", "parameters", "fine_tuning_steps", "corpus", "perplexity"]
+    return {"perplexity": pd.DataFrame(rows, columns=columns)}
+
+
+def test_perplexity_panels_have_a_line_per_state(perplexities):
+    figure = draw_training(perplexities, RUN)["figure_2_perplexity"]
+    assert [ax.get_title() for ax in figure.axes] == ["Provo", "All texts"]
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
+    assert [line.get_xdata().tolist() for line in lines] == [[1.0, 4.0]] * 3
+    assert lines[2].get_ydata().tolist() == [300 / 11 + 1, 300 / 11 + 4]
+    assert lines[2].get_color() == RUN.models["trained-large-ft10"]["group_colour"]
+    assert figure.axes[0].get_yscale() == "log"
+
+
+def logprobs(falls: dict[str, float], sizes: dict[str, int] | None = None) -> pd.DataFrame:
+    """Log-probabilities of shuffled passages: 4 nats per token minus the model's fall, and noise.
+
+    Three passages of Provo and two of GECO. Larger models have lower perplexity, 0.5 per tenfold.
+    """
+    parameters = sizes or {size: 10 ** (7 + n) for n, size in enumerate(falls)}
+    rows = [
+        (size, parameters[size], steps, corpus, passage, n,
+         -n * (4 - (fall if steps else 0) - 0.5 * np.log10(parameters[size] / 1e7)
+               + 0.01 * passage))
+        for size, fall in falls.items()
+        for steps in (0, 5)
+        for corpus, passage, n in (("provo", 0, 40), ("provo", 1, 60), ("provo", 3, 50),
+                                   ("geco", 0, 900), ("geco", 2, 700))
+    ]  # fmt: skip
+    columns = ["size", "parameters", "fine_tuning_steps", "corpus", "passage", "n_tokens"]
+    table = pd.DataFrame(rows, columns=[*columns, "logprob"]).assign(scale="paper")
+    return table.sample(frac=1, random_state=2)
+
+
+def trained_card(parts: pd.DataFrame, sizes: pd.DataFrame | None = None) -> pd.DataFrame:
+    nothing = pd.DataFrame({"size": [], "parameters": []})
+    tables = {"perplexity": nothing if sizes is None else sizes, "passage_logprobs": parts}
+    card = compare_training(tables, Run("paper", published=read_published("training")))
+    return card.set_index(["column", "row"]).sort_index()
+
+
+MORE = "fine_tuning_lowers_perplexity_of_larger_models_more"
+FALLS = {"small": 0.1, "medium": 0.2, "large": 0.3}
+
+
+def test_scorecards_have_effects_of_fine_tuning():
+    """Falls of .1, .2 and .3 nats per token in all passages: -.1 per tenfold, without noise."""
+    sizes = pd.DataFrame({"size": ["small", "large"], "parameters": [28_125_440, 162_322_945]})
+    card = trained_card(logprobs(FALLS), sizes)
+    verdicts = card["verdict"]
+    assert verdicts["parameters", "small"] == "reproduced"
+    assert verdicts["parameters", "large"] == "differs"
+    assert verdicts["parameters", "medium"] == "not run"
+    more = card.loc[MORE, "all, 5 steps"]
+    assert (more["ours"], more["verdict"]) == (pytest.approx(-0.1), "supported")
+    fall = card.loc["fine_tuning_lowers_perplexity", "provo, 5 steps"]
+    assert (fall["ours"], fall["verdict"]) == (pytest.approx(-0.2), "supported")
+    # Two passages leave one degree of freedom.
+    assert verdicts["fine_tuning_lowers_perplexity", "geco, 5 steps"] == "not run"
+    assert card.loc[("larger_models_have_lower_perplexity", "all"), "ours"] == pytest.approx(-0.5)
+    reversed_falls = dict(zip(FALLS, (0.3, 0.2, 0.1), strict=True))
+    assert (
+        trained_card(logprobs(reversed_falls)).loc[(MORE, "all, 5 steps"), "verdict"]
+        == "contradicted"
     )
-    found = without[without["row"] == "pile_pythia"]
-    assert set(found["verdict"]) == {"not run"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "slope"),
+    [
+        ({"a": 10**7, "b": 10**8}, None),
+        ({"a": 10**7, "b": 10**7, "c": 10**7}, None),
+        ({"a": 10**7, "b": 10**7, "c": 10**8}, -0.5),
+    ],
+)
+def test_slopes_need_three_sizes_that_vary(sizes, slope):
+    """Two sizes with equal parameters are two models."""
+    card = trained_card(logprobs(dict.fromkeys(sizes, 0.1), sizes))
+    row = card.loc["larger_models_have_lower_perplexity", "all"]
+    assert row["verdict"] == ("not run" if slope is None else "supported")
+    assert slope is None or row["ours"] == pytest.approx(slope)
+    fall = card.loc["fine_tuning_lowers_perplexity", "all, 5 steps"]
+    assert (fall["ours"], fall["verdict"]) == (pytest.approx(-0.1), "supported")
+
+
+def test_models_below_the_range_say_so():
+    small = dict(zip(FALLS, (10**5, 10**6, 10**7), strict=True))
+    notes = [trained_card(logprobs(FALLS, sizes)).loc[(MORE, "all, 5 steps"), "note"]
+             for sizes in (small, None)]  # fmt: skip
+    assert "outside the paper's range: at most 10,000,000 parameters" in notes[0]
+    assert "outside" not in notes[1]
+
+
+def test_contrast_errors_are_those_of_resampled_passages():
+    """Against 4,000 draws of 40 passages of different lengths."""
+    random = np.random.default_rng(0)
+    tokens = random.integers(50, 400, 40)
+    falls = random.normal(0.2, 0.1, 40)
+    table = pd.DataFrame(
+        [(size, 0, "c", place, tokens[place], -tokens[place] * (4 - fall * (size == "b")))
+         for size in "ab" for place, fall in enumerate(falls)],
+        columns=["size", "fine_tuning_steps", "corpus", "passage", "n_tokens", "logprob"],
+    )  # fmt: skip
+    weights = pd.Series({("b", 0): 1.0, ("a", 0): -1.0})
+    found = log_perplexity_contrast(table, weights)
+    assert found.value == pytest.approx(-(tokens * falls).sum() / tokens.sum())
+    drawn = random.integers(40, size=(4000, 40))
+    ratios = -(tokens * falls)[drawn].sum(1) / tokens[drawn].sum(1)
+    assert found.half_width == pytest.approx(2.02 * ratios.std(), rel=0.1)
+
+
+def test_contrast_errors_over_equal_passages_are_of_a_mean():
+    """Log perplexities of 4, 3 and 2: their mean, and Student's t of two freedoms."""
+    table = pd.DataFrame(
+        [("a", 0, "c", place, 100, -100.0 * nats) for place, nats in enumerate((4, 3, 2))],
+        columns=["size", "fine_tuning_steps", "corpus", "passage", "n_tokens", "logprob"],
+    )
+    found = log_perplexity_contrast(table, pd.Series({("a", 0): 1.0}))
+    assert found.value == pytest.approx(3)
+    assert found.half_width == pytest.approx(4.3027 / np.sqrt(3), rel=1e-4)
