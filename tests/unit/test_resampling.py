@@ -201,14 +201,14 @@ def test_intervals_are_central_and_of_the_finite_values():
 
 
 def test_intervals_of_few_or_unequal_units_are_wider():
-    """Ten equal units, and four that count as three: (3 + 1 + 1 + 1)^2 / (9 + 1 + 1 + 1).
+    """Ten equal units; and five that count as 3, with 12^2 / 84 - 1 degrees of freedom.
 
-    Quantiles are Student's with 9 and 2 degrees of freedom. One unit has no interval.
+    One unit has no interval.
     """
     ends = (0.2, 0.9)
-    for sizes, quantile, n in ((np.full(10, 3), 2.262157, 10), ([3, 1, 1, 1, 0], 4.302653, 3)):
-        factor = quantile / 1.959964 * np.sqrt(n / (n - 1))
-        found = widened(0.5, ends, np.array(sizes), (-9.0, 9.0))
+    for sizes, n, freedom in (([3] * 10, 10, 9), ([3, 1, 1, 1, 0], 3, 12**2 / 84 - 1)):
+        factor = stats.t.ppf(0.975, freedom) / 1.959964 * np.sqrt(n / (n - 1))
+        found = widened(0.5, ends, np.array(sizes), (-99.0, 99.0))
         assert found == pytest.approx((0.5 - 0.3 * factor, 0.5 + 0.4 * factor), rel=1e-5)
     assert widened(0.5, ends, np.full(3, 1), (0.0, 1.0)) == (0.0, 1.0)
     assert np.isnan(widened(0.5, ends, np.array([7, 0]), (0.0, 1.0))).all()

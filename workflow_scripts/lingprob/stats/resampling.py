@@ -70,7 +70,9 @@ def widened(
     """Return a percentile interval widened for the number of units that were drawn.
 
     The bootstrap's spread is short by sqrt((n - 1) / n), and its quantiles are normal instead of
-    Student's (Hesterberg 2015). Units of unequal sizes count as n = (sum s)^2 / sum s^2 (Kish).
+    Student's (Hesterberg 2015). Units of unequal sizes s count as n = (sum s)^2 / sum s^2 (Kish).
+    The degrees of freedom are (sum s^2)^2 / sum s^4 - 1 (Satterthwaite), as if rows of a unit were
+    alike.
 
     Args:
         value: the estimate.
@@ -82,10 +84,11 @@ def widened(
     """
     from scipy import stats  # half a second to import
 
-    n = sizes.sum() ** 2 / (sizes**2).sum()
+    squares = np.square(sizes, dtype=float)
+    n, freedom = sizes.sum() ** 2 / squares.sum(), squares.sum() ** 2 / (squares**2).sum() - 1
     if n < 1 + ROUNDING:
         return np.nan, np.nan
-    factor = stats.t.ppf(QUANTILE, n - 1) / stats.norm.ppf(QUANTILE) * np.sqrt(n / (n - 1))
+    factor = stats.t.ppf(QUANTILE, freedom) / stats.norm.ppf(QUANTILE) * np.sqrt(n / (n - 1))
     low, high = (value + factor * (end - value) for end in ends)
     return float(max(low, limits[0])), float(min(high, limits[1]))
 
