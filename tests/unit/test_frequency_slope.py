@@ -18,12 +18,7 @@ from lingprob.models.loading import load_language_model
 from lingprob.scoring import frequency_moments as module
 from lingprob.scoring.engine import sliding_windows
 from lingprob.scoring.frequency_moments import frequency_moments, moments_of_shard
-from lingprob.stats.least_squares import (
-    frequency_slope,
-    frequency_slopes,
-    merge_sums,
-    sum_tokens,
-)
+from lingprob.stats.least_squares import frequency_slopes, merge_sums, sum_tokens
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
 WINDOW, STRIDE = 16, 6
@@ -44,8 +39,16 @@ def unigram_logprob():
 
 
 def regressed(*arguments, **options):
-    binned, documents = frequency_moments(*arguments, **options)
-    return frequency_slope([binned], [documents])
+    return slope_of_parts([frequency_moments(*arguments, **options)])
+
+
+def slope_of_parts(parts):
+    """Return the regression and the bins of shards with one start token."""
+    tables, documents = ([one.assign(start_token="t") for one in part]
+                         for part in zip(*parts, strict=True))  # fmt: skip
+    slopes, bins = frequency_slopes(tables, documents)
+    (fit,) = slopes.drop(columns="start_token").to_dict("records")
+    return fit, bins.drop(columns="start_token")
 
 
 def obvious_logprobs(lm, ids, start_id):
@@ -129,7 +132,7 @@ def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp
     for name, table in zip(("frequency_moments", "frequency_documents"), whole, strict=True):
         write_table(table.assign(start_token="none"), name, tmp_path / f"{name}.parquet")
         kept.append([read_table(tmp_path / f"{name}.parquet", name).drop(columns="start_token")])
-    fit, bins = frequency_slope(*kept)
+    fit, bins = slope_of_parts([[one[0] for one in kept]])
     parts = [
         frequency_moments(lm, DOCUMENTS, unigram_logprob, shard=shard, shards=3, **options)
         for shard in range(3)
@@ -140,7 +143,7 @@ def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp
     assert whole[1]["document"].tolist() == list(range(len(whole[1])))
     # Documents lie in several shards.
     assert sum(len(documents) for _, documents in parts) > len(whole[1])
-    merged, merged_bins = frequency_slope(*zip(*parts, strict=True))
+    merged, merged_bins = slope_of_parts(parts)
     assert merged == pytest.approx(fit)
     assert merged["n_tokens"] == 200
     pd.testing.assert_frame_equal(merged_bins, bins)
@@ -240,7 +243,7 @@ def slope_of(x, y, document):
     bins = sum_tokens("bin_low", np.append(-2.0, np.full(len(x) - 1, -1.0)), x, y)
     empty = 0 * bins.iloc[:1].assign(bin_low=0.0) + [-3.0, 0, 0, 0, 0, 0, 0]
     bins = pd.concat([empty, bins]).assign(bin_high=lambda table: table["bin_low"] + 1)
-    return frequency_slope([bins], [sum_tokens("document", document, x, y)])
+    return slope_of_parts([(bins, sum_tokens("document", document, x, y))])
 
 
 def test_few_tokens_that_hardly_differ_have_a_slope():
@@ -298,7 +301,7 @@ def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
 
 
 def test_start_tokens_are_regressed_apart(lm, unigram_logprob, tmp_path):
-    tokens = {"none": "none", "own": "<s>"}
+    tokens = {"own": "<s>", "none": "none"}
     options = {"window": WINDOW, "stride": STRIDE}
     documents = [document for document in DOCUMENTS if document]
     (tmp_path / "corpus.txt").write_text("\n".join(documents))
@@ -310,7 +313,7 @@ def test_start_tokens_are_regressed_apart(lm, unigram_logprob, tmp_path):
     unigrams = table.sample(frac=1, random_state=0)
     tables = moments_of_shard(lm, unigrams, regressed_tokens, 0, 1, **options)
     slopes, bins = frequency_slopes(*([table] for table in tables))
-    assert slopes["start_token"].tolist() == ["none", "own"]
+    assert slopes["start_token"].tolist() == ["own", "none"]
     for name, token in tokens.items():
         fit, binned = regressed(lm, documents, unigram_logprob, start_token=token, **options)
         row = slopes.set_index("start_token").loc[name]

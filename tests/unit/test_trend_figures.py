@@ -20,7 +20,7 @@ from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
 from lingprob.papers.morcela.tables import with_certain_parameters
 from lingprob.papers.run import Run, judged
-from lingprob.papers.string_probability.figures import correlation_by_bin, trends
+from lingprob.papers.string_probability.figures import correlation_by_bin, quality
 from lingprob.papers.string_probability.separation_figures import accuracies
 
 STEPS = (4, 16, 64)
@@ -191,22 +191,15 @@ def strings() -> dict[str, pd.DataFrame]:
             "stimuli": stimuli}  # fmt: skip
 
 
-def test_the_trends_of_strings_are_by_bits_of_grammatical_sentences_and_by_size():
-    figures = {x: trends(strings(), RUN, x) for x in ("bits", "size")}
+def test_quality_of_strings_is_in_bits_of_grammatical_sentences():
+    figure = quality(strings(), RUN)
     labels = ["r of Prediction 1", "Area under ROC\ncurve of log p", "Accuracy on pairs"]
-    for figure in figures.values():
-        assert [ax.get_ylabel() for ax in figure.axes] == labels
-    shown = {
-        x: {round(float(line.get_xdata()[0]), 6)
-            for line in figure.axes[0].lines if len(line.get_xdata()) == 1}
-        for x, figure in figures.items()
-    }  # fmt: skip
-    assert shown == {"bits": {round(value, 6) for value in BITS.values()},
-                     "size": {10**5, 10**6, 10**8}}  # fmt: skip
+    assert [ax.get_ylabel() for ax in figure.axes] == labels
+    points = [line.get_xdata() for line in figure.axes[0].lines if len(line.get_xdata()) == 1]
+    assert {round(float(x[0]), 6) for x in points} == {round(bits, 6) for bits in BITS.values()}
     # Imported scores and pseudo-log-likelihoods are no bits of a text.
     models = {name: {**look, "causal": name == "tiny"} for name, look in LOOKS.items()}
-    run = replace(RUN, models=models)
-    (point,) = trends(strings(), run, "bits").axes[0].lines[:1]
+    (point,) = quality(strings(), replace(RUN, models=models)).axes[0].lines[:1]
     assert list(point.get_xdata()) == pytest.approx([BITS["tiny"]])
 
 

@@ -21,8 +21,8 @@ SUMS = ["x", "y", "xx", "xy", "yy"]
 class LeastSquaresFit:
     """A fitted linear regression with Gaussian errors.
 
-    `coefficients` and `standard_errors` are by predictor, `Intercept` first; `sigma` is the maximum
-    likelihood one (no degrees of freedom taken off), `log_likelihood` (nats) of the fitted data.
+    `coefficients` and `standard_errors` are by predictor, `Intercept` first. `sigma` is the maximum
+    likelihood estimate, without degrees of freedom. `log_likelihood` (nats) is of the fitted data.
     """
 
     response: str
@@ -44,14 +44,8 @@ def fit_least_squares(
 ) -> LeastSquaresFit:
     """Regress a column on others and an intercept.
 
-    Args:
-        frame: the data; no NaN in the columns used.
-        response: the regressed column.
-        predictors: the columns it is regressed on.
-
-    Raises LingprobError that names an unknown column, one with a NaN or an infinity, a constant
-    predictor, the first predictor that those before it explain, a response without any error, and
-    if there are too few rows.
+    Raises LingprobError for an unknown column, a NaN or an infinity, a constant predictor, a
+    predictor that those before it explain, a response without any error, or too few rows.
     """
     for column in [response, *predictors]:
         if column not in frame.columns:
@@ -118,65 +112,44 @@ def sum_tokens(by: str, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.D
     return merge_sums([pd.DataFrame(sums)], by)
 
 
-def merge_sums(tables: Iterable[pd.DataFrame], by: str) -> pd.DataFrame:
+def merge_sums(tables: Iterable[pd.DataFrame], by: str | list[str]) -> pd.DataFrame:
     """Add up tables of `sum_tokens` by group."""
-    return pd.concat(tables, ignore_index=True).groupby(by, as_index=False).sum()
+    return pd.concat(tables, ignore_index=True).groupby(by, as_index=False, sort=False).sum()
 
 
 def frequency_slopes(
     tables: Iterable[pd.DataFrame], documents: Iterable[pd.DataFrame]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Regress tokens as `frequency_slope` does, once per start token.
-
-    Args:
-        tables, documents: as of `frequency_slope`, each with a column `start_token`.
-
-    Returns one row per start token, and the rows of bins, both with `start_token`.
-    """
-    tables, documents = list(tables), list(documents)
-    rows, bins = [], []
-    for name in tables[0]["start_token"].unique():
-        slope, binned = frequency_slope(
-            *(
-                [one[one["start_token"] == name].drop(columns="start_token") for one in parts]
-                for parts in (tables, documents)
-            )
-        )
-        rows.append({"start_token": name, **slope})
-        bins.append(binned.assign(start_token=name))
-    return pd.DataFrame(rows), pd.concat(bins, ignore_index=True)
-
-
-def frequency_slope(
-    tables: Iterable[pd.DataFrame], documents: Iterable[pd.DataFrame]
-) -> tuple[dict[str, float], pd.DataFrame]:
     """Regress tokens' log-probability in context on their unigram log-probability (morcela, §5).
 
     Args:
-        tables, documents: both tables of `frequency_moments`, of one corpus and unigram source; one
-            or more of each.
+        tables, documents: both tables of `moments_of_shard`, of one corpus and unigram source.
+            Shards have one of each.
 
     Returns:
-        The regression: slope, intercept (nats), r, n_tokens, n_documents and two standard errors.
+        One row per start token: slope, intercept (nats), r, n_tokens, n_documents, standard errors.
         `slope_std_error` takes documents as the independent observations (sandwich estimator of
         Liang & Zeger 1986; NaN for one document), `slope_std_error_tokens` takes tokens.
-        Then one row per bin with tokens: bin_low, bin_high, n_tokens, mean_unigram_logprob,
-        mean_logprob and its population standard deviation sd_logprob (nats).
+        Then one row per start token and bin with tokens: bin_low, bin_high, n_tokens,
+        mean_unigram_logprob, mean_logprob and its population standard deviation sd_logprob (nats).
 
     Raises LingprobError if there are fewer than three tokens, or only tokens of one unigram
     log-probability.
     """
-    tables = list(tables)
-    edges = tables[0][["bin_low", "bin_high"]]
-    sums = merge_sums([table.drop(columns="bin_high") for table in tables], "bin_low")
-    bins = edges.merge(sums[sums["n_tokens"] > 0], on="bin_low")
+    bins = merge_sums(tables, ["start_token", "bin_low", "bin_high"])
+    by_document = merge_sums(documents, ["start_token", "document"])
+    rows = [
+        {"start_token": name, **_regression(by_document[by_document["start_token"] == name])}
+        for name in bins["start_token"].unique()
+    ]
+    bins = bins[bins["n_tokens"] > 0]
     n, x, y, yy = (bins[name] for name in ("n_tokens", "x", "y", "yy"))
     bins = bins.assign(
         mean_unigram_logprob=x / n,
         mean_logprob=y / n,
         sd_logprob=np.sqrt(np.maximum(yy / n - (y / n) ** 2, 0.0)),
     ).drop(columns=SUMS)
-    return _regression(merge_sums(documents, "document")), bins
+    return pd.DataFrame(rows), bins.reset_index(drop=True)
 
 
 def _regression(documents: pd.DataFrame) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Linking functions: from a sentence's log-probability to its acceptability (morcela, §2-§3.4).
+"""Link a sentence's log-probability to its acceptability (morcela, §2-§3.4).
 
 With p a sentence's logprob, u its unigram_logprob (both nats) and l its n_tokens, each linking
 function is an ordinary least-squares (OLS) regression of the rating on a few terms. MORCELA,
@@ -39,10 +39,10 @@ from lingprob.stats.resampling import fold_numbers, interval, resample_counts, t
 
 logger = logging.getLogger(__name__)
 
-# The term that learns the parameter, its sign in the ratio to the first slope, the value if set.
+# Term that learns the parameter, its sign in the ratio to the first slope, its value if set.
 PARAMETERS = {"beta": ("u/l", -1.0, 1.0), "gamma": ("1/l", 1.0, 0.0)}
 MINIMUM_PER_FOLD = 5
-# Resamples that are cross-validated at once, which bounds memory.
+# Resamples that are cross-validated at once, to bound memory.
 DRAWS_AT_ONCE = 100
 
 
@@ -55,22 +55,19 @@ def fit_linking_functions(
     clusters: ArrayLike | None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Fit and evaluate linking functions on n sentences; return one row a function.
+    """Fit and evaluate linking functions on n sentences; return one row per function.
 
-    The first four arguments have shape (n,): logprob and unigram_logprob in nats, n_tokens, rating.
-    `clusters`, ids of shape (n,), say what was sampled: sentences of one article, paradigm or pair
-    are drawn together in a resample, since they are no independent observations. The workflow
-    resamples articles. None resamples sentences.
+    Columns and errors are those of `resample_linking_functions`. With the workflow's clusters, seed
+    and order of sentences, the numbers are the workflow's.
 
-    Options are `linking_functions` (names; all six if absent), `folds` (5), `repeats` (100 shuffles
-    into folds), `bootstrap` (1000 resamples), `confidence` (.95), `seed` (0) and `together` (ids:
-    which sentences no fold parts). With the workflow's clusters, seed and order of sentences, the
-    numbers are the workflow's.
-
-    Columns: linking_function, predictors, n; r_cv (cross-validated) and r, each with _low and
-    _high, r_cv_shuffle_sd; logprob_slope, beta and gamma with theirs; sse, aic, bic; over_slor and
-    below_morcela with theirs (differences of r_cv). `resample_linking_functions` in
-    lingprob.stats.linking says how each is computed, and which input it refuses.
+    Args:
+        logprob, unigram_logprob, n_tokens, rating: shape (n,); both log-probabilities in nats.
+        clusters: ids (n,) of the sampled units. Sentences of one article, paradigm or pair
+            are drawn together in a resample, because they depend on each other. The workflow
+            resamples articles. None resamples sentences.
+        options: `linking_functions` (names; all six by default), `folds` (5), `repeats` (100
+            shuffles into folds), `bootstrap` (1000 resamples), `confidence` (0.95), `seed` (0) and
+            `together` (ids: sentences that no fold separates).
     """
     given = (logprob, unigram_logprob, n_tokens, rating)
     return resample_linking_functions(*given, clusters=clusters, **options)[0]
@@ -93,45 +90,44 @@ def resample_linking_functions(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fit and evaluate linking functions on n sentences, and on resamples of them.
 
-    The arguments before the star have shape (n,): logprob and unigram_logprob in nats, n_tokens
-    at least 1, rating usually the mean z-score of a sentence. Without unigram_logprob (None, or
-    NaN throughout) the functions that need it are left out. (morcela, §3.4, appendix C)
+    All functions, and all models of the same sentences in the same order, share folds and
+    resamples. (morcela, §3.4, appendix C)
 
-    `together` and `clusters`, any ids of shape (n,), say which sentences stay in one fold, and
-    which are drawn together in a resample, since what they have in common is one observation;
-    None takes each sentence by itself, for the folds the paper's convention. All functions see the
-    same folds and resamples, and so do all models of the same sentences in the same order.
+    Args:
+        logprob, unigram_logprob: (n,) in nats. Without unigram_logprob (None, or NaN throughout)
+            the functions that need it are left out.
+        n_tokens: (n,), at least 1.
+        rating: (n,), usually mean z-scores.
+        linking_functions, folds, repeats, bootstrap, confidence, seed: as of
+            `fit_linking_functions`.
+        together: ids (n,) of sentences that stay in one fold. None is the paper's convention.
+        clusters: ids (n,) of sentences that are drawn together.
 
-    The first table has a row a function, float64 unless stated:
+    Returns:
+        A table with one row per function:
 
-    - linking_function (text), predictors and n (int): predictors counts the intercept.
-    - r_cv: Pearson's r between held-out predictions and ratings, averaged over the test folds
-      and then over `repeats` shuffles into folds. Where nothing is learned (one term) the score
-      itself is correlated, so that a wrong sign shows. r_cv_low, r_cv_high: its sampling error,
-      from the same cross-validation of each resample (one shuffle each; a cluster's copies are in
-      the fold of the cluster), as deviations from the resamples' mean.
-    - r_cv_shuffle_sd: how far another shuffle of the same sentences moves the average of one.
-    - r, r_low, r_high: in-sample r of the fit on all data, with the percentile interval of refits.
-    - logprob_slope, and _low, _high from the same refits: of the first term, which has the logprob
-      in it; ratings a nat (a nat a token where the term has p/l).
-    - beta, gamma, and _low, _high from the same refits. Values that a function sets rather than
-      learns have no interval; functions without unigrams have neither. Both are ratios: a refit
-      whose slope of the logprob is near zero gives a wild value, which percentiles tolerate;
-      non-finite ones are logged and left out.
-    - sse, aic, bic of the OLS fit of the terms with intercept on all data.
-    - over_slor, below_morcela, and _low, _high: r_cv less SLOR's, and MORCELA's r_cv less this,
-      with the sampling error of the same resamples, paired. NaN where a function is left out, and
-      for a function beside itself.
+        - linking_function, predictors (with the intercept) and n.
+        - r_cv: Pearson's r between held-out predictions and ratings, averaged over test folds and
+          shuffles. A single term is its own score, so a wrong sign shows. r_cv_low and r_cv_high
+          come from the same cross-validation of each resample, as deviations from their mean.
+        - r_cv_shuffle_sd: standard deviation over shuffles of the same sentences.
+        - r, r_low, r_high: in-sample r, with the percentile interval of refits.
+        - logprob_slope, with _low and _high: of the first term, which contains the logprob.
+        - beta, gamma, with _low and _high: values that a function sets have no interval. Refits
+          with a logprob slope near 0 give wild ratios. Non-finite ones are logged and left out.
+        - sse, aic, bic: of the OLS fit on all data.
+        - over_slor, below_morcela, with _low and _high: r_cv minus SLOR's, and MORCELA's r_cv minus
+          this, paired by resample. NaN if either function is left out.
 
-    The second has a row a function and resample: linking_function, draw (int), r_cv, r,
-    logprob_slope, beta and gamma (NaN where set or undetermined).
+        And a table with one row per function and draw: linking_function, draw, r_cv, r,
+        logprob_slope, beta and gamma.
 
-    The authors' released code scores the functions of one term once, on all sentences: compare
-    the paper's values for those with r rather than r_cv.
+    The authors' released code scores the functions of one term and MORCELA with beta = 1 once, on
+    all sentences. So the paper's values of these compare with r, not with r_cv.
 
-    Raises LingprobError for input of unequal lengths, missing or infinite values, n_tokens below
-    1, terms that do not determine a fit, or too few sentences for the folds. Memory grows with
-    bootstrap times n: 24 bytes for each of these.
+    Raises LingprobError for unequal lengths, missing or infinite values, n_tokens below 1, terms
+    that determine no fit, or too few sentences for the folds. Memory: 24 bytes times n times
+    bootstrap.
     """
     names = _known(linking_functions)
     inputs = checked_inputs(logprob, unigram_logprob, n_tokens, rating)
@@ -139,7 +135,7 @@ def resample_linking_functions(
     fold_unit = _units("together", together, n)
     _check_options(fold_unit, folds, repeats, bootstrap, confidence)
     if "unigram_logprob" not in inputs:
-        logger.info("no unigram_logprob: leaving out what needs it of %s", ", ".join(names))
+        logger.info("without unigram_logprob, functions that need it are left out")
         names = [name for name in names if not needs_unigrams(name)]
     if not names:
         raise LingprobError("linking_functions: none is left that these arguments allow.")
@@ -199,7 +195,7 @@ def _known(linking_functions: Iterable[str]) -> list[str]:
 
 
 def _units(name: str, ids: ArrayLike | None, n: int) -> NDArray:
-    """Return the number, (n,) int, of the unit that each sentence is in: by itself without ids."""
+    """Return the number of each sentence's unit, (n,) int. Without ids each is its own."""
     if ids is None:
         return np.arange(n)
     unit, _ = pd.factorize(pd.Series(ids))
@@ -239,7 +235,7 @@ def _check_options(
 def _cross_validated_resamples(
     fits: dict[str, Fit], shuffles: NDArray, counts: NDArray, folds: int
 ) -> dict[str, Array]:
-    """Return r_cv of each resample, (draws,), by function: one shuffle (n,) a resample (n,)."""
+    """Return r_cv of each resample, (draws,), by function, with one shuffle per resample."""
     columns = {name: fit.columns for name, fit in fits.items()}
     shuffle_of = np.arange(len(counts)) % len(shuffles)
     found: dict[str, list[Array]] = {name: [] for name in fits}
@@ -262,9 +258,7 @@ def _held_out(fit: Fit, in_folds: Array) -> Array:
 
 
 def _draws(fit: Fit, refits: Array, held_out: Array) -> dict[str, Array]:
-    """Return r_cv, r, logprob_slope, beta and gamma of each resample, (draws,), from its moments
-    (draws, m, m).
-    """
+    """Return r_cv, r, logprob_slope, beta and gamma, (draws,) each, from moments (draws, m, m)."""
     drawn = {"r_cv": held_out, "r": correlations(refits, scoring_slopes(fit, refits))}
     slopes = fitted_slopes(refits) @ fit.to_slopes.T
     drawn["logprob_slope"] = slopes[:, 0]
@@ -314,7 +308,7 @@ def _difference(
     names: tuple[str, str],
     confidence: float,
 ) -> dict[str, float]:
-    """Return r_cv of the first function less that of the second, and its paired interval."""
+    """Return r_cv of the first function minus that of the second, with its paired interval."""
     first, second = names
     if first == second or not {first, second} <= set(rows):
         return dict.fromkeys((column, f"{column}_low", f"{column}_high"), np.nan)
@@ -328,8 +322,8 @@ def deviations_about(
 ) -> dict[str, float]:
     """Return the interval of the draws, moved so that their mean is the value.
 
-    A resample repeats sentences, so that its cross-validation learns from fewer different ones:
-    its r_cv is a little low throughout, which says nothing of the error.
+    A resample repeats sentences, so its cross-validation learns from fewer different ones. Its r_cv
+    is a little low throughout, which is no sampling error.
     """
     ends = _interval(name, column, drawn, confidence)
     finite = drawn[np.isfinite(drawn)]

@@ -35,7 +35,7 @@ PREDICTED = ["predicted", "predicted_low", "predicted_high", "rating_low", "rati
 
 
 class Fit(NamedTuple):
-    """One linking function fitted on all sentences, and what its refits need.
+    """One linking function fitted to all sentences, and the columns of its refits.
 
     `columns`, (n, k + 2) float64: ones, the k whitened terms, the standardised rating.
     `to_slopes`, (k, k) float64, takes slopes of the standardised rating on whitened terms to those
@@ -152,7 +152,7 @@ def _check_design(name: str, terms: Array, deviations: Array) -> None:
 def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str, Array]:
     """Return the weighted sums of products of columns, (..., m, m) float64, by function.
 
-    `columns` has an array (n, m) for each function; `weights` has shape (..., n).
+    `columns` has an array (n, m) for each function. `weights` has shape (..., n).
     """
     shape, flat = weights.shape[:-1], weights.reshape(-1, weights.shape[-1])
     pairs = {name: np.triu_indices(array.shape[1]) for name, array in columns.items()}
@@ -239,7 +239,7 @@ def rated_sentences(
 ) -> RatedSentences:
     """Check rated sentences for a fit; arguments (n,) as of `fit_linking_functions`.
 
-    `unit`, any ids, says what was sampled (pairs, articles); None takes each sentence by itself.
+    `unit` has ids of the sampled units (pairs, articles). None takes each sentence by itself.
 
     Raises LingprobError for too few units, terms that determine no fit, a linking function without
     its unigrams, and as `checked_inputs`.

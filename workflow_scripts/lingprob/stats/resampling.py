@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,35 +63,6 @@ def interval(drawn: Array, ends: tuple[float, float] = TAILS) -> tuple[float, fl
     return float(low), float(high)
 
 
-def widened(
-    value: float, ends: tuple[float, float], sizes: NDArray, limits: tuple[float, float]
-) -> tuple[float, float]:
-    """Return a percentile interval widened for the number of units that were drawn.
-
-    The bootstrap's spread is short by sqrt((n - 1) / n), and its quantiles are normal instead of
-    Student's (Hesterberg 2015). Units of unequal sizes s count as n = (sum s)^2 / sum s^2 (Kish).
-    The degrees of freedom are (sum s^2)^2 / sum s^4 - 1 (Satterthwaite), as if rows of a unit were
-    alike.
-
-    Args:
-        value: the estimate.
-        ends: of its percentile interval.
-        sizes: (units,) how much each unit counts.
-        limits: lowest and highest possible values, at which the interval ends.
-
-    Returns (NaN, NaN) for a single unit.
-    """
-    from scipy import stats  # half a second to import
-
-    squares = np.square(sizes, dtype=float)
-    n, freedom = sizes.sum() ** 2 / squares.sum(), squares.sum() ** 2 / (squares**2).sum() - 1
-    if n < 1 + ROUNDING:
-        return np.nan, np.nan
-    factor = stats.t.ppf(QUANTILE, freedom) / stats.norm.ppf(QUANTILE) * np.sqrt(n / (n - 1))
-    low, high = (value + factor * (end - value) for end in ends)
-    return float(max(low, limits[0])), float(min(high, limits[1]))
-
-
 def correlation(x: Array, y: Array) -> float:
     """Return Pearson's r of two (n,) arrays; NaN for fewer than 3 rows or a constant array."""
     if len(x) < FEWEST or is_constant(x) or is_constant(y):
@@ -115,8 +85,8 @@ def correlation_interval(
 ) -> tuple[float, float]:
     """Return the 95% interval of Pearson's r when units are resampled.
 
-    `unit`, (n,) int from 0, is the unit of each row. Draws with a constant variable are left out;
-    without any draw the result is (NaN, NaN).
+    `unit`, (n,) int from 0, is the unit of each row. Draws with a constant variable are left out.
+    Without any draw the result is (NaN, NaN).
     """
     if np.isnan(correlation(x, y)):
         return np.nan, np.nan
@@ -216,17 +186,35 @@ def sum_interval(values: Array, draws: int, seed: int) -> tuple[float, float]:
     return CrossedDraws(values[None], draws, seed).interval(np.ones(1))
 
 
-def widening(units: int) -> float:
+def widening(units: float, freedom: float | None = None) -> float:
     """Return the factor by which a percentile interval over few resampled units is too narrow.
 
     It is short by sqrt((n - 1) / n) and takes the normal quantile instead of Student's t
-    (Hesterberg 2015, "What teachers should know about the bootstrap"): 18% for ten units. NaN below
-    two units, which give no interval.
+    (Hesterberg 2015, "What teachers should know about the bootstrap"): 18% for ten units. NaN for a
+    single unit, which gives no interval. The degrees of freedom are n - 1 by default.
     """
-    if units < 2:
+    from scipy import stats  # half a second to import
+
+    if units < 1 + ROUNDING:
         return np.nan
-    by_student = stats.t.ppf(TAILS[1], units - 1) / stats.norm.ppf(TAILS[1])
+    by_student = stats.t.ppf(QUANTILE, freedom or units - 1) / stats.norm.ppf(QUANTILE)
     return float(by_student) * np.sqrt(units / (units - 1))
+
+
+def widened(
+    value: float, ends: tuple[float, float], sizes: NDArray, limits: tuple[float, float]
+) -> tuple[float, float]:
+    """Return a percentile interval widened for the sizes of the resampled units.
+
+    Units of unequal sizes s count as n = (sum s)^2 / sum s^2 (Kish). The degrees of freedom are
+    (sum s^2)^2 / sum s^4 - 1 (Satterthwaite), as if rows of a unit were alike.
+    Both ends stay between the limits. (NaN, NaN) for a single unit.
+    """
+    squares = np.square(sizes, dtype=float)
+    freedom = squares.sum() ** 2 / (squares**2).sum() - 1
+    factor = widening(sizes.sum() ** 2 / squares.sum(), freedom)
+    low, high = (value + factor * (end - value) for end in ends)
+    return float(max(low, limits[0])), float(min(high, limits[1]))
 
 
 def widened_interval(value: float, drawn: Array, units: int) -> tuple[float, float]:
@@ -251,7 +239,7 @@ def swap_p_values(values: Array, first: NDArray, second: NDArray, seed: int) -> 
     observed one included (Phipson & Smyth 2010).
 
     Args:
-        values: (items, columns), in any unit; rows are independent of each other.
+        values: (items, columns), in any unit. Rows are independent of each other.
         first, second: columns of each pair, (pairs,) int.
         seed: of random swaps.
     """
@@ -298,7 +286,7 @@ def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
 
     Args:
         right: (n,) bool, or float from `preferences`.
-        by: (n,) group of each answer; answers without one are left out.
+        by: (n,) group of each answer. Answers without one are left out.
 
     Returns:
         n, accuracy, accuracy_low and accuracy_high, indexed by group in order of appearance.

@@ -79,7 +79,7 @@ def _areas(
     order: Ints,
     first_of_tie: NDArray,
 ) -> Array:
-    """Return the area for each column of `counts` (units, draws); the others are (n,), by row.
+    """Return the area for each column of `counts` (units, draws). The others are (n,), by row.
 
     Each positive counts twice the negatives below it and once those that are the same.
     """

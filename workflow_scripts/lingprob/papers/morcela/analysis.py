@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,11 +30,10 @@ logger = logging.getLogger(__name__)
 
 # A BOS policy and a unigram source.
 Convention = tuple[str, str]
-# What linking functions are fitted to.
+# Columns that linking functions are fitted to.
 FITTED_COLUMNS = ("logprob", "unigram_logprob", "n_tokens", "rating")
-# From the finest to the coarsest, the column of a `stimuli` table that says what a sentence is of.
-# An article is what Linguistic Inquiry's sentences are sampled by. Other data sets have a
-# phenomenon in its place.
+# Columns of a `stimuli` table with the units of sentences, from the finest to the coarsest.
+# Linguistic Inquiry's sentences were sampled by article. Other data sets have a phenomenon there.
 UNITS = {
     "sentence": "item_id",
     "pair": "pair_id",
@@ -53,7 +52,7 @@ class DataSet(NamedTuple):
 
     @property
     def rating_source(self) -> str:
-        """Where its ratings are from."""
+        """Return `simulated` if any rating is, else `human`."""
         return rating_source(self.stimuli)
 
 
@@ -87,7 +86,7 @@ def scores_under(
 
 
 def with_ratings(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return sentence scores with what `stimuli` say of each sentence, in the order of `stimuli`.
+    """Return sentence scores with ratings and units, in the order of `stimuli`.
 
     One order for all models gives them the same folds and resamples. Raises LingprobError if a
     sentence has no rating.
@@ -115,20 +114,20 @@ def rating_source(stimuli: pd.DataFrame) -> str:
 def sampling_units(
     stimuli: pd.DataFrame, wanted: str, fewest: int = FEWEST
 ) -> tuple[str, pd.Series]:
-    """Return the name of the unit that a data set is sampled by, and the unit of each sentence.
+    """Return the name of the unit that a data set is sampled by, and each sentence's unit.
 
-    That is the wanted unit if every sentence names one and there are `fewest` of them or more.
-    Otherwise it is the coarsest of the finer units, and a warning is logged.
+    It is the wanted unit if every sentence has one and there are at least `fewest`. Otherwise it is
+    the coarsest of the finer units, and a warning is logged.
     """
     names = list(UNITS)
     for name in reversed(names[: names.index(wanted) + 1]):
         ids = stimuli.get(UNITS[name])
-        # The last, the finest, is taken whatever there is of it.
+        # The last, the finest, is taken in any case.
         if ids is not None and ids.notna().all() and ids.nunique() >= fewest:
             break
     if name != wanted:
         logger.warning(
-            "%s: not known of every sentence, or fewer than %d; taking each %s for itself",
+            "%s: unknown for a sentence, or fewer than %d of them: taking each %s by itself",
             wanted, fewest, name,
         )  # fmt: skip
     return name, stimuli[UNITS[name]]
@@ -149,9 +148,8 @@ def fit_model(
     Args:
         model: its name.
         datasets: rated data sets with the model's scores, by name.
-        default_convention: the one that figures show.
-        cluster, keep_together: the unit that intervals resample, and that which no fold parts
-            (`UNITS`).
+        default_convention: shown in figures.
+        cluster, keep_together: units (`UNITS`) that intervals resample and that no fold separates.
         scale: of the run.
         fitting: folds, repeats, bootstrap and seed of `fit_linking_functions`.
 
@@ -195,13 +193,15 @@ def draw_parameters(
     scale: str,
     **fitting: Any,
 ) -> pd.DataFrame:
-    """Refit linking functions under a model's default convention to resamples that all share.
+    """Refit a model's linking functions to resamples that all models share.
 
-    Arguments as of `fit_model`; returns a `linking_draws` table, without rows for data sets of
-    which the model has no unigrams.
+    Arguments as of `fit_model`. Returns a `linking_draws` table under the default convention.
+    Data sets without unigrams have no rows.
     """
     tables = []
-    for dataset, rated, source in default_scores(model, datasets, default_convention):
+    for dataset, data_set in datasets.items():
+        scores = scores_under(default_convention, model, dataset, data_set.scores)
+        rated = with_ratings(dataset, data_set.stimuli, scores)
         if rated["unigram_logprob"].isna().all():
             continue
         used, clusters = sampling_units(rated, cluster)
@@ -212,18 +212,9 @@ def draw_parameters(
             clusters=clusters,
             **fitting,
         )
-        about = {"dataset": dataset, "rating_source": source, "cluster": used, "n": len(rated)}
-        tables.append(draws.assign(**about))
+        about = {"dataset": dataset, "cluster": used, "n": len(rated)}
+        tables.append(draws.assign(rating_source=data_set.rating_source, **about))
     return as_table(tables, "linking_draws", model, scale)
-
-
-def default_scores(
-    model: str, datasets: Mapping[str, DataSet], convention: Convention
-) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Yield each data set's name, its rated scores under one convention, and their source."""
-    for dataset, data_set in datasets.items():
-        scores = scores_under(convention, model, dataset, data_set.scores)
-        yield dataset, with_ratings(dataset, data_set.stimuli, scores), data_set.rating_source
 
 
 def as_table(
@@ -272,10 +263,10 @@ def predict_ratings(
     Args:
         model: its name.
         datasets: data sets with the model's scores, rated or not, by name.
-        fitted_to: the names of those that the functions are fitted to. Their own predictions have
-            residuals and the prediction by a fit without the sentence's cluster.
-        convention: the BOS policy and the unigram source.
-        cluster: what was sampled, as `morcela.cluster` in config.yaml.
+        fitted_to: names of those that functions are fitted to. Their own rows have residuals, and
+            predictions by fits without the sentence's cluster (`held_out`).
+        convention: BOS policy and unigram source.
+        cluster: the sampled unit (`morcela.cluster`).
         scale: of the run.
 
     Returns a `predicted_ratings` table. Raises LingprobError for a sentence without a score, a

@@ -68,7 +68,7 @@ def estimate_of(fit: dict, column: str) -> Estimate:
 
 
 def note_on(rating_source: str) -> str:
-    """Return what a reader should know of the ratings."""
+    """Return the note on simulated ratings, or nothing."""
     return "simulated ratings" if rating_source == "simulated" else ""
 
 
@@ -151,7 +151,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
-    """Compare MORCELA's numbers and claims with ours; return a `scorecard` table.
+    """Compare MORCELA's numbers and claims with this run; return a `scorecard` table.
 
     Tables: `linking_functions`, `linking_draws`, `intergroup_correlation`, `stimuli` and, if §5 was
     computed, `frequency_slopes`.
@@ -162,9 +162,9 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
 
 
 def morcela_quantities(tables: Tables, run: Run) -> Quantities:
-    """Return our estimates by (row, column) as the published numbers name them.
+    """Return the estimates of this run by the row and column of the published numbers.
 
-    Only the paper's data set and each model's default conventions count.
+    They are of the paper's data set under each model's default convention.
     """
     every = default_fits(tables["linking_functions"])
     fits = every[every["dataset"] == PAPER_DATASET]

@@ -1,4 +1,4 @@
-"""All figures of MORCELA; here 2 and 3, conventions and differences (Tjuatja et al. 2025)."""
+"""Draw all figures of MORCELA: Figures 2 and 3, conventions and differences are here."""
 
 from __future__ import annotations
 
@@ -56,26 +56,25 @@ STYLES = {
 SHORT_LABELS = {"beta": "β", "gamma": "γ (nats)"}
 QUANTITIES = {"r_cv": R_LABEL, "beta": PARAMETER_LABELS["beta"], "gamma": PARAMETER_LABELS["gamma"]}
 ROW_INCHES = 0.2
-MOST_WRITTEN = 6  # models whose differences are numbers beside colours
-# Models, and panels, of which the names that slant do not meet.
+MOST_WRITTEN = 6  # models for which differences are also written
+# Models and panels for which slanted names do not overlap.
 MOST_SLANTED = 24
 OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "trends")
 
 
 def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[str, Figure]:
-    """Draw the paper's figures and ours, by name.
+    """Draw all figures, by name.
 
     Args:
-        tables: `linking_functions` under all conventions (figures show each model's default one),
-            `intergroup_correlation` and `linking_draws`; where there are any, of Figure 5
-            `frequency_slopes` and `frequency_bins`, and of `trends` `sentence_scores` and
-            `stimuli`.
-        run: with the paper's numbers, which stand beside ours.
+        tables: `linking_functions` under all conventions, `intergroup_correlation` and
+            `linking_draws`. Figure 5 needs `frequency_slopes` and `frequency_bins`, and `trends`
+            needs `sentence_scores` and `stimuli`.
+        run: with the paper's numbers.
         scored_first: the BOS policies that score a sentence's first token, for `trends`.
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
-    # Of two published r that are at odds, the one that all linking functions have.
+    # Two published r are at odds. All linking functions have the one of the SSE.
     published = published.assign(r_cv=published["r"])
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
@@ -114,9 +113,9 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
 
 
 def uncertain_parameters(fits: pd.DataFrame, run: Run) -> str:
-    """Return what figures say of models whose parameters they leave out; nothing if there are none.
+    """Return a note on models whose parameters figures leave out, or nothing.
 
-    Parameters are MORCELA's. If a function that sets one of them is meant, its name is added.
+    The parameters are MORCELA's, unless the note names an ablation.
     """
     learned = fits["linking_function"].str.startswith("morcela")
     left = fits.loc[learned & slope_may_be_zero(fits), ["model", "linking_function"]]
@@ -138,9 +137,8 @@ def correlation_by_model(
 ) -> Figure:
     """Draw Figures 2 and 3: cross-validated r of each linking function, by model size.
 
-    Each data set has a row, each family with scores of it a panel. Filled markers are ours, with
-    95% bootstrap intervals of the cross-validated r. Hollow markers are the published values, from
-    the published SSE, beside the paper's data set alone.
+    Rows are data sets, panels are families. Filled markers are of this run, with 95% bootstrap
+    intervals. Hollow markers follow from the published SSE of the paper's data set.
     """
     models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
     fits, theirs = (
@@ -177,8 +175,10 @@ def correlation_by_model(
 def family_panels(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models
 ) -> dict[str, list[str]]:
-    """Group the models that have a point by family, our families first; each by the steps of its
-    training where it was kept before the end, and by size."""
+    """Return the models with a point by family, by the training steps of their states and by size.
+
+    Families of this run come first.
+    """
     names = [*fits["model"], *(published["model"] if len(published) else [])]
     panels: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
@@ -190,12 +190,12 @@ def family_panels(
 
 
 def steps_of(name: str, models: Models) -> int:
-    """Return after how many steps of its training a model was kept, a large number at the end."""
+    """Return the training steps of a model's state, a large number for a finished model."""
     return int((models[name].get("place") or [palette.LAST])[-1])
 
 
 def _name_models(ax: Axes, names: list[str], models: Models, upright: bool) -> None:
-    """Name the models of a panel below it, upright if `upright` or if names of two lines meet."""
+    """Name the models below a panel, upright if `upright` or if names have two lines."""
     titles = [short_title(name, models) for name in names]
     if len(names) > 1 and (upright or any("\n" in title for title in titles)):
         titles = [" ".join(title.split()) for title in titles]
@@ -213,8 +213,10 @@ def _plot_family(
     linking_function: str,
     models: Models,
 ) -> None:
-    """Plot one linking function's r for the models that have a place on the x axis: a line a group
-    of a family, such as the sizes after one step of their trainings."""
+    """Plot a linking function's r for the models with a place on the x axis.
+
+    Lines join a group of a family, such as the sizes after one step of training.
+    """
     colour, marker = STYLES[linking_function]
     of_panel = theirs[theirs["linking_function"] == linking_function]
     of_panel = of_panel.assign(x=of_panel["model"].map(place)).dropna(subset=["x"])
@@ -242,8 +244,7 @@ def _plot_family(
 
 
 def _draw_ceiling(ax: Axes, agreement: pd.DataFrame, printed: float | None) -> None:
-    """Draw how well halves of a sentence's judgments agree, what r that leaves to a model, and the
-    agreement that the paper prints."""
+    """Draw the r of halves of the judgments, the highest possible r, and the printed r."""
     if printed is not None:
         ax.axhline(printed, color=palette.GREY, linestyle=":", linewidth=0.8)
     halves = agreement[agreement["definition"] == "equal_halves"]
@@ -253,10 +254,10 @@ def _draw_ceiling(ax: Axes, agreement: pd.DataFrame, printed: float | None) -> N
 
 
 def highest_r(half: float) -> float:
-    """Return the highest correlation with mean ratings that noise in them allows.
+    """Return the highest correlation with mean ratings that their noise allows.
 
-    `half` is the correlation between means of halves of the judgments. Spearman and Brown's formula
-    gives the reliability of the whole means, 2h / (1 + h); its root bounds r with them.
+    `half` is the correlation h between means of halves of the judgments. The reliability of whole
+    means is 2h / (1 + h) (Spearman and Brown), and its root bounds r.
     """
     return float(np.sqrt(2 * half / (1 + half)))
 
@@ -280,8 +281,8 @@ def linking_function_handles(
 def conventions(fits: pd.DataFrame, run: Run) -> Figure:
     """Draw MORCELA's r, beta and gamma under each BOS policy and unigram source.
 
-    A row is a convention, the default one first. A block is a family and a data set. Every model
-    of a family has a point, the darker the larger. Hollow squares are SLOR's r. Intervals are 95%.
+    Rows are conventions, the default first. Blocks are families on a data set. Each model has a
+    point, darker if it is larger. Hollow squares are SLOR's r. Intervals are 95%.
     """
     models = run.models
     shown = by_convention(fits)
@@ -312,7 +313,7 @@ def conventions(fits: pd.DataFrame, run: Run) -> Figure:
 
 
 def by_convention(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return the fits of SLOR and MORCELA with `row`, the name of each one's convention."""
+    """Return the fits of SLOR and MORCELA with `row`, the name of the convention."""
     table = fits[fits["linking_function"].isin(["slor", "morcela"])]
     sources = table["unigrams"].map(source_name)
     default = table["default_convention"].map({True: " (default)", False: ""})

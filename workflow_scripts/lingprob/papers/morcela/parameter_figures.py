@@ -1,4 +1,4 @@
-"""Figures 4 to 6 of MORCELA, and trends: optimal parameters, and slopes on frequency."""
+"""Draw Figures 4 to 6 of MORCELA and its trends: parameters, and slopes on frequency."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def parameters_by_correlation(
 ) -> Figure:
     """Draw Figures 4 and 6: optimal gamma (top) and beta (bottom) against r.
 
-    Each data set has two rows, each linking function a column. Our points have 95% bootstrap
-    intervals. Published points (MORCELA's alone) are hollow and joined in order of model size; the
+    Each data set has two rows, each linking function a column. Points of this run have 95%
+    bootstrap intervals. Published points (MORCELA's alone) are hollow and joined by model size. The
     smallest and the largest have names. Dotted: SLOR's fixed value.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
@@ -98,10 +98,9 @@ def frequency_slopes(
 ) -> Figure:
     """Draw Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
 
-    Slopes with 95% intervals (1.96 standard errors by document, where there are several), beta and
-    r with their bootstrap intervals. On the left the mean token log-probability by bin of unigram
-    log-probability, under the first start token of `slopes` and without what trainings kept on
-    their way; hollow: slopes under another one.
+    Intervals are 95%: 1.96 standard errors by document of slopes, bootstrap intervals of beta and
+    r. The left panel has the mean token log-probability by bin of unigram log-probability, under
+    the first start token of `slopes` and for finished models. Hollow: another start token.
     """
     models = run.models
     figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.4))
@@ -164,7 +163,7 @@ def _with_interval(
 def _plot_parameter(
     ax: Axes, fits: pd.DataFrame, parameter: str, models: Models, x: str = "r_cv"
 ) -> None:
-    """Plot our fits with intervals both ways and names, or numbers by size in groups of many."""
+    """Plot fits with intervals both ways and names, or numbers by size in groups of many."""
     numbers = numbered(fits["model"], models)
     for fit in fits.dropna(subset=[x, parameter]).to_dict("records"):
         _with_interval(ax, fit, x, parameter, models)
@@ -196,14 +195,14 @@ def numbered(names: Iterable[str], models: Models) -> dict[str, int]:
 
 
 def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list[Line2D]:
-    """Return a legend's entries for groups, with what their numbers are, and published values."""
+    """Return a legend's entries for groups, with the meaning of numbers, and published values."""
     numbers = numbered(fits["model"], models)
     handles = group_handles([*fits["model"], *published["model"]], models, "none")
     for one in handles:
         group = [name for name in numbers if models[name]["group"] == one.get_label()]
         if group:
             first, *_, last = sorted(group, key=numbers.__getitem__)
-            # What states of a training have behind a comma, their group has, too.
+            # The group also has the part after a comma, the state of a training.
             ends = [short_title(name, models).partition(",")[0] for name in (first, last)]
             sizes = " to ".join(" ".join(end.split()) for end in ends)
             one.set_label(f"{one.get_label()} (1 to {len(group)}: {sizes})")
@@ -215,7 +214,7 @@ def _plot_published(
 ) -> None:
     """Plot published values as hollow points, joined by model size within a family.
 
-    The first and last have names, unless our points have numbers for them.
+    The first and last have names, unless points of this run have numbers.
     """
     rows = rows.dropna(subset=[parameter])
     sizes = rows["model"].map(lambda name: models[name]["parameters"])
@@ -230,16 +229,16 @@ def _plot_published(
 
 
 def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run: Run) -> Figure:
-    """Draw r, optimal gamma and beta against bits a byte (left) and parameters (right).
+    """Draw r, optimal gamma and beta against bits per byte (left) and parameters (right).
 
-    Lines join the steps of a training and the orders of n-grams, which have no sizes. Intervals
-    are 95% of the bootstrap, cut off if they reach far beyond the points. Hollow: published.
+    Lines join the steps of a training and the orders of n-grams, which have no sizes. Bootstrap
+    intervals (95%) are cut off if they reach far beyond the points. Hollow: published.
 
     Args:
-        fits: default fits of one data set.
-        published: the paper's fits of that data set, if any.
-        quality: bits a byte by model (`quality_of`).
-        run: of which models have their `series`.
+        fits: default fits to one data set.
+        published: the paper's fits to that data set, if any.
+        quality: bits per byte by model (`quality_of`).
+        run: with the looks of models.
     """
     series = {name: look["series"] for name, look in run.models.items()}
     ours, theirs = (table[table["linking_function"] == "morcela"] for table in (fits, published))
@@ -273,16 +272,14 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
 
 
 def quality_of(tables: Tables, dataset: str, scored_first: Collection[str]) -> pd.Series:
-    """Return bits a byte of a data set's sentences that are rated acceptable, by model.
-
-    A model's first BOS policy that scores a sentence's first token counts, whatever it fits with,
-    so that all bytes are paid for.
+    """Return bits per byte of the sentences that are rated acceptable, by model.
 
     Args:
-        tables: `sentence_scores` of models that read from left to right (imported scores and
-            pseudo-log-likelihoods are no bits of a text), and `stimuli`.
+        tables: `stimuli`, and `sentence_scores` of models that read from left to right. Imported
+            scores and pseudo-log-likelihoods are no bits of a text.
         dataset: name.
-        scored_first: the BOS policies that score a sentence's first token.
+        scored_first: BOS policies that score a sentence's first token. A model's first of these
+            counts, so that all bytes are scored.
     """
     if "sentence_scores" not in tables:
         return pd.Series(dtype=float)
@@ -299,8 +296,5 @@ def quality_of(tables: Tables, dataset: str, scored_first: Collection[str]) -> p
 
 
 def middle(rating: pd.Series) -> float:
-    """Return what ratings are acceptable above.
-
-    That is 0 if some are above it and some below, as of z-scores, and else their mean.
-    """
+    """Return the limit of acceptable ratings: 0 if they lie on both sides of it, else the mean."""
     return 0.0 if rating.min() < 0 < rating.max() else float(rating.to_numpy().mean())

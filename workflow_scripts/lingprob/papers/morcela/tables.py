@@ -125,7 +125,7 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
 
 
 def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
-    """Return `printed_fits`; no rows if none of our fits is of the ratings that the paper used."""
+    """Return `printed_fits`, without rows if no fit is to the paper's ratings."""
     table = printed_fits(published)
     return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
 

@@ -63,9 +63,9 @@ def _or_too_few(slope: Estimate, points: pd.DataFrame) -> Estimate:
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     """Return one row per model on which claims are tested, by data set.
 
-    Columns: family; size, log10 of the parameters; r, slor and logprob (r of MORCELA, SLOR and
-    log-probability); gain and gap (r of MORCELA minus those of SLOR and of beta = 1); beta and
-    gamma of MORCELA unless its slope may be 0; beta_alone, r_beta_alone, gamma_alone and
+    Columns: family, size (log10 of the parameters), r, slor and logprob (r of MORCELA, SLOR and
+    log-probability); gain and gap (r of MORCELA minus those of SLOR and of beta = 1), beta and
+    gamma of MORCELA unless its slope may be 0, beta_alone, r_beta_alone, gamma_alone and
     r_gamma_alone of the ablations; and frequency_slope if it was computed (§5).
     """
     fits = judged(with_certain_parameters(default_fits(tables["linking_functions"])), run)
@@ -110,7 +110,7 @@ def drawn_slopes(draws: pd.DataFrame | None, points: pd.DataFrame, x: str, y: st
 def drawn_values(draws: pd.DataFrame | None, points: pd.DataFrame, column: str) -> np.ndarray:
     """Return a column of models' points in each resample, of shape (resamples, models).
 
-    A column or model that was not resampled has its point in each; without draws there is one row.
+    A column or model that was not resampled has its point in each. Without draws there is one row.
     """
     fixed = points[column].to_numpy(float)
     if draws is None:

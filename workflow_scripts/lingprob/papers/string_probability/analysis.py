@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ SINGULAR = 1e-9  # an eigenvalue below this part of the largest counts as 0
 # Metrics that outperform the others of the paper (§6.4), and those others.
 LEADERS = ("slor", "mean_logprob")
 FOLLOWERS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor")
-POOLED = "all data sets"  # name of several data sets together; no data set may have it
+POOLED = "all data sets"  # name of several data sets together, which no data set may have
 ROC_POINTS = 201
 
 
@@ -158,12 +159,11 @@ def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
     columns = columns - columns.mean(axis=0)
     number = equal_bins(pairs["cosine_distance"], options.bins).to_numpy()
     common = columns[:, 0].std()
-    found = bin_quantities(columns, number, np.ones(len(columns)), common)
     unit = units(pairs, options.resample)
-    drawn = resampled_quantities(columns, number, unit, common, options)
-    # After the bins, their change; its members are all pairs.
-    values = np.vstack([found, changes(found)])
+    drawn = drawn_quantities(columns, number, unit, common, options)
+    # After the bins comes their change, of all pairs.
     drawn = np.concatenate([drawn, changes(drawn)[:, None]], axis=1)
+    values, drawn = drawn[0], drawn[1:]
     parts = [("bin", str(at), number == at) for at in range(1, options.bins + 1)]
     rows = []
     for at, (subset, name, members) in enumerate([*parts, ("change", "", number > 0)]):
@@ -180,23 +180,12 @@ def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
 def changes(by_bin: Array) -> Array:
     """Return the fitted change from the first to the last bin, (..., k), of values (..., bins, k).
 
-    A least-squares line over the numbers of the bins; NaN if a bin has no value.
+    A least-squares line over the numbers of the bins. NaN if a bin has no value.
     """
     centred = np.arange(by_bin.shape[-2]) - (by_bin.shape[-2] - 1) / 2
     if len(centred) < 2:
         return np.full((*by_bin.shape[:-2], by_bin.shape[-1]), np.nan)
     return centred @ by_bin / (centred @ centred) * (len(centred) - 1)
-
-
-def bin_quantities(columns: Array, number: Ints, weight: Array, common: float) -> Array:
-    """Return the QUANTITIES of each bin, (bins, 6), of centred columns x, y and the two lengths."""
-    moments = np.stack(
-        [
-            moment_matrices(columns[number == at]).T @ weight[number == at]
-            for at in range(1, number.max() + 1)
-        ]
-    )
-    return quantities(moments, common)
 
 
 def moment_matrices(columns: Array) -> Array:
@@ -205,10 +194,10 @@ def moment_matrices(columns: Array) -> Array:
     return np.einsum("ij,ik->ijk", wide, wide).reshape(len(wide), -1)
 
 
-def resampled_quantities(
+def drawn_quantities(
     columns: Array, number: Ints, unit: Ints, common: float, options: Options
 ) -> Array:
-    """Return the QUANTITIES of each bin in each bootstrap draw, (draws, bins, 6).
+    """Return the QUANTITIES by bin of the data and of each bootstrap draw, (1 + draws, bins, 6).
 
     Bins and the common spread are those of the data.
     """
@@ -219,20 +208,20 @@ def resampled_quantities(
         sums = np.zeros((len(present), (columns.shape[1] + 1) ** 2))
         np.add.at(sums, place, moment_matrices(columns[members]))
         by_bin.append((present, sums))
-    drawn = []
-    for counts in resamples(int(unit.max()) + 1, options.bootstrap, options.seed):
+    size, found = int(unit.max()) + 1, []
+    for counts in chain([np.ones((1, size))], resamples(size, options.bootstrap, options.seed)):
         counted = counts.astype(np.float64)
         moments = [counted[:, present] @ sums for present, sums in by_bin]
-        drawn.append(quantities(np.stack(moments, axis=1), common))
-    return np.concatenate(drawn)
+        found.append(quantities(np.stack(moments, axis=1), common))
+    return np.concatenate(found)
 
 
 def quantities(moments: Array, common: float) -> Array:
     """Return the QUANTITIES, (..., 6), of summed moment matrices (..., (k + 1)²).
 
     The regression is of y on x: slope b and standard deviation s of the residuals. At the common
-    spread S of x, r is b S / sqrt(b² S² + s²). Without length, r is that of what the lengths of the
-    two sentences leave of x and y.
+    spread S of x, r is b S / sqrt(b² S² + s²). Without length, r is that of the residuals of x and
+    y on the lengths of the two sentences.
     """
     width = round(np.sqrt(moments.shape[-1]))
     matrix = moments.reshape(*moments.shape[:-1], width, width)
@@ -251,7 +240,7 @@ def quantities(moments: Array, common: float) -> Array:
 
 
 def without_lengths(covariance: Array) -> Array:
-    """Return the covariance, (..., 2, 2), of what the other columns leave of the first two."""
+    """Return the covariance, (..., 2, 2), of the first two columns' residuals on the others."""
     filled = np.where(np.isfinite(covariance), covariance, 0.0)
     cross, lengths = filled[..., :2, 2:], filled[..., 2:, 2:]
     # Sentences of a pair mostly have one length: the two columns may be the same.
@@ -299,7 +288,7 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
     """Return one row per metric, with 95% intervals from resamples that all quantities share.
 
     `auc` is the area under the ROC curve, without regard to pairs. `accuracy` is the share of pairs
-    whose grammatical sentence scores higher. `gain` is accuracy minus area: what pairing gains
+    whose grammatical sentence scores higher. `gain` is accuracy minus area, the gain from pairing
     (§3). `lead` is the area of SLOR and of mean log p minus the highest area of the paper's three
     other metrics, if all are known. Undefined values (one class, no pairs, no unigrams) are NaN.
     """

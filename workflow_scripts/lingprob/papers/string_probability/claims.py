@@ -35,7 +35,7 @@ UNITS = {"millions": 1e6, "billions": 1e9}
 
 
 def estimate_of(row: dict, column: str, count: str) -> Estimate:
-    """Return a column with its interval; `count` is the column of observations."""
+    """Return a column with its interval. `count` is the column of observations."""
     value, low, high = (float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
     note = "simulated ratings" if row.get("simulated") else ""
     return Estimate(value, low, high, int(row[count]), note)
@@ -172,7 +172,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def surprisal_differences(surprisals: pd.DataFrame, difference: str) -> list[tuple[str, float]]:
-    """Return a difference in bits for each model; for GPT-2 it is above 0 (§2.1.1).
+    """Return a difference in bits for each model. For GPT-2 it is above 0 (§2.1.1).
 
     Args:
         surprisals: model, text, grammatical and surprisal (bits) of each string.

@@ -44,7 +44,7 @@ class Options:
 
     Args:
         bootstrap: number of resamples.
-        resample: `clusters` (what was sampled: articles, suites or paradigms) or `pairs`.
+        resample: `clusters` (sampled articles, suites or paradigms) or `pairs`.
         seed: of the resamples.
         scale: of the run.
         filter: of rated pairs by edit distance (§5.1).
@@ -89,10 +89,13 @@ def assemble(
     convention: tuple[str, str],
     whole: Sequence[pd.DataFrame] | None = None,
 ) -> list[Dataset]:
-    """Put tables together by data set; `convention` is the (BOS policy, unigram source) used.
+    """Put tables together by data set.
 
-    `predictions` names the data sets in the order of the tables; `whole` are the `stimuli` tables
-    that samples were drawn from (if not given, the tables themselves).
+    Args:
+        predictions: of each data set, in the order of the tables.
+        stimuli, sentence_scores, distances: tables of the data sets.
+        convention: the BOS policy and unigram source used.
+        whole: `stimuli` tables that samples were drawn from. By default the tables themselves.
     """
     datasets = []
     sources = stimuli if whole is None else whole
@@ -201,10 +204,10 @@ def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> 
 
 
 def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
-    """Return pairs with what a prediction correlates, x and y; those without an x are left out.
+    """Return pairs with the correlated variables x and y, without pairs that lack x (§4.4, §5.2).
 
-    1: log-probabilities of the grammatical and of the ungrammatical sentence. 2: differences of
-    the ratings and of the log-probabilities. (string_probability, §4.4 and §5.2)
+    Prediction 1: log-probabilities of the grammatical and of the ungrammatical sentence.
+    Prediction 2: differences of the ratings and of the log-probabilities.
     """
     good, bad = pairs["logprob_good"], pairs["logprob_bad"]
     if prediction == 1:
@@ -215,7 +218,7 @@ def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
 
 
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the pairs of a `string_scores` table of one data set, a pair a row.
+    """Return one row per pair of the `string_scores` table of one data set.
 
     Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source, weight and, for
     good and bad, every metric, the rating and the length as NAME_good and NAME_bad.
@@ -238,7 +241,7 @@ def toy_surprisals(
 
     Args:
         stimuli: the toy strings.
-        scores: their `sentence_scores`; None if no model can score them.
+        scores: their `sentence_scores`, or None if no model can score them.
         bos: the BOS policy by which each model's scores are read.
     """
     if scores is None:

@@ -1,4 +1,4 @@
-"""Figures 1b to 8 of the paper on string probability (Hu et al. 2026)."""
+"""Draw Figures 1 to 8 of the paper on string probability (Hu et al. 2026)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from lingprob.figures.labels import (
 )
 from lingprob.figures.panels import (
     BITS_LABEL,
-    SIZE_LABEL,
     bits_a_byte,
-    complete,
     draw_against,
     frame,
     grid,
@@ -85,13 +83,12 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
         "figure_6": lambda: curves(tables["string_roc"], own, run),
         "figure_8": lambda: accuracies(separation, run),
         "deconfounded": lambda: deconfounded(confounds, run),
-        "quality": lambda: trends(tables, run, "bits"),
-        "sizes": lambda: trends(tables, run, "size"),
+        "quality": lambda: quality(tables, run),
     }
     # The models of a figure, if they are not those of `scores`.
     shown = {
         "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r, "figure_4b": separation,
-        "figure_8": separation, "quality": separation, "sizes": separation,
+        "figure_8": separation, "quality": separation,
         "deconfounded": confounds,
     }  # fmt: skip
     figures = draw_each(makers)
@@ -106,7 +103,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
 
 
 def notes(models: Iterable[str], run: Run) -> list[str]:
-    """Return what a reader must know of these models and of the run, each said once."""
+    """Return the notes on these models and on the run, each once."""
     shown = [run.models[name].get("note") for name in dict.fromkeys(models)]
     return [note for note in dict.fromkeys([*shown, run.note]) if note]
 
@@ -142,7 +139,7 @@ def pairs_by_prediction(
 ) -> Figure:
     """Draw Figures 2a and 3a: the pairs behind each correlation.
 
-    At most 2,000 pairs are drawn; r and its interval are of all of them.
+    At most 2,000 pairs are drawn. r and its interval are of all pairs.
     """
     overall = correlations[
         (correlations["prediction"] == prediction) & (correlations["subset"] == "overall")
@@ -165,7 +162,7 @@ def pairs_by_prediction(
         ax.set_title(panel_title(row, run, overall), fontsize=7)
         ax.text(0.03, 0.97, r_text(row), transform=ax.transAxes, va="top", fontsize=6)
     ratings = scores[scores["dataset"].isin(overall["dataset"])].groupby("dataset")["rating"]
-    unit = " (z)" if (ratings.min() < 0).all() else ""  # of one's own, they may be means of 1 to 7
+    unit = " (z)" if (ratings.min() < 0).all() else ""  # own ratings may be means of 1 to 7
     labels = {
         1: ("log p, grammatical (nats)", "log p, ungrammatical (nats)"),
         2: (f"Rating difference{unit}", "log p difference (nats)"),
@@ -184,7 +181,7 @@ def r_text(row: Any) -> str:
 def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) -> Figure:
     """Draw Figures 2b and 3b: r within bins of cosine distance, one panel per data set.
 
-    Bands are 95% bootstrap intervals, drawn for MOST_BANDS models at most; a bin in which nothing
+    Bands are 95% bootstrap intervals, drawn for at most MOST_BANDS models. A bin in which nothing
     varies has no point.
     """
     bins = correlations[
@@ -192,7 +189,7 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
     ]
     datasets = list(dict.fromkeys(bins["dataset"]))
     names = palette.in_families(bins["model"], run.models)
-    # A legend of several models and the notes below want more than two panels' width.
+    # A legend of several models needs more than two panels' width.
     figure, axes = wrapped(len(datasets), height=1.7, sharey=True, narrowest=5.0)
     for ax, dataset in zip(axes, datasets, strict=True):
         for name in names:
@@ -254,40 +251,31 @@ def deconfounded(confounds: pd.DataFrame, run: Run) -> Figure:
     return figure
 
 
-def trends(tables: Tables, run: Run, x: str) -> Figure:
+def quality(tables: Tables, run: Run) -> Figure:
     """Draw r of Predictions 1 and 2, area under the ROC curve and accuracy of log p, by data set.
 
-    Against bits a byte of the data set's grammatical sentences (`x` "bits") or parameters ("size").
-    Lines join the states of one training, and the orders of n-grams, which have no size. Intervals
-    are 95% of the bootstrap.
+    The x axis has bits per byte of grammatical sentences. Lines join the states of one training,
+    and the orders of n-grams. Intervals are 95% of the bootstrap.
 
     Bits are of models that read from left to right (`causal`): imported scores and
     pseudo-log-likelihoods are no bits of a text.
     """
     series = {name: look["series"] for name, look in run.models.items()}
     points = points_of(tables)
-    if x == "bits":
-        points = points[[run.models[name]["causal"] for name in points["model"]]]
-        points = points.merge(quality_of(tables), on=["model", "dataset"])
-    else:
-        points = complete(points, series)
-        size = {name: look.get("parameters") or np.nan for name, look in run.models.items()}
-        points = points.assign(size=points["model"].map(size))
-    points = points.dropna(subset=[x, "value"])
+    points = points[[run.models[name]["causal"] for name in points["model"]]]
+    points = points.merge(quality_of(tables), on=["model", "dataset"])
+    points = points.dropna(subset=["bits", "value"])
     panels = list(points.groupby(["label", "dataset"], sort=False))
     figure, axes = wrapped(len(panels), columns=TREND_COLUMNS, height=1.6)
     for place, (ax, ((label, dataset), panel)) in enumerate(zip(axes, panels, strict=True)):
-        draw_against(ax, panel, x, "value", run.models, series)
+        draw_against(ax, panel, "bits", "value", run.models, series)
         frame(ax, panel, "value")
         ax.axhline(NOTHING_TOLD[panel["quantity"].iloc[0]], color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(str(dataset), run.titles, 21), fontsize=7)
         if place % TREND_COLUMNS == 0 or panels[place - 1][0][0] != label:
             ax.set_ylabel(str(label), fontsize=7)
         if place + TREND_COLUMNS >= len(panels):
-            label_x = BITS_LABEL.format("its\ngrammatical sentences") if x == "bits" else SIZE_LABEL
-            ax.set_xlabel(label_x, fontsize=7)
-        if x == "size":
-            ax.set_xscale("log")
+            ax.set_xlabel(BITS_LABEL.format("its\ngrammatical sentences"), fontsize=7)
     legend_above(figure, group_handles(points["model"], run.models, "none"), columns=4)
     return figure
 
@@ -315,7 +303,7 @@ def _named(table: pd.DataFrame, quantity: str, label: str) -> pd.DataFrame:
 
 
 def quality_of(tables: Tables) -> pd.DataFrame:
-    """Return bits a byte of the grammatical sentences of each data set, by model: column `bits`."""
+    """Return the bits per byte of grammatical sentences by model and data set: column `bits`."""
     texts = {
         dataset: of_set.set_index("item_id")["text"]
         for dataset, of_set in tables["stimuli"].groupby("dataset", sort=False)

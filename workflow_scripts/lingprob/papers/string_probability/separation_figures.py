@@ -25,7 +25,7 @@ METRICS = {
     "mean_logprob": ("mean log p", palette.SKY),
 }
 HISTOGRAM_BINS = 30
-ROW_LETTERS = 22  # of a line beside a row of densities
+ROW_LETTERS = 22  # of a line next to a row of densities
 # No area exceeds this (§6.4).
 HIGHEST_AUC = 0.75
 # Beyond these quantiles a few long sentences would squeeze the rest.
@@ -100,7 +100,7 @@ def metric_panels(
 ) -> Figure:
     """Return a figure with one panel per data set, metrics along x and one marker per model.
 
-    Models stand by family and size; panels are twice as wide for more than MOST_ABREAST of them.
+    Models are ordered by family and size. Panels are twice as wide for more than MOST_ABREAST.
     """
     datasets = list(dict.fromkeys(rows["dataset"]))
     names = palette.in_families(rows["model"], run.models)

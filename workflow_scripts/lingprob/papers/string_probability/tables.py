@@ -57,14 +57,13 @@ def published_value(published: Mapping[str, Any], item: str, row: str) -> float 
 def count_datasets(
     whole: Frames, used: Frames, distances: Frames, reading: EditFilter, run: Run
 ) -> pd.DataFrame:
-    """Return one row per data set: its counts, what is left out, and the paper's count.
+    """Return one row per data set: its counts, omissions, and the paper's count.
 
-    `counted` is what the paper counts: pairs of different sentences, pairs that pass the filter if
-    they are rated, or sentences if there are no pairs. The analyses use `used_pairs` and
-    `used_sentences`.
+    `counted` has the units of the paper: pairs of different sentences, rated pairs that pass the
+    filter, or sentences if there are no pairs. The analyses use `used_pairs` and `used_sentences`.
 
     Args:
-        whole, used: `stimuli` tables; `used` are samples of `whole`, or the same.
+        whole, used: `stimuli` tables. `used` are samples of `whole`, or the same.
         distances: `minimalness` of rated data sets.
         reading: of the filter.
         run: with titles and the paper's counts.
@@ -102,7 +101,7 @@ def count_datasets(
 def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: Run) -> pd.DataFrame:
     """Return one row per rated data set and reading of the filter: how many pairs it keeps (§5.1).
 
-    `used` marks the reading `chosen`; `distances` are `minimalness` tables.
+    `used` marks the reading `chosen`. `distances` are `minimalness` tables.
     """
     readings = [
         EditFilter(unit, chosen.quantile, comparison, population)
@@ -127,7 +126,7 @@ def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: R
 
 
 def page(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a table that its page shows; the CSV file has all."""
+    """Return the rows of a table that its page shows. The CSV file has all."""
     if name != "confounds":
         return table
     chosen = table[table["subset"] == "change"].drop(columns=["subset", "name"])
