@@ -9,6 +9,8 @@ import signal
 import stat
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -206,6 +208,46 @@ def test_a_python_whose_path_has_a_space_is_refused(folder, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/home/me/my env/bin/python")
     with pytest.raises(SystemExit, match=r"'/home/me/my env/bin/python', because its path has"):
         read_run({})
+
+
+HANGUP = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "workflow_scripts")!r})
+from lingprob.workflow.start import end_jobs_on_hangup
+end_jobs_on_hangup()
+rule wait:
+    output: "never"
+    shell: "echo $$ > started; sleep 600; touch never"
+rule all:
+    default_target: True
+    input: rules.wait.output
+"""
+
+
+@pytest.mark.parametrize("command", [[], ["nohup"]])
+def test_a_hangup_ends_jobs_unless_it_is_ignored(command, tmp_path):
+    (tmp_path / "Snakefile").write_text(HANGUP)
+    command = [*command, sys.executable, "-m", "snakemake", "--cores", "1"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **quiet)
+    try:
+        started = tmp_path / "started"
+        deadline = time.monotonic() + 60
+        while not (started.exists() and started.read_text()):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        running.send_signal(signal.SIGHUP)
+        if "nohup" in command:
+            with pytest.raises(subprocess.TimeoutExpired):
+                running.wait(1)
+        else:
+            assert running.wait(30) != 0
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(started.read_text()), 0)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
 
 
 @pytest.mark.parametrize("home", ["/proc/nowhere", None])

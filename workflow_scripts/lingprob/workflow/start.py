@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from lingprob.catalog import Catalog
@@ -52,9 +55,28 @@ def read_run(config: dict[str, Any]) -> StartedRun:
         settings, left_out = leave_out(settings, catalog)
     except LingprobError as error:
         raise SystemExit(f"Error: {error}") from None
+    end_jobs_on_hangup()
     in_job = VARIABLE in os.environ
     hand_on(left_out)
     return StartedRun(settings, catalog, left_out, {item.name for item in left_out if in_job})
+
+
+def end_jobs_on_hangup() -> None:
+    """Let a hang-up of the terminal end the jobs and then Snakemake, as Ctrl-C does.
+
+    Without it Snakemake alone ends, and its jobs go on. `nohup` ignores hang-ups, and still does.
+    """
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _end_jobs)
+
+
+def _end_jobs(number: int, frame: FrameType | None) -> None:
+    import psutil  # comes with Snakemake
+
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    raise KeyboardInterrupt
 
 
 def named_configfiles(arguments: list[str]) -> list[Path]:
