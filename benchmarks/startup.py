@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = os.environ.get("LINGPROB_TEST_MODEL", str(ROOT / "resources/models/smollm2-135m/float32"))
@@ -74,7 +75,8 @@ def main() -> None:
         commands["score", "transformers"] = [sys.executable, "-c", BARE, model, SENTENCE]
     else:
         print(f"{model}: no model there, so scoring is not measured")
-    rows, printed = [], {}
+    rows: list[dict[str, Any]] = []
+    printed = {}
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / "one.smk").write_text(ONE_RULE)
         (Path(scratch) / "one.csv").write_text(f"sentence\n{SENTENCE}\n")

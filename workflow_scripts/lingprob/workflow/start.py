@@ -71,7 +71,7 @@ def end_jobs_on_hangup() -> None:
 
 
 def _end_jobs(number: int, frame: FrameType | None) -> None:
-    import psutil  # comes with Snakemake
+    import psutil  # type: ignore[import-untyped]  # comes with Snakemake
 
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
