@@ -54,6 +54,7 @@ PAIRS = {
 
 
 def evidence(unigrams: bool = True, **more: object) -> Evidence:
+    """The pairs with rows out of order, two unigram sources and a sentence without a pair."""
     stimuli, scores = [], []
     for pair, (good, bad, logprob, without_first, unigram, tokens) in PAIRS.items():
         for side, text in enumerate((good, bad)):
@@ -63,13 +64,18 @@ def evidence(unigrams: bool = True, **more: object) -> Evidence:
                  "phenomenon": None, "paradigm": "one"}
             )  # fmt: skip
             for bos, values in (("bos_first_excluded", without_first), ("bos", logprob)):
-                scores.append(
-                    {"item_id": item, "bos": bos, "unigrams": "u", "logprob": float(values[side]),
-                     "unigram_logprob": float(unigram[side]) if unigrams else np.nan,
-                     "n_tokens": tokens[side], "n_words": len(text.split())}
-                )  # fmt: skip
+                row = {"item_id": item, "bos": bos, "logprob": float(values[side]),
+                       "n_tokens": tokens[side], "n_words": len(text.split())}  # fmt: skip
+                right = float(unigram[side]) if unigrams else np.nan
+                scores.append({**row, "unigrams": "another", "unigram_logprob": right - 7 * side})
+                scores.append({**row, "unigrams": "u", "unigram_logprob": right})
+    scores.append({**row, "item_id": "alone", "unigrams": "u", "unigram_logprob": right})
+    stimuli.append({**stimuli[-1], "item_id": "alone", "pair_id": None, "grammatical": True})
+    stimuli = [*stimuli[1::2], *stimuli[::-2]]  # ungrammatical first, grammatical in reverse
+    scores = scores[::-1]
     distances = pd.DataFrame({"pair_id": list(PAIRS), "cosine_distance": 0.01})
     distances.loc[distances["pair_id"] == "moved", "cosine_distance"] = 0.5
+    distances = distances[::-1].reset_index(drop=True)
     leakage = pd.DataFrame(
         [
             ("mine", "leaked.0", "books", 3, 3, 5),

@@ -438,6 +438,33 @@ def test_hll_names_the_row_at_fault(tmp_path, row, said):
         parse("hll", tmp_path, "hll.csv")
 
 
+def test_linguistic_inquiry_has_the_likert_ratings_of_each_side(tmp_path):
+    """Other columns of ratings, other capitals, an item of another study and a missing judgment."""
+    rows = [
+        ("1.2.kim.3a.g.01", "1.2.Kim.3a.*.01", "He ran.", "Ran he.", 0.5, -0.25, 9, 8),
+        ("1.2.kim.3a.g.02", "1.2.kim.3a.*.02", "She ran.", "Ran she.", 0.75, -1, 7, 6),
+    ]
+    columns = ["Good ID", "Bad ID", "Good Sentence", "Bad Sentence", "Good Sentence LS",
+               "Bad Sentence LS", "Good Sentence ME", "Bad Sentence ME"]  # fmt: skip
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "linguistic_inquiry_data.csv")
+    (tmp_path / "sprouse2013_LS").mkdir()
+    judged = "item,participant,judgment,zscores 1.2.kim.3A.g.01,7,6,0.5 1.2.kim.3a.*.01,7,2,-0.25 "
+    judged += "9.9.other.1.g.01,7,5,3 1.2.kim.3a.g.02,8,,"
+    text = "\n" * 5 + judged.replace(" ", "\n")
+    (tmp_path / "sprouse2013_LS/LI.ls.results.csv").write_text(text)
+    entry = {"parser": "linguistic_inquiry"}
+    stimuli, ratings = build_stimuli("li", entry, tmp_path, 0)
+    assert stimuli[["item_id", "text", "grammatical", "rating"]].to_numpy().tolist() == [
+        ["1.2.kim.3a.g.01", "He ran.", True, 0.5], ["1.2.Kim.3a.*.01", "Ran he.", False, -0.25],
+        ["1.2.kim.3a.g.02", "She ran.", True, 0.75], ["1.2.kim.3a.*.02", "Ran she.", False, -1],
+    ]  # fmt: skip
+    assert set(stimuli["phenomenon"]) == {"1.2.kim"}
+    assert stimuli["paradigm"].tolist()[::2] == ["1.2.Kim.3a.*", "1.2.kim.3a.*"]
+    assert ratings.to_numpy().tolist() == [
+        ["7", "1.2.kim.3a.g.01", 6, 0.5], ["7", "1.2.Kim.3a.*.01", 2, -0.25]
+    ]  # fmt: skip
+
+
 def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
     """The n-gram model's SLOR times the length is log-probability less unigram log-probability."""
     pairs = pd.DataFrame(

@@ -161,16 +161,12 @@ def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
             f"data set {evidence.dataset!r}, item {missing!r}: no score under BOS policy "
             f"{policy!r}. Score the whole data set."
         )
-    columns = joined[["logprob", "unigram_logprob", "n_tokens"]].astype(float)
-    return pd.concat(
-        [
-            columns[joined["grammatical"] == (side == "good")]
-            .set_axis(joined.loc[joined["grammatical"] == (side == "good"), "pair_id"])
-            .add_suffix(f"_{side}")
-            for side in SIDES
-        ],
-        axis=1,
-    )
+    sides = []
+    for side in SIDES:
+        of_side = joined[joined["grammatical"] == (side == "good")].set_index("pair_id")
+        columns = of_side[["logprob", "unigram_logprob", "n_tokens"]].astype(float)
+        sides.append(columns.add_suffix(f"_{side}"))
+    return pd.concat(sides, axis=1).loc[paired["pair_id"].drop_duplicates()]
 
 
 def verdicts(sides: dict[str, pd.DataFrame], default: str) -> pd.DataFrame:
@@ -268,7 +264,7 @@ def audit(
         pair_id=table.index,
         preferred=preferred[default].astype(bool),
         flips=named(flipped, ", "),
-        problems=named(pd.DataFrame({name: found[name] for name in PROBLEMS}), "; "),
+        problems=named(pd.DataFrame({name: found[name] for name in PROBLEMS}, table.index), "; "),
         weight=sum(found[name] * problem.weight for name, problem in PROBLEMS.items()),
         words=found["words"],
     )
