@@ -12,6 +12,7 @@ import pandas as pd
 from lingprob.errors import LingprobError, nearest
 from lingprob.io.own_tables import as_boolean, need_columns, numeric, read_frame, refuse, text_of
 from lingprob.stats.agreement import standardise_ratings
+from lingprob.stimuli.distances import pair_texts
 from lingprob.stimuli.tables import NO_RATINGS, SIDES, Entry, Parsed
 
 ONCE = (
@@ -40,12 +41,34 @@ def own_table(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     participant = entry.get("columns", {}).get("participant", "participant")
     if participant in frame.columns or "participant" in entry.get("columns", {}):
         frame, judgments, entry = average(frame, path, entry, setting)
+    if "context" in frame.columns:
+        logger.warning("%s: the column `context` is not read. Sentences are scored alone.", path)
     stimuli = as_stimuli(frame, path, entry, setting)
+    check_needed(stimuli, path, dataset, entry.get("needed", {}))
     if judgments is None:
         return stimuli, NO_RATINGS
     ids = stimuli["item_id"].to_numpy()
     ratings = judgments.assign(item_id=ids[judgments["sentence"]]).drop(columns="sentence")
     return stimuli, ratings[["participant_id", "item_id", "rating", "z"]]
+
+
+def check_needed(
+    stimuli: pd.DataFrame, path: Path, dataset: str, needed: Mapping[str, str]
+) -> None:
+    """Raise LingprobError if a column that a setting's analyses need is absent or incomplete.
+
+    `needed` has the setting that lists the data set by column: `grammatical` (of every sentence)
+    or `pair` (of some sentences, one grammatical and one ungrammatical each).
+    """
+    for column, use in needed.items():
+        values = stimuli["pair_id" if column == "pair" else column]
+        remedy = f"Complete it (datasets.{dataset}.columns gives its name), or change {use}."
+        if values.isna().all():
+            raise LingprobError(f"{path}: no column `{column}`, which {use} needs. {remedy}")
+        if column == "grammatical":
+            refuse(path, column, values.isna(), f"no value, which {use} needs", remedy=remedy)
+    if "pair" in needed:
+        pair_texts(stimuli, dataset)
 
 
 def average(

@@ -124,13 +124,39 @@ def string_bos(run: Run, model: str) -> str:
 
 
 def stimuli_entry(run: Run, dataset: str) -> Entry:
-    """Return a data set's entry and, of a user's table, the `ratings` that the analyses need."""
+    """Return a data set's entry and, of a user's table, the columns that its analyses need.
+
+    `ratings` says which ratings they need, and `needed` has the first setting for each column.
+    """
     entry = run.catalog.dataset(dataset)
     if entry["parser"] != "table":
         return entry
+    used = [key for key in PAIR_LISTS + SENTENCE_LISTS if dataset in _list_of(run, key)]
+    paired = [key for key in used if key in PAIR_LISTS]
+    needed = {"grammatical": used[:1], "pair": paired[:1]}
     fitted = dataset in run.settings["morcela"]["datasets"]
-    some = dataset in run.settings["string_probability"]["prediction_2"]
-    return {**entry, "ratings": "every" if fitted else "some" if some else "none"}
+    some = "string_probability.prediction_2" in used
+    return {
+        **entry,
+        "ratings": "every" if fitted else "some" if some else "none",
+        "needed": {column: keys[0] for column, keys in needed.items() if keys},
+    }
+
+
+# Lists of data sets whose analyses compare pairs, or grammatical sentences with others.
+PAIR_LISTS = [
+    "string_probability.prediction_1",
+    "string_probability.prediction_2",
+    "context.datasets",
+    "audit.datasets",
+]
+SENTENCE_LISTS = ["string_probability.prediction_3"]
+
+
+def _list_of(run: Run, key: str) -> list[str]:
+    section, name = key.split(".")
+    listed: list[str] = run.settings[section][name]
+    return listed
 
 
 def rated_datasets(run: Run, model: str) -> list[str]:
