@@ -51,9 +51,11 @@ def pairs_per_suite(
 
 
 def with_suites(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return a `stimuli` table in which every item has a suite, in the column paradigm.
+    """Return the pairs of a `stimuli` table, every item with a suite in the column paradigm.
 
-    The suite of an item without a paradigm is its phenomenon, or else the data set.
+    The suite of an item without a paradigm is its phenomenon, or else the data set. Sentences
+    without a pair are left out, because they cannot be judged.
     """
+    stimuli = stimuli[stimuli["pair_id"].notna()].reset_index(drop=True)
     suite = stimuli["paradigm"].astype(object).fillna(stimuli["phenomenon"].astype(object))
     return stimuli.assign(paradigm=suite.fillna(dataset))
