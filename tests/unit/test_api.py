@@ -106,6 +106,7 @@ def run_rule(tmp_path, monkeypatch):
     def run(rule: str, **given: Any) -> None:
         named = {key: Named(given.get(key, {})) for key in
                  ("input", "output", "params", "wildcards", "resources")}  # fmt: skip
+        named["resources"]["mem_mb"] = 1000
         snakemake = SimpleNamespace(
             rule=rule, log=[str(tmp_path / "log")], threads=1, config=CONFIG, **named
         )
@@ -421,6 +422,44 @@ def test_tokens_are_those_of_a_plain_forward_pass(lm):
     np.testing.assert_allclose(after["logprob"].sum(), expected["logprob"], atol=1e-4)
     assert after.size().tolist() == expected["n_tokens"].tolist()
     assert after["char_end"].max().tolist() == [len(text), len(SENTENCES[1])]
+
+
+def test_regions_sum_the_surprisal_of_their_words_and_parts(lm):
+    """By hand: words' sums, and within a word tokens, with its spaces at its two ends."""
+    text = "The cat sat on the mat. It's a test."
+    words = lm.surprisal(text)
+    cut = ["The cat", " sat ", "on the", "mat", ".", "It", "'s a", "test."]
+    found = lm.surprisal(text, regions=cut)
+    assert found["word"].tolist() == [region.strip() for region in cut]
+    assert found["word_index"].tolist() == list(range(8))
+    of_word = [[0, 1], [2], [3, 4], [5], [5], [6], [6, 7], [8]]
+    for name in ("surprisal", "surprisal_uncorrected", "n_tokens"):
+        for row in (0, 1, 2, 7):
+            assert found[name][row] == pytest.approx(words[name][of_word[row]].sum())
+        assert found[name][[3, 4]].sum() == pytest.approx(words[name][5])
+        assert found[name][[5, 6]].sum() == pytest.approx(words[name][[6, 7]].sum())
+    tokens = lm.tokens(text)
+    stop = tokens.loc[tokens["char_end"] == len("The cat sat on the mat."), "surprisal"].item()
+    assert found["surprisal_uncorrected"][4] == pytest.approx(stop, abs=1e-4)
+    # The space before `mat` counts there, and the space after it at the full stop.
+    before = (words["surprisal_uncorrected"] - words["surprisal"])[:5].sum()
+    assert found["surprisal"][3] - found["surprisal_uncorrected"][3] == pytest.approx(before)
+    frame = pd.DataFrame({"text": [text, "A cat."], "regions": ["|".join(cut), "A|cat."]})
+    table = lm.surprisal(frame, context=["", "It seems."])
+    np.testing.assert_allclose(table["surprisal"][:8], found["surprisal"], rtol=1e-5)
+    assert table["word"].tolist()[8:] == ["A", "cat."]
+    two = lm.surprisal(["A cat.", "It sat."], regions=[["A cat."], "It|sat."])
+    assert two["word"].tolist() == ["A cat.", "It", "sat."]
+    for regions, said in (
+        (["The cat", "sat on a"], "text 1: .*'sat on a' is not at"),
+        (["The cat", "", "sat"], "text 1: its regions do not spell it"),
+        (cut[:-1], r"text 1: its regions end before 'test\.'"),
+        (["T", "he cat sat on the mat. It's a test."], "a token spans the regions 'T' and"),
+    ):
+        with pytest.raises(LingprobError, match=said):
+            lm.surprisal(text, regions=regions)
+    with pytest.raises(LingprobError, match="regions of 1 texts, and 2 texts"):
+        lm.surprisal(["A.", "B."], regions=[["A."]])
 
 
 def test_next_tokens_and_words_are_those_of_plain_passes(lm):

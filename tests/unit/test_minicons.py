@@ -53,6 +53,7 @@ def place(folder, tmp_path, monkeypatch) -> Path:
     pd.DataFrame({"sentence": SENTENCE}).to_csv("sentences.csv", index=False)
     pd.DataFrame({"text": SENTENCE, "context": CONTEXTS}).to_csv("stories.csv", index=False)
     PAIRS.to_csv("pairs.csv", index=False)
+    Path("regions.csv").write_text("text,regions\nThe cats sat.,The cats|sat|.\n")
     Path("text.txt").write_text("\n".join(SENTENCE) + "\n")
     hub = lambda source, **_: PAIRS.copy() if source == "hub:lab/pairs" else read(source)  # noqa: E731
     read = lingprob.read_table
@@ -87,7 +88,7 @@ def test_commands_of_the_page_run(place, line, capsys):
 def test_the_page_has_every_command_of_a_model():
     shown = {line.split()[1] for cells in ROWS for line in cells[1]}
     assert shown == COMMANDS.keys() - {"audit", "overlap", "certify", "fit", "import", "guard"}
-    assert len(ROWS) == 17
+    assert len(ROWS) == 18
 
 
 def test_numbers_are_those_of_minicons(lm, folder, monkeypatch):

@@ -23,12 +23,8 @@ from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
 
 FITTED = ("logprob", "unigram_logprob", "n_tokens", "rating")
-OURS = (
-    *COLUMNS,
-    *FITTED,
-    "text",
-    "context",
-)  # names that `--column` may give to columns of a table
+# Names that `--column` may give to columns of a table.
+OURS = (*COLUMNS, *FITTED, "text", "context", "regions")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.io.own_tables import FORMATS, need_columns, text_of
 from lingprob.io.tables import as_table
-from lingprob.io.text_units import sentence_ends
-from lingprob.reading.texts import lines_of, with_places, words_of
+from lingprob.io.text_units import sentence_ends, split_words
+from lingprob.reading.texts import PARSED, lines_of, with_places
 from lingprob.stimuli.distances import pair_texts
 from lingprob.stimuli.own_table import as_stimuli
 from lingprob.stimuli.tables import check_stimuli
@@ -186,21 +187,68 @@ def as_passages(texts: Given) -> pd.Series:
     return pd.Series(kept)
 
 
-def as_words(texts: list[str], contexts: list[str] | None) -> pd.DataFrame:
+def as_words(
+    texts: list[str], contexts: list[str] | None, regions: list[list[str]] | None
+) -> pd.DataFrame:
     """Return texts as a `words` table, one passage per text that is not empty.
 
-    A passage is a context and its text. `of_text` says which words are the text's.
+    A passage is a context and its text, whose words are its regions, if there are any. `of_text`
+    says which words are the text's, and `glued` which of them follow without a space.
     """
-    passages = as_passages(texts)
-    before = dict(zip(passages.index, [""] * len(passages), strict=True))
-    if contexts is not None:
-        before = {name: contexts[int(name) - 1] for name in passages.index}
-    parts = []
-    for name, text in passages.items():
-        for part, of_text in ((before[name], False), (text, True)):
-            parts.append(words_of([(name, part)]).assign(of_text=of_text))
-    words = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    return with_places(words.drop(columns="of_text")).assign(of_text=words["of_text"])
+    rows = []
+    for name, text in as_passages(texts).items():
+        place = int(str(name)) - 1
+        before = split_words(contexts[place]) if contexts else []
+        cut = None if regions is None else cut_regions(text, regions[place], place + 1)
+        words = cut or [(word, False) for word in split_words(text)]
+        rows += [(name, word, None, False, False) for word in before]
+        rows += [(name, word, None, True, glued) for word, glued in words]
+    table = pd.DataFrame(rows, columns=[*PARSED, "of_text", "glued"])
+    return with_places(table[PARSED].copy()).assign(of_text=table["of_text"], glued=table["glued"])
+
+
+def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[str]] | None:
+    """Return the regions of each text: those given, or the column `regions`, split at `|`.
+
+    Raises LingprobError for another number of lists than texts.
+    """
+    if regions is None and "regions" not in frame.columns:
+        return None
+    given = list(frame["regions"] if regions is None else regions)
+    if len(frame) == 1 and len(given) != 1 and all(isinstance(one, str) for one in given):
+        given = [given]
+    lists = [one.split("|") if isinstance(one, str) else list(one) for one in given]
+    if len(lists) != len(frame):
+        raise LingprobError(
+            f"there are regions of {len(lists)} texts, and {len(frame)} texts. Give a list of "
+            "regions for each text."
+        )
+    return lists
+
+
+def cut_regions(text: str, regions: list[str], row: int) -> list[tuple[str, bool]]:
+    """Return the regions of a text, each with whether no space precedes it.
+
+    Raises LingprobError for an empty region, and if the regions do not spell the text.
+    """
+    place, found = 0, []
+    for region in regions:
+        words = split_words(region)
+        begin = len(text) - len(text[place:].lstrip())
+        pattern = r"\s+".join(map(re.escape, words))
+        match = re.compile(pattern).match(text, begin)
+        if not words or match is None:
+            raise LingprobError(
+                f"text {row}: its regions do not spell it, because {region!r} is not at "
+                f"{text[begin : begin + 20]!r}. Correct the regions or the text."
+            )
+        found.append((" ".join(words), begin == place > 0))
+        place = match.end()
+    if text[place:].strip():
+        raise LingprobError(
+            f"text {row}: its regions end before {text[place:].strip()[:20]!r}. Add a region."
+        )
+    return found
 
 
 def read_passages(path: Path, by: str = "lines") -> list[str]:

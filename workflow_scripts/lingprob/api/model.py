@@ -16,6 +16,7 @@ from lingprob.api.inputs import (
     as_contexts,
     as_frame,
     as_pairs,
+    as_regions,
     as_words,
     stimuli_of,
     warn_of_trailing_space,
@@ -184,14 +185,22 @@ class Model:
         return with_new_columns(frame, named)
 
     def surprisal(
-        self, texts: Given, *, context: Context = None, bos: str | None = None
+        self,
+        texts: Given,
+        *,
+        context: Context = None,
+        regions: Iterable[Any] | None = None,
+        bos: str | None = None,
     ) -> pd.DataFrame:
-        """Return the surprisal of each word in bits, one row per word.
+        """Return the surprisal of each word or region in bits, one row per word.
 
         Args:
             texts: one text, several, or a data frame with a column `text` and optionally
-                `context`, whose other columns are kept. Spaces and line breaks separate words.
+                `context` and `regions`, whose other columns are kept.
             context: text that precedes all texts, or one text for each. Its words have no rows.
+            regions: a list of regions for each text, or a text with `|` between regions. They spell
+                the text, and may be several words or parts of a word, such as `it` and `'s`.
+                Default: words between spaces and line breaks.
             bos: the BOS policy, of which only the start token matters. Default: as for `score`.
                 `paper` is the default, because its papers put a start token before a text.
 
@@ -204,14 +213,15 @@ class Model:
         Raises LingprobError for a word or a text that the model cannot read.
         """
         frame = as_frame(texts, "text", may_be_empty=True)
-        words = as_words(frame["text"].tolist(), as_contexts(context, frame, ""))
+        contexts, cut = as_contexts(context, frame, ""), as_regions(regions, frame)
+        words = as_words(frame["text"].tolist(), contexts, cut)
         table = self.scorer.surprisal(words, bos)
         table.insert(2, "word", words["word"].to_numpy())
         table = table[words["of_text"].to_numpy()].reset_index(drop=True)
         table["passage_id"] = table["passage_id"].astype(int)
         table["word_index"] = table.groupby("passage_id").cumcount()
         table = table.rename(columns={"passage_id": "text_id"})
-        return with_own_columns(frame, table, {"text", "context"})
+        return with_own_columns(frame, table, {"text", "context", "regions"})
 
     def tokens(
         self,

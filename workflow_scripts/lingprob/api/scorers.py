@@ -241,17 +241,26 @@ class MaskedScorer:
 
         Raises LingprobError for a word without a token.
         """
+        from lingprob.reading.surprisal import join_words
+
         correction = self.convention(bos)
-        texts = words.groupby("passage_id", sort=False)["word"].agg(" ".join)
-        tokens = self._tokens(texts.index.tolist(), texts.tolist(), correction, "texts")
-        begins = words.groupby("passage_id")["word"].transform(
-            lambda some: some.str.len().add(1).cumsum().shift(fill_value=0)
-        )
+        parts = dict(iter(words.groupby("passage_id", sort=False)))
+        texts = [
+            join_words(part["word"].tolist(), part["glued"].to_numpy()) for part in parts.values()
+        ]
+        tokens = self._tokens(list(parts), texts, correction, "texts")
         rows = []
         for name, some in tokens.groupby("item_id", sort=False):
-            of_text = words["passage_id"] == name
-            number = np.searchsorted(begins[of_text], some["char_end"] - 1, side="right") - 1
-            rows.append(words.index[of_text][number])
+            part = parts[name]
+            ends = (part["word"].str.len() + ~part["glued"]).cumsum().to_numpy() - 1
+            number = np.searchsorted(ends, some["char_end"] - 1, side="right")
+            split = part["glued"].to_numpy()[number] & (some["char_start"] < ends[number - 1])
+            if split.any():
+                raise LingprobError(
+                    f"text {name}: a token spans the regions before and of "
+                    f"{part['word'].iloc[number[split.to_numpy().argmax()]]!r}. Join them."
+                )
+            rows.append(part.index[number])
         by_word = tokens["logprob"].astype(float).groupby(np.concatenate(rows))
         found = words[["passage_id", "word_index"]].assign(
             surprisal=-by_word.sum().reindex(words.index) / np.log(2),

@@ -71,11 +71,15 @@ class ScoredPassage(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a passage: its name for messages, its words, and their keys in the table."""
+    """A stretch of a passage: its name for messages, its words, and their keys in the table.
+
+    `glued` says which words follow without a space, bool of shape (n_words,).
+    """
 
     name: str
     words: list[str]
     keys: pd.DataFrame
+    glued: np.ndarray
 
 
 def word_surprisals(
@@ -92,7 +96,7 @@ def word_surprisals(
 
     Args:
         lm: the language model.
-        words: a `words` table.
+        words: a `words` table. A column `glued` says which words follow without a space.
         scorer: one of this model that has already checked it.
         shard_directory: where finished passages are kept, so that a killed job can resume.
         identity: tells these weights and this code from any other, for those passages.
@@ -108,36 +112,50 @@ def word_surprisals(
     if chosen.window_counts not in WINDOWS:
         name = chosen.window_counts
         raise unknown_name("window_counts", name, WINDOWS, "(reading.window_counts)")
-    tokens = lm.tokenize([" ".join(piece.words) for piece in pieces])
+    tokens = lm.tokenize([join_words(piece.words, piece.glued) for piece in pieces])
     token_words = [
-        token_word_index(piece.words, found, piece.name)
+        token_word_index(piece.words, found, piece.name, piece.glued)
         for piece, found in zip(pieces, tokens, strict=True)
     ]
     _check_vocabulary(lm.tokenizer, pieces, tokens, token_words)
     passages = _Passages(scorer or Scorer(lm), chosen, shard_directory, identity)
     scored = passages.score([found.ids for found in tokens], workers)
     rows = [
-        piece.keys.assign(**sum_words(len(piece.words), index, passage))
+        piece.keys.assign(**sum_words(len(piece.words), index, passage, piece.glued))
         for piece, index, passage in zip(pieces, token_words, scored, strict=True)
     ]
     return words[KEYS].merge(pd.concat(rows, ignore_index=True), on=KEYS)
 
 
+def join_words(words: Sequence[str], glued: np.ndarray | None = None) -> str:
+    """Return the text of words, with a space before each word that is not glued."""
+    joined = np.zeros(len(words), dtype=bool) if glued is None else glued
+    parts = [word if one else f" {word}" for word, one in zip(words, joined, strict=True)]
+    return "".join(parts).removeprefix(" ")
+
+
 def sum_words(
-    n_words: int, word_of_token: np.ndarray, passage: ScoredPassage
+    n_words: int,
+    word_of_token: np.ndarray,
+    passage: ScoredPassage,
+    glued: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Return a passage's columns of a `surprisal` table (bits), each of shape (n_words,).
 
     The uncorrected surprisals sum to the passage's. The corrected ones sum to that of the passage
     and a following space. The first word takes no account of a space before it, because nothing
-    precedes it.
+    precedes it. Nor do words that are `glued`, and words before these of a space after them.
     """
     first = np.searchsorted(word_of_token, np.arange(n_words))
     end = np.append(first[1:], len(word_of_token))
     uncorrected = np.bincount(word_of_token, weights=-passage.logprob, minlength=n_words)
     before = passage.space[first].astype(np.float64)
+    after = passage.space[end].astype(np.float64)
     before[0] = 0.0
-    corrected = uncorrected + before - passage.space[end]
+    if glued is not None:
+        before[glued] = 0.0
+        after[:-1][glued[1:]] = 0.0
+    corrected = uncorrected + before - after
     return {
         "surprisal": corrected / np.log(2),
         "surprisal_uncorrected": uncorrected / np.log(2),
@@ -145,28 +163,39 @@ def sum_words(
     }
 
 
-def token_word_index(words: Sequence[str], tokens: Tokens, where: str) -> np.ndarray:
-    """Return the word (from 0) of every token of the words joined by single spaces.
+def token_word_index(
+    words: Sequence[str], tokens: Tokens, where: str, glued: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the word (from 0) of every token of the words joined by single spaces, if not glued.
 
     A token belongs to the word of its last letter; a space alone, to the word after it. Raises
     LingprobError for a token that spans two words and for a letter that no token covers.
     """
     lengths = np.array([len(word) for word in words])
-    ends = np.cumsum(lengths + 1) - 1
+    gaps = np.ones(len(words), dtype=np.int64)
+    if glued is not None:
+        gaps[:-1] = ~glued[1:]
+    ends = np.cumsum(lengths + gaps) - gaps
     last = np.maximum(tokens.char_end - 1, tokens.char_start)
     index = np.searchsorted(ends, last, side="right")
     spanning = np.searchsorted(ends, tokens.char_start, side="right") != index
     if spanning.any():
-        after = words[int(index[spanning.argmax()])]
+        at = int(index[spanning.argmax()])
+        after = words[at]
+        if glued is not None and glued[at]:
+            raise LingprobError(
+                f"{where}: a token spans the regions {words[at - 1]!r} and {after!r}. Join them, "
+                "or choose a model whose tokens end there."
+            )
         raise LingprobError(
             f"{where}: a token spans the end of the word before {after!r}. This tokenizer's tokens "
             "cross spaces, so words have no surprisals of their own."
         )
     missing = np.ones(int(ends[-1]) + 1, dtype=bool)
-    missing[ends] = False
+    missing[ends[gaps > 0]] = False
     for start, end in zip(tokens.char_start, tokens.char_end, strict=True):
         missing[start:end] = False
-    text = " ".join(words)
+    text = join_words(words, glued)
     # A normaliser may have composed an accent with its letter. Regions have spaces of their own.
     for at in np.flatnonzero(missing).tolist():
         missing[at] = text[at] != " " and not unicodedata.category(text[at]).startswith("M")
@@ -293,5 +322,7 @@ def passages_of(words: pd.DataFrame, context: str) -> list[Piece]:
     pieces = []
     for key, part in words.groupby(keys, sort=False):
         name = f"passage {key[0]!r}" + (f", sentence {key[1]}" if len(keys) > 1 else "")
-        pieces.append(Piece(name, part["word"].tolist(), part[KEYS].reset_index(drop=True)))
+        glued = part.get("glued", pd.Series(False, part.index)).to_numpy(dtype=bool)
+        keys_of = part[KEYS].reset_index(drop=True)
+        pieces.append(Piece(name, part["word"].tolist(), keys_of, glued))
     return pieces
