@@ -1,5 +1,5 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
-# REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
+# REQUIRES the outputs of rules/prefixes.smk, results/stimuli of the primary data set, a tokenizer.
 # PROVIDES results/context/{accuracy,regression,matrix,correlations}/{model}.{parquet,csv}; overlap of
 # suites; the figures, tables and scorecard.
 
@@ -70,7 +70,7 @@ rule summarise_context:
 
 
 rule report_context:
-    """Draw the paper's figures, write its tables, and compare its numbers and claims with ours."""
+    """Draw the paper's figures, write its tables, and judge its numbers and claims."""
     input:
         **CONTEXT_FILES,
         context_overlap="results/context/overlap.parquet",
@@ -90,7 +90,7 @@ rule report_context:
         **report_params(
             "context",
             CONTEXT["models"] + models_in_print("context"),
-            # Without what stands in brackets.
+            # Titles without their brackets.
             {
                 **{
                     name: catalog.dataset(name)["title"].split(" (")[0]

@@ -1,4 +1,4 @@
-"""Draw the context paper's figures, write its tables, and compare its claims with ours."""
+"""Draw the context paper's figures, write its tables, and judge its numbers and claims."""
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table

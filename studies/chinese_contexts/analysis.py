@@ -1,4 +1,4 @@
-"""Chinese sentences as contexts, and what is claimed of judgments after them."""
+"""Chinese sentences as contexts, and claims about judgments after them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATISTICS: dict[str, Statistic] = {
 def joined(sentences: Sequence[str]) -> tuple[str, list[int]]:
     """Join Chinese sentences as Chinese is written: without spaces, and with their end marks.
 
-    Returns the text and where each sentence ends in it. A sentence without an end mark gets `。`.
+    Returns the text and the end of each sentence in it. A sentence without an end mark gets `。`.
     """
     closed = [one if one.rstrip(QUOTES).endswith(ENDS) else f"{one}。" for one in sentences]
     return "".join(closed), np.cumsum([len(one) for one in closed], dtype=int).tolist()

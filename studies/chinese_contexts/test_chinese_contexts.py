@@ -24,7 +24,7 @@ DRAWN = {"lengths": [10, 30], "pairs_per_prefix": 1, "pairs_per_suite": 2}
 
 
 def pairs(suites: str) -> pd.DataFrame:
-    """A `stimuli` table: ten pairs of each suite, a character; some have no end mark."""
+    """A `stimuli` table: ten pairs of each suite, a character. Some have no end mark."""
     rows = [
         (f"{suite}{pair}{side}", f"{suite}{pair}", side, suite,
          f"他{suite}看了{pair}本书。" if side == "good" else f"他看{suite}{pair}本书了")
@@ -72,7 +72,7 @@ def tiny(tmp_path_factory):
 
 
 def plain_sum(lm, before: str, target: str) -> float:
-    """Sum of ln p of the target right after what precedes it, by one plain float64 pass."""
+    """Sum of ln p of the target right after the text before it, by one plain float64 pass."""
     first = len(lm.tokenize([before])[0].ids)
     ids = torch.tensor([[0, *lm.tokenize([before + target])[0].ids.tolist()]])
     with torch.no_grad():

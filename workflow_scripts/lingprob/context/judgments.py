@@ -25,19 +25,19 @@ def judge(
     scores: pd.DataFrame,
     suites: Sequence[Suite],
 ) -> pd.DataFrame:
-    """Return a `context_judgments` table: a row a pair, prefix and length.
+    """Return a `context_judgments` table: one row per pair, prefix and length.
 
-    A pair is right if the acceptable sentence has the higher log-probability (context, Eq. 1); an
-    item of a suite if the suite's first prediction holds. `margin` is the unacceptable sentence's
-    perplexity a token less the acceptable one's, given the prefix (Eq. 3 with the sign turned, so
-    that a right judgment tends to be positive); null for items of suites.
+    A pair is right if the acceptable sentence has the higher log-probability (context, Eq. 1), an
+    item of a suite if the suite's first prediction is true. `margin` is the unacceptable sentence's
+    perplexity per token minus the acceptable one's, given the prefix: Eq. 3 with the opposite
+    sign, so that right judgments tend to be positive. It is null for items of suites.
     """
     stimuli = with_suites(stimuli, dataset)
     paired = judged_suites(stimuli, scores, suites) if suites else judged_pairs(stimuli, scores)
     of_pair = stimuli.drop_duplicates("pair_id").set_index("pair_id")[["paradigm", "phenomenon"]]
     described = prefixes.set_index("prefix_id")[DESCRIBED]
     described.loc[NO_PREFIX] = [NO_PREFIX, None, None]
-    # Where a target's first token reaches back into the prefix, its members differ by a token.
+    # If a target's first token begins in the prefix, the members of a pair differ by a token.
     sizes = scores.groupby(KEYS)[["prefix_tokens", "n_sentences"]].min()
     table = paired.join(sizes, on=KEYS).join(of_pair, on="pair_id").join(described, on="prefix_id")
     return table.rename(columns={"paradigm": "suite"}).assign(model=model, dataset=dataset)
@@ -82,7 +82,7 @@ def judged_suites(
 
 
 def in_categories(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Return judgments whose texts are categories: millions of rows take a tenth of the memory."""
+    """Return judgments with texts as categories, which take a tenth of the memory."""
     texts = judgments.columns[[pd.api.types.is_string_dtype(kind) for kind in judgments.dtypes]]
     return judgments.astype(dict.fromkeys(texts, "category"))
 

@@ -43,7 +43,7 @@ def pairs_per_suite(
 
     Args:
         context: section `context` of the configuration.
-        dataset: its name; `pairs_per_suite_of` may give its own number.
+        dataset: its name, for which `pairs_per_suite_of` may have a number.
         entry: its catalog entry.
     """
     usual = None if entry["parser"] == "table" else context["pairs_per_suite"]

@@ -27,7 +27,7 @@ CLAUSES = [
     "even if {name} never noticed",
 ]
 QUOTES = ["Yesterday, {name} said", "Last week, {name} wrote", "This morning, {name} announced"]
-# First words that lose their capital inside a sentence, seen there or not.
+# First words that always lose their capital inside a sentence.
 FUNCTION_WORDS = """
 a all an another any are aren't both can can't could couldn't did didn't do does doesn't don't each
 even every few had hadn't has hasn't have haven't he here how if in is isn't it many may might more
@@ -37,8 +37,8 @@ will with won't would wouldn't you
 """
 NAMES = ["Sarah", "David", "Maria", "Peter", "Julia", "Thomas", "Emma", "Daniel"]
 
-# The paper's strategies, adverbs and clauses by place, and their combination; its p-values (rho
-# = .93 with p < .001, -.7 with p < .05) need nine points, these eight and unperturbed prefixes.
+# The paper's strategies, adverbs and clauses by place, and their combination. Its p-values (rho of
+# 0.93 with p < 0.001, -0.7 with p < 0.05) need nine points: these eight and unperturbed prefixes.
 TITLES = {
     "prefix_adverb": "Prefix adverb",
     "suffix_adverb": "Suffix adverb",
@@ -55,7 +55,7 @@ COMBINED = {
     "all": ["long_prefix_adverb", "suffix_adverb", "any_clause", "quote"],
 }
 
-# Where each step puts what.
+# The places of a sentence and of the words that each step adds.
 STEPS = {
     "prefix_adverb": ("{added}, {body}", SHORT_ADVERBS),
     "suffix_adverb": ("{body}, {added}", [adverb.lower() for adverb in SHORT_ADVERBS]),
@@ -67,10 +67,10 @@ STEPS = {
 
 
 class Perturber:
-    """Perturbs sentences of one data set.
+    """Perturbs sentences of one data set, `pool`.
 
-    `pool` are its sentences: a sentence's first word loses its capital if it is a function word,
-    or stands inside others without one and never with one, so that names keep theirs.
+    The first word of a sentence loses its capital if it is a function word. It also does if it is
+    inside other sentences, and only without a capital. Names therefore keep their capitals.
     """
 
     def __init__(self, pool: Iterable[str]) -> None:
@@ -80,7 +80,7 @@ class Perturber:
         }
 
     def perturb(self, sentence: str, kind: str, rng: np.random.Generator) -> str:
-        """Return a sentence perturbed as `kind` (a key of TITLES) says."""
+        """Return a sentence after the perturbation `kind`, a key of TITLES."""
         body, end = split_end(sentence)
         for step in COMBINED.get(kind, [kind]):
             body, end = _with_step(step, self.uncapitalised(body), end, rng)
@@ -88,7 +88,7 @@ class Perturber:
         return body + end
 
     def uncapitalised(self, body: str) -> str:
-        """Lower the first letter if the first word has none of its own right to a capital."""
+        """Lower the first letter unless the first word keeps its capital."""
         first = body.split()[0].rstrip(",")
         if first.lower() in self.lowered or first in FIRST_WORDS:
             return body[0].lower() + body[1:]
@@ -101,7 +101,7 @@ FIRST_WORDS = {text.split()[0] for text in [*SHORT_ADVERBS, *LONG_ADVERBS]} | {
 
 
 def split_end(sentence: str) -> tuple[str, str]:
-    """Split a sentence from its final punctuation, a period where it has none."""
+    """Split a sentence from its final punctuation, or a period if it has none."""
     for end in ENDS:
         if sentence.endswith(end):
             return sentence[: -len(end)], end
@@ -120,7 +120,7 @@ def _with_step(step: str, body: str, end: str, rng: np.random.Generator) -> tupl
 
 
 def f1(one: Iterable[str], other: Iterable[str]) -> float:
-    """Return the F1 score of two bags: twice what they share over the sum of their sizes."""
+    """Return the F1 score of two bags: twice the shared entries over the sum of their sizes."""
     left, right = Counter(one), Counter(other)
     return 2 * (left & right).total() / max(left.total() + right.total(), 1)
 
@@ -139,9 +139,9 @@ def perturbed_prefixes(
 ) -> Iterator[pd.DataFrame]:
     """Yield the matched prefixes of these suites under every perturbation, suite by suite.
 
-    `sentences` is how many sentences of each prefix are wanted, by prefix id. These are pieces of a
-    `context_prefixes` table; its `similarity` is the mean F1 between the words of a sentence
-    before and after (context, Appendix B).
+    `sentences` is the number of sentences to keep of each prefix, by prefix id. The result is a
+    `context_prefixes` table in pieces. Its `similarity` is the mean F1 between the words of a
+    sentence before and after (context, Appendix B).
     """
     text = stimuli.set_index("item_id")["text"]
     perturber = Perturber(stimuli["text"])

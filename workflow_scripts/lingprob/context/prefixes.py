@@ -26,8 +26,8 @@ Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
 class Writing(NamedTuple):
     """How a language joins sentences.
 
-    `joined` returns the text of some sentences and where each ends in it. `separator` stands
-    between two of them.
+    `joined` returns the text of some sentences and the end of each in it, in characters.
+    `separator` is put between two of them.
     """
 
     joined: Callable[[Sequence[str]], tuple[str, list[int]]]
@@ -37,8 +37,8 @@ class Writing(NamedTuple):
 def joined(sentences: Sequence[str]) -> tuple[str, list[int]]:
     """Join sentences with periods and spaces (context, §3).
 
-    Return the text and where each sentence ends in it. A sentence that ends with a period, a
-    question mark or an exclamation mark gets no other period.
+    Return the text and the end of each sentence in it, in characters. A sentence with a period,
+    question mark or exclamation mark at its end gets no other period.
     """
     closed = [sentence if sentence.endswith(ENDS) else f"{sentence}." for sentence in sentences]
     ends = np.cumsum([len(sentence) + 1 for sentence in closed]) - 1
@@ -57,7 +57,7 @@ def prefix_row(
         sentences: the text of each sentence.
         source_ids: their ids in the stimuli, or in the control by their number.
         writing: how they are joined.
-        about: the other columns; those that may be null are null unless given.
+        about: the other columns. Optional ones are null unless given.
     """
     text, ends = writing.joined(sentences)
     row = dict.fromkeys(("suite", "source_suite", "perturbation", "similarity"))

@@ -51,8 +51,8 @@ def sample_targets(
 ) -> pd.DataFrame:
     """Draw pairs (or items with more conditions) of each suite to judge.
 
-    A suite is a paradigm of the `stimuli` table. Without `suites` all are drawn from;
-    `pairs_per_suite` None takes all pairs. Pairs of identical sentences are left out, because they
+    A suite is a paradigm of the `stimuli` table. Empty `suites` means all suites, and
+    `pairs_per_suite` None means all pairs. Pairs of identical sentences are left out, because they
     cannot be judged.
 
     Returns suite, phenomenon and pair_id, one row per pair. Raises LingprobError for an unknown
@@ -151,7 +151,7 @@ class PrefixSampler:
             suite: table["text"].isin(texts).to_numpy() for suite, texts in of_suite.items()
         }
         self.in_several = np.sum([*self.words_of.values()], axis=0) > 1
-        # Numbers compare faster than names: pools are picked for every prefix anew.
+        # Numbers compare faster than names, and every prefix has its own pool.
         self.suite_number, self.suite_of = codes(table["paradigm"])
         self.text_number, self.text_of = codes(table["text"])
         self.pair_number, self.pair_of = codes(table["pair_id"])
@@ -187,7 +187,7 @@ class PrefixSampler:
     ) -> dict[str, Any]:
         """Draw acceptable sentences of one suite as a prefix of targets of other suites.
 
-        `sentences` is how many (context, Appendix D: ten); None takes as many as fit. A sentence
+        `sentences` is how many (context, Appendix D: ten), or None for as many as fit. A sentence
         that another suite has too is never drawn, because it would precede itself.
         """
         pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
@@ -266,8 +266,8 @@ def sample_contexts(
         dataset: its name.
         stimuli: its `stimuli` table.
         control: unrelated sentences.
-        tokenize: counts the tokens of prefixes. Each model cuts them later by its own tokenizer;
-            prefixes are longer than needed, so that no model of a run changes them.
+        tokenize: counts the tokens of prefixes. Each model cuts them later by its own tokenizer.
+            Prefixes are longer than needed, so that they do not depend on the models of a run.
         suites: suites of prefixes and targets; empty means all.
         pairs_per_suite: pairs of each suite to judge; None means all.
         settings: section `context` of the configuration.

@@ -25,7 +25,7 @@ SENTENCES_AT_ONCE = 250_000
 # Pairs without a prefix that are scored together.
 PAIRS_ALONE = 64
 PREFIXES_AT_ONCE = 5000
-# The regions of each sentence that formulas name, by item id; number 0 is the whole sentence.
+# The regions of each sentence that formulas name, by item id. Number 0 is the whole sentence.
 Regions = Mapping[str, Sequence[Region]]
 
 
@@ -38,7 +38,7 @@ class Task:
         entry: its catalog entry: parser and files.
         stimuli, prefixes: files of its `stimuli` and `context_prefixes` tables.
         lengths: lengths of prefixes (tokens).
-        alone: whether the pairs are judged without a prefix, too.
+        alone: whether the pairs are also judged without a prefix.
     """
 
     dataset: str
@@ -147,8 +147,8 @@ def score_prefixes(
     Args:
         language_model: the model.
         stimuli: `stimuli` table of the pairs.
-        prefixes: `context_prefixes` table, in pieces; kind `from_suite` is scored at its longest,
-            others at each length. Column `n_tokens` holds `prefixes.count_tokens` by the model's
+        prefixes: `context_prefixes` table, in pieces. Kind `from_suite` is scored at its longest,
+            others at each length. Column `n_tokens` is `prefixes.count_tokens` by the model's
             tokenizer.
         lengths: lengths of the growing prefixes (tokens). A prefix ends earlier if the context
             window has no room for it and its longest target.
@@ -156,9 +156,9 @@ def score_prefixes(
             with a prefix and without, so that their difference is due to the prefix. With `none`,
             nothing predicts the first token without a prefix, so it does not count.
         regions: regions of sentences that formulas name; empty for plain pairs.
-        baselines: whether pairs are scored after no prefix, too.
+        baselines: whether pairs are also scored after no prefix.
         dataset: its name, for errors.
-        separator: stands between a prefix and a target, as in `score_in_context`.
+        separator: text between a prefix and a target, as in `score_in_context`.
         scoring: shard_directory, identity, tokens_per_batch and workers of `score_in_context`.
 
     Yields:
@@ -207,7 +207,7 @@ def score_prefixes(
 
 
 def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
-    """Group prefixes until they have enough sentences after them; keep pairs without one apart."""
+    """Group prefixes until enough sentences follow them. Pairs without one are apart."""
     some: list[_Work] = []
     sentences = 0
     for one in work:
@@ -278,7 +278,7 @@ def _after_prefixes(
 
 
 def _refuse_long(pairs: _Pairs, new: set[str], window: int, dataset: str) -> None:
-    """Count the tokens of new pairs; raise LingprobError for one that exceeds the window."""
+    """Count the tokens of new pairs. Raise LingprobError for a pair that exceeds the window."""
     pairs.count_tokens(new)
     pair = max(new, key=lambda pair: (pairs.n_tokens[pair], pair), default=None)
     if pair is not None and pairs.n_tokens[pair] >= window:

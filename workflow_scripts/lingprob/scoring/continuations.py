@@ -27,7 +27,7 @@ from lingprob.scoring.trees import Branch, pack, shared_length
 
 logger = logging.getLogger(__name__)
 
-# Tokens of a chain that are run at a time; in longer pieces more of the attention is wasted.
+# Tokens of a chain that are run at a time. In longer pieces more of the attention is wasted.
 TOKENS_PER_PIECE = {"cpu": 256, "cuda": 4096, "mps": 2048}
 COLUMNS = {
     "item_index": np.int32,
@@ -102,12 +102,12 @@ def score_in_context(
         language_model: the model.
         items: the prefixes with their cuts and targets.
         start_token: 'none', 'bos', 'eos' or a token of the vocabulary.
-        separator: stands between prefix and target; '' for Chinese.
+        separator: text between prefix and target, '' for Chinese.
         shard_directory: keeps finished items, so that a later call with the same items and
-            settings continues after them; None keeps nothing.
-        identity: identifies these weights and this code, for those shards.
-        items_per_shard: items in a shard; a kill loses at most one shard per worker.
-        tokens_per_batch: token budget; None takes the engine's default.
+            settings continues after them. None keeps nothing.
+        identity: identifies the weights and the code of shards.
+        items_per_shard: items in a shard. A kill loses at most one shard per worker.
+        tokens_per_batch: token budget, or None for the engine's default.
         workers: shards that are scored at once on a CPU, with one thread of torch each if there are
             several. On two cores this takes 6 to 19% less time than one shard with two threads.
         scorer: an earlier scorer of this model, which need not check the model again.
@@ -227,7 +227,7 @@ def _rows(scored: list[tuple[int, Continuation, np.ndarray]]) -> pd.DataFrame:
 
 @dataclass
 class _Work:
-    """Settings of a call; `score` may be called from several threads."""
+    """Settings of a call. Several threads may call `score`."""
 
     scorer: Scorer
     start_id: int | None
@@ -296,7 +296,7 @@ def score_along(
     """Return ln p of `sequences[k][score_from[k]:]`, each token given those before it.
 
     `chain` (n,) are token ids with which the sequences begin, each as far as it agrees. `start_id`
-    precedes all; if it is None, the value of a first token is NaN. Results are float32, or float64
+    precedes all. If it is None, the value of a first token is NaN. Results are float32, or float64
     for a float64 model. A model that takes no trees reads every sequence from its beginning.
     Raises LingprobError if a sequence exceeds the context window, does not fit into memory, or
     has a value that is not finite.

@@ -107,7 +107,7 @@ class Scorer:
 
         Args:
             sequences: token ids, arrays (n,).
-            start_id: precedes each sequence; if None, the value of a first token is NaN.
+            start_id: precedes each sequence. If it is None, the value of a first token is NaN.
             window: tokens of a window (default: the context window). Longer sequences are scored
                 in windows.
             stride: tokens from one window to the next (default: half a window).

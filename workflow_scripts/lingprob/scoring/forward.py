@@ -45,8 +45,8 @@ UNSUPPORTED = (AttributeError, IndexError, KeyError, NotImplementedError, Runtim
 class Batch:
     """Ids (rows, length) to run; position `column[k]` of row `row[k]` predicts `targets[k]`.
 
-    `mask` (rows, length, prefix + length) says which tokens each token sees, and `positions` (rows,
-    length) gives its position. Both are None if each sees the prefix and all tokens before it.
+    `mask` (rows, length, prefix + length) gives the tokens that each token sees, and `positions`
+    (rows, length) its position. Both are None if each sees the prefix and all tokens before it.
     """
 
     ids: torch.Tensor
@@ -268,7 +268,7 @@ class Forward:
         return None
 
     def _read_start(self, start_id: int) -> KeyValues | None:
-        """Run the start token alone; for a float32 model in float64, if the device has it.
+        """Run the start token alone, for a float32 model in float64 if the device has it.
 
         The activations of a first token are huge, and their rounding errors reach every later
         token: SmolLM2-135M errs by 2.9e-5 nats per sentence with them, and by 1.0e-5 without.
@@ -337,7 +337,7 @@ class Forward:
         """Return ln p of `targets` (n,) from the `outputs` (positions, width) at `wanted` (n,).
 
         `members` are as in `logprobs`. The log-sum-exp of a position is computed once for all its
-        targets. Float32 log_softmax of torch is biased by 8e-6 nats; this is within 1e-6.
+        targets. Float32 log_softmax of torch is biased by 8e-6 nats, and this is within 1e-6.
         """
         places, row = torch.unique(wanted, return_inverse=True)
         outputs = outputs[places.to(outputs.device)]

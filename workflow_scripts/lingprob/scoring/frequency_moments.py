@@ -97,8 +97,8 @@ def frequency_moments(
         lm: the language model.
         documents: texts of a corpus.
         unigram_logprob: unigram log-probabilities in nats, shape (V,), all finite.
-        window: tokens of a sliding window; a smaller context window replaces it.
-        stride: tokens from one window to the next; half a window unless it is smaller.
+        window: tokens of a sliding window, replaced by a smaller context window.
+        stride: tokens from one window to the next, replaced by half a window unless smaller.
         max_tokens: number of regressed tokens after which to stop, even within a document.
         max_document_tokens: number of tokens after which a document is cut.
         start_token: 'none', or the token before each document as in `LanguageModel.start_id`.

@@ -1,4 +1,4 @@
-"""Log-probabilities from elsewhere, as a table, into the tables of our own scores."""
+"""Log-probabilities that a user brings as a table, as tables of scores."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from lingprob.scoring.sentences import summarise_sentences
 
 REMEDY = "docs/own_data.md lists the columns."
 SIGN = (
-    "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats: "
-    "times 0.6931); if they are probabilities, take the logarithm."
+    "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats, "
+    "times 0.6931). If they are probabilities, take the logarithm."
 )
 
 
@@ -27,12 +27,12 @@ def import_scores(
     unigram_logprobs: Mapping[str, pd.Series],
     found: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame | None, pd.DataFrame]:
-    """Read the scores of stimuli, of a `level` of `token` or `sentence`.
+    """Read the scores of stimuli at the `level` `token` or `sentence`.
 
-    `found` is the file's table of sentences if it is read, such as a published one's.
+    `found` is the file's table of sentences if it has been read, such as a published one. The other
+    arguments and the errors are those of `summarise_sentences` and of the two functions below.
 
-    Returns a `scores` table, None if there are no tokens, and a `sentence_scores` table; the other
-    arguments and errors are those of `summarise_sentences` and of the two functions below.
+    Returns a `scores` table, or None without tokens, and a `sentence_scores` table.
     """
     if level == "sentence":
         return None, import_sentence_scores(path, stimuli, found)
@@ -44,7 +44,7 @@ def import_scores(
 def import_sentence_scores(
     path: Path, stimuli: pd.DataFrame, found: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Read one row a sentence as a `sentence_scores` table; `found` is the file if it is read.
+    """Read one row per sentence as a `sentence_scores` table. `found` is the file if it is read.
 
     Columns of the file: `item_id` (or `sentence`, the text itself), `logprob` (nats, summed over
     the sentence), `n_tokens` and, if known, `unigram_logprob` (nats). Sentences that the
@@ -75,7 +75,7 @@ def import_sentence_scores(
 
 
 def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Read one row a token as a `scores` table, which unigram sources can be joined to.
+    """Read one row per token as a `scores` table, to which unigram sources can be joined.
 
     Columns of the file: `item_id` (or `sentence`), `token_index` (from 0, each of a sentence once),
     `token_id`, `logprob` (nats; empty for first tokens without context) and, if known, `char_start`
@@ -107,7 +107,7 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     refuse_rows(
         by_item["scored"].cummax() & ~frame["scored"],
         "{path}: item {item_id!r}, token {token_index}: no logprob after a token that has one "
-        "({count} such tokens). Only first tokens may lack theirs.",
+        "({count} such tokens). Only first tokens may have none.",
         frame,
         path=path,
     )
@@ -133,7 +133,7 @@ def _read(
 
 
 def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the stimuli, with each one's place among them; none may be without.
+    """Return the rows of the stimuli, with the place of each among them. None may lack a score.
 
     A sentence may be there as often as it is among the stimuli, with the same numbers.
     """

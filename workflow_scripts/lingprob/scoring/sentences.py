@@ -1,4 +1,4 @@
-"""From token log-probabilities to sentence scores under each convention; the only place."""
+"""Sentence scores from token log-probabilities, under each convention."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ A masked model gives pseudo-log-likelihoods: each token of a text given all othe
 Scoring), the later tokens of its word (`within_word_l2r`) or all tokens of its word
 (`whole_word`), both by Kauf & Ivanova (2023, A Better Way to Do Masked Language Model Scoring).
 Without one, a word of several tokens is nearly known from its other tokens. Scores are kept in
-shards, so that a killed job continues where it stopped.
+shards, so that a killed job continues from there.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def score_stimuli(
 
     Args:
         language_model: the model.
-        item_ids, texts: the items; each distinct text is scored once.
-        start_token: as in `LanguageModel.start_id`; with 'none' first tokens are not scored.
+        item_ids, texts: the items. Each distinct text is scored once.
+        start_token: as in `LanguageModel.start_id`. With 'none', first tokens are not scored.
         tokens_per_batch, window, stride: as in `Scorer`.
         scorer: an earlier scorer of this model, which need not check the model again.
         workers: threads on a CPU, which score several shards at once.
@@ -134,7 +134,7 @@ def _score_in_shards(
         settings: JSON values of all settings that change the numbers.
         dataset: its name, for the progress.
         shard_directory: keeps finished shards (float32), so that a later call with the same
-            arguments continues after them; None keeps nothing.
+            arguments continues after them. None keeps nothing.
         identity: identifies these weights and this code.
         sentences_per_shard: texts in a shard.
         mapping: a `map` that may score several shards at once.

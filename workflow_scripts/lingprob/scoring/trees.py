@@ -1,7 +1,7 @@
 """Token sequences that begin alike, merged into trees and laid out in rows of a forward pass.
 
-A row holds the nodes of trees in preorder, so that a node's descendants follow it without a gap:
-node j is an ancestor of node i, or i itself, where j <= i <= last[j].
+A row has the nodes of trees in preorder, so that a node's descendants follow it without a gap:
+node j is an ancestor of node i, or i itself, if j <= i <= last[j].
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 class Branch:
     """Tokens `ids` (n,) int64 to run after the first `start` tokens of a prefix (maybe 0).
 
-    Wanted is ln p of `ids[score_from:]`; `score_from` is at least 1, and the last is never run.
+    Wanted is ln p of `ids[score_from:]`. `score_from` is at least 1, and the last is never run.
     """
 
     ids: np.ndarray
@@ -26,7 +26,7 @@ class Branch:
 
 @dataclass
 class Row:
-    """Branches merged into trees: per node its id, position, ancestors and what it predicts.
+    """Branches merged into trees: per node its id, position, ancestors and predicted tokens.
 
     `start` and `last` are as in Branch and in the module's docstring. The k-th wanted token
     is `targets[k]`, predicted by node `nodes[k]`; they follow the order of `branches` (numbers
@@ -70,8 +70,8 @@ class Row:
 def pack(branches: Sequence[Branch], row_length: int, merge: bool = True) -> list[Row]:
     """Lay branches out in rows of at most `row_length` nodes, the longest row first.
 
-    Branches that begin alike lie in one row as far as it goes; a branch longer than
-    `row_length` has a longer row. Without `merge`, each branch has a row of its own.
+    Branches with the same beginning share a row while it has room. A branch longer than
+    `row_length` has a longer row. Without `merge`, each branch has its own row.
     """
     rows: list[Row] = []
     previous = None

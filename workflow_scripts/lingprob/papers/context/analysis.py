@@ -137,10 +137,10 @@ def together(parts: Sequence[Tables]) -> Tables:
 
 
 def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for every length from a prefix's first on.
+    """Return one row for every length from a prefix's first.
 
-    A prefix that ends before a length, as its pool did, stands there at its longest, so that the
-    same pairs are behind every point of a curve (context, Appendix C: as many as possible).
+    A prefix whose sentences ended before a length has its longest form there, so that the same
+    pairs are behind every point of a curve (context, Appendix C: as many as possible).
     """
     lengths = sorted(prefixed["length"].unique())
     rows = []
@@ -160,8 +160,8 @@ def accuracy_table(
 ) -> pd.DataFrame:
     """Return a `context_accuracy` table of growing prefixes (context, §4 and Figures 2 to 8).
 
-    Levels are all pairs of a data set, each phenomenon and each suite of at least `fewest_pairs`;
-    kinds are the five of the paper and those combined over match. Intervals are percentiles of
+    Levels are all pairs of a data set, each phenomenon and each suite of at least `fewest_pairs`.
+    Kinds are the five of the paper and those combined over match. Intervals are percentiles of
     `bootstrap` draws, widened for few units. The units are suites with all their pairs, or pairs if
     a group is one suite.
     """
@@ -198,7 +198,7 @@ def accuracy_table(
 def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     """Return means of a group of judgments, with intervals of the means.
 
-    `margin` is null where a judgment has none (items of suites).
+    `margin` is null if a judgment has none, as items of suites.
     """
     columns = {
         "accuracy": group["correct"].to_numpy(float),
@@ -228,10 +228,10 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
 def matrix_table(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.DataFrame:
     """Return a `context_matrix` table: each suite after sentences of each (Figures 13 and 14).
 
-    Of suites of at least `fewest_pairs`. A suite after its own sentences is taken from its longest
+    Suites have at least `fewest_pairs`. A suite after its own sentences is taken from its longest
     matched acceptable prefixes. The relative improvement is in percent of the accuracy without a
-    prefix, null where that is 0. Intervals are of the draw of prefixes, before each of which some
-    of the pairs stand; the accuracy without one is of the same pairs, and taken as known.
+    prefix, and null if that is 0. Intervals are of the draw of prefixes, each of which precedes
+    some of the pairs. The accuracy without a prefix is of the same pairs, and taken as known.
     """
     prefixed = with_baseline(judgments)
     across = prefixed[prefixed["kind"] == FROM_SUITE]
@@ -269,9 +269,9 @@ def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
 def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
     """Return all suites in the order of Table 1 (matched_acceptable) or 2 (matched_unacceptable).
 
-    First those whose accuracy rises, or falls, most when averaged over lengths and models; per
-    model the mean change and its standard deviation over lengths, then the mean over models and
-    its standard deviation over models; n is the number of pairs.
+    The first are those whose accuracy rises, or falls, most, averaged over lengths and models. Each
+    model has its mean change and the standard deviation over lengths. `mean_delta` and `mean_sd`
+    are the mean and the standard deviation over models, and n is the number of pairs.
     """
     rows = accuracy[
         (accuracy["dataset"] == dataset)
@@ -294,6 +294,6 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
 
 
 def clusters(group: pd.DataFrame) -> Ints:
-    """Return what is resampled with each judgment: its suite, or its pair where there is one."""
+    """Return the unit that is resampled with each judgment: its suite, or its pair in one suite."""
     several = group["suite"].nunique() > 1
     return pd.factorize(group["suite"] if several else group["pair_id"])[0]

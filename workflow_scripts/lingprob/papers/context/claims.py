@@ -1,4 +1,4 @@
-"""The context paper's numbers and claims against ours."""
+"""The numbers and claims of Sinha et al. (2023), compared with those of a run."""
 
 from __future__ import annotations
 
@@ -14,20 +14,16 @@ from lingprob.scorecard.verdicts import Estimate
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
-    """Compare the paper's numbers and claims with ours: a `scorecard` table.
-
-    `tables` are those of the schemas of the context paper but `context_points`.
-    """
+    """Return a `scorecard` table of the paper's numbers and claims, given all `context_` tables."""
     claims = judge_claims(run.published, STATISTICS, tables, run)
     numbers = compare_numbers(run.published, context_quantities(tables, run.published), run.scale)
     return make_scorecard([*claims, *numbers])
 
 
 def context_quantities(tables: Tables, published: Published) -> Quantities:
-    """Return our values of Tables 1 and 2, Figure 14, §5 and Appendices C and D, with intervals.
+    """Return the run's values of Tables 1 and 2, Figure 14, §5 and Appendices C and D.
 
-    From the paper's data sets alone; means over models are those over the paper's, where all of
-    them ran.
+    They are of the paper's data sets alone. Means over models need all models of the paper.
     """
     return {
         **_tables(tables["context_accuracy"], models_of_tables(published)),
@@ -45,8 +41,8 @@ def models_of_tables(published: Published) -> set[str]:
 def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
     """Return Tables 1 and 2: means over lengths and their spread, and means over models.
 
-    Lengths share their pairs, so the interval of a mean over them is the mean of their intervals;
-    a standard deviation moves by no more than the root mean square of what moves its values.
+    Lengths share their pairs, so the interval of a mean over them is the mean of their intervals.
+    A standard deviation moves by at most the root mean square of the errors of its values.
     """
     found: Quantities = {}
     of_suites = accuracy[

@@ -1,4 +1,4 @@
-"""How each claim of Sinha et al. (2023) is computed from the room's tables."""
+"""The statistic of each claim of Sinha et al. (2023)."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ OF_DEPENDENT_POINTS = ("pairs", "suites")
 
 
 def any_dataset(dataset: str) -> bool:
-    """Populations: what is judged by grammar (BLiMP, SyntaxGym, a user's), not by stereotypes."""
+    """Populations: data judged by grammar (BLiMP, SyntaxGym, a user's), not by stereotypes."""
     return dataset != CROWS_PAIRS
 
 
 def plain_pairs(dataset: str) -> bool:
-    """Populations: pairs of sentences, of which chance gets a half right."""
+    """Populations: pairs of sentences, half of which are right by chance."""
     return dataset not in FIGURES_OF
 
 
@@ -70,9 +70,9 @@ def estimates(
 
     Args:
         accuracy: `context_accuracy` table.
-        column: delta, accuracy or margin; rows without it are left out.
-        part: of the longest length (tokens); the nearest is taken (0: the shortest).
-        perturbation: of prefixes; None for unchanged ones.
+        column: delta, accuracy or margin. Rows without it are left out.
+        part: share of the longest length. The nearest length is taken, for 0 the shortest.
+        perturbation: perturbation of prefixes, or None for unchanged ones.
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
     same = rows["perturbation"].isna() if perturbation is None else (
@@ -89,7 +89,7 @@ def estimates(
 
 
 def _resampled(row: Any, column: str) -> Estimate:
-    """Return a row's value; no interval if it is of too few units or of units all alike."""
+    """Return a row's value, without an interval if its units are too few or all alike."""
     value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
     several = row.n_suites > 1
     n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
@@ -110,7 +110,7 @@ def weighted(
     column: str = "delta",
     perturbation: str | None = None,
 ) -> Statistic:
-    """Return a weighted sum over kinds of prefixes at their longest, a model and data set each."""
+    """Return a weighted sum over kinds of prefixes at their longest, per model and data set."""
 
     def statistic(tables: Tables, run: Run) -> Found:
         found = estimates(tables["context_accuracy"], column, perturbation=perturbation)
@@ -127,7 +127,7 @@ def weighted(
 def over_lengths(
     kind: str, part: float, column: str = "delta", model: str | None = None
 ) -> Statistic:
-    """Return a column at the longest length less at a part of it, for one model or all."""
+    """Return a column at the longest length minus at a part of it, for one model or all."""
 
     def statistic(tables: Tables, run: Run) -> Found:
         later = estimates(tables["context_accuracy"], column)
@@ -143,7 +143,7 @@ def over_lengths(
 
 
 def between_models(kind: str, first: str, second: str) -> Statistic:
-    """Return the change in accuracy of one model less that of another, a data set each."""
+    """Return the change in accuracy of one model minus that of another, per data set."""
 
     def statistic(tables: Tables, run: Run) -> Found:
         found = estimates(tables["context_accuracy"])
@@ -159,8 +159,8 @@ def between_models(kind: str, first: str, second: str) -> Statistic:
 def over_scale(kind: str) -> Statistic:
     """Return the slope of the change in accuracy on log10 parameters, within families.
 
-    Models without a size are in no trend. All models are judged on the same suites, whose chance is
-    in the interval beside that of models; without an interval where there is one suite.
+    Models without a size are left out. All models are judged on the same suites, so the interval
+    has the chance of suites as well as that of models. With one suite there is no interval.
     """
 
     def statistic(tables: Tables, run: Run) -> Found:
@@ -191,7 +191,7 @@ def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | N
     """Return models' changes in accuracy in resamples of suites, (DRAWS, models).
 
     Those of the `suite_points` of a data set are drawn that all models were judged on, the same for
-    all models, and count by their pairs; None where they are fewer than two.
+    all models, and count by their pairs. None if they are fewer than two.
     """
     wide = suites.pivot(index="group", columns="model", values="delta").reindex(columns=models)
     wide = wide.dropna()
@@ -226,7 +226,7 @@ def coefficient(prefixes: str, term: str) -> Statistic:
 
 
 def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Found:
-    """Return the correlations of one analysis with their intervals, by what they are of."""
+    """Return the correlations of one analysis with their intervals, by model, data set and x."""
     table = tables["context_correlations"]
     rows = table[(table["analysis"] == analysis) & table["value"].notna()]
     for row in rows.itertuples():
@@ -268,7 +268,7 @@ def more_predictable(kind: str) -> Statistic:
 
 
 def overlap_advantage(tables: Tables, run: Run) -> Found:
-    """Return rho of tokens' overlap with accuracy less that of dependency labels'."""
+    """Return rho of tokens' overlap with accuracy minus that of dependency labels'."""
     tokens, labels = (
         dict(correlations(tables, "suites", "accuracy", f"{measure} overlap of suites"))
         for measure in ("token", "dependency")
@@ -286,7 +286,7 @@ def suite_overlaps(tables: Tables, run: Run) -> Found:
 
 
 def labels_above_tokens(tables: Tables, run: Run) -> Found:
-    """Return the mean over target suites of F1 of dependency labels less that of tokens."""
+    """Return the mean over target suites of F1 of dependency labels minus that of tokens."""
     overlap = tables["context_overlap"]
     different = overlap[overlap["target_suite"] != overlap["prefix_suite"]]
     by_suite = different.groupby(["dataset", "target_suite", "measure"])["f1"].mean().unstack()
@@ -306,8 +306,8 @@ def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
 def mean_of_cells(cells: pd.DataFrame) -> Estimate:
     """Return the mean of cells of Figure 14 with the mean of their intervals' ends.
 
-    The same items stand after all prefix suites, with one accuracy without a prefix: cells are no
-    independent draws, and their errors may be one. Where they are less, the interval is too wide.
+    The same items follow all prefix suites and have one accuracy without a prefix, so cells are not
+    independent, and their errors may be one. If they are not, the interval is too wide.
     """
     low, value, high = (
         float(cells[f"relative_improvement{end}"].mean()) for end in ("_low", "", "_high")

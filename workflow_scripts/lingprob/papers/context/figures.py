@@ -175,7 +175,7 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
 def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
     """Figures 6 and 7: CrowS-Pairs after (anti)stereotypical prefixes, matched and mismatched.
 
-    Draws the share of pairs whose less stereotypical sentence is preferred; one half is fair.
+    Draws the share of pairs whose less stereotypical sentence is preferred. One half is fair.
     """
     kinds = (f"matched_{side}", f"mismatched_{side}")
     figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
@@ -277,7 +277,7 @@ def curve(
     """Draw one column by the mean size of prefixes, from no prefix on.
 
     A bar beyond the curve's end is the 95% interval there, unless it is of fewer than FEWEST_UNITS
-    suites. `bar` is its place, so that those of several curves stand side by side; None omits it.
+    suites. `bar` is its place, so that bars of several curves are side by side. None omits it.
     """
     if rows.empty:
         return
@@ -297,7 +297,7 @@ def curve(
 
 
 def finish(ax: Axes, axis_label: str, size: str = "prefix_tokens", percent: bool = True) -> None:
-    """Label a panel; changes are in percentage points, accuracies in percent."""
+    """Label a panel. Changes are in percentage points, accuracies in percent."""
     ax.set_xlabel(SIZES[size])
     ax.set_ylabel(axis_label)
     if percent:

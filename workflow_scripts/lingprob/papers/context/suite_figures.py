@@ -117,7 +117,7 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
 def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
     """Figure 14: relative improvement (%) of a suite (row) after sentences of another (column).
 
-    Draws the first model; cells without a baseline are white. The number behind the name of a suite
+    Draws the first model. Cells without a baseline are white. The number behind the name of a suite
     is the largest possible improvement.
     """
     rows = matrix[matrix["dataset"] == dataset]
@@ -194,7 +194,7 @@ def name_suites(ax: Axes, wide: pd.DataFrame) -> None:
 
 
 def correlation(correlations: pd.DataFrame, **about: Any) -> str:
-    """Return a correlation as text: its symbol, value and p; `about` says which by column."""
+    """Return a correlation as text, with its symbol and p. `about` selects it by columns."""
     chosen = np.logical_and.reduce([correlations[name] == about[name] for name in about])
     rows = correlations[chosen]
     if rows.empty or rows["value"].isna().iloc[0]:

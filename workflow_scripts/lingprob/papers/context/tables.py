@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the context paper, ours beside the published values (Sinha et al. 2023)."""
+"""Tables 1 and 2 of Sinha et al. (2023), of a run and as published."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ TABLE_ROWS = 10
 
 
 def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return `table_1` and `table_2`: our ten suites, then the paper's that are not among them.
+    """Return `table_1` and `table_2`: ten suites of the run, then the paper's other suites.
 
-    The paper's means over its models stand beside ours where the data set is the paper's.
+    If the data set is the paper's, columns have its means over models.
     """
     accuracy, dataset = tables["context_accuracy"], str(primary_dataset([*run.titles]))
     found = {}
