@@ -13,6 +13,7 @@ from lingprob.context.names import (
     CROWS_PAIRS,
     KINDS,
     MATCHED,
+    ORIGINAL,
     SYNTAXGYM,
     UNRELATED,
     figures_of,
@@ -44,6 +45,8 @@ CURVES: dict[str, Any] = {
 }  # fmt: skip
 # The least range of an axis of accuracies.
 FLAT = 0.1
+# Perturbations with a bar.
+WITH_BAR = (ORIGINAL, "all")
 # Fewer suites (or pairs of one suite) get no bar.
 FEWEST_UNITS = 5
 Look = tuple[str, str]  # colour and line style
@@ -161,8 +164,9 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
                 for name, colour in PERTURBATION_COLOURS.items():
                     one = here[here["perturbation"] == name]
                     # Bars of all would hide each other.
-                    bar = {"original": 0, "all": 1}.get(name)
-                    curve(ax, one, "delta", (colour, "-"), bar, size)
+                    bar = WITH_BAR.index(name) if name in WITH_BAR else None
+                    place = None if bar is None else bar_at(here[size].max(), bar)
+                    curve(ax, one, "delta", (colour, "-"), place, size)
                 finish(ax, "" if column else DELTA, size)
             side = kind.removeprefix("matched_")
             title = f"{run.models[model]['title']}: {side} prefixes{pairs(here)}"
@@ -261,8 +265,14 @@ def pairs(rows: pd.DataFrame) -> str:
 
 def curves(ax: Axes, rows: pd.DataFrame, kinds: Sequence[str], column: str) -> None:
     """Draw one curve per kind, each with its bar."""
+    end = rows["prefix_tokens"].max()
     for place, kind in enumerate(kinds):
-        curve(ax, rows[rows["kind"] == kind], column, LOOKS[kind], place)
+        curve(ax, rows[rows["kind"] == kind], column, LOOKS[kind], bar_at(end, place))
+
+
+def bar_at(end: float, place: int) -> float:
+    """Return the place of a bar beyond the end of all curves of a panel."""
+    return end * (1.03 + 0.03 * place)
 
 
 def curve(
@@ -270,14 +280,14 @@ def curve(
     rows: pd.DataFrame,
     column: str,
     look: Look,
-    bar: int | None = None,
+    bar: float | None = None,
     size: str = "prefix_tokens",
     **line: Any,
 ) -> None:
     """Draw one column by the mean size of prefixes, from no prefix on.
 
-    A bar beyond the curve's end is the 95% interval there, unless it is of fewer than FEWEST_UNITS
-    suites. `bar` is its place, so that bars of several curves are side by side. None omits it.
+    A bar at `bar` is the 95% interval at the curve's end, unless it is of fewer than FEWEST_UNITS
+    suites. None omits it.
     """
     if rows.empty:
         return
@@ -291,7 +301,7 @@ def curve(
     if bar is not None and units >= FEWEST_UNITS:
         ends = (last[f"{column}_low"], last[f"{column}_high"])
         ax.errorbar(
-            last[size] * (1.03 + 0.025 * bar), last[column], whiskers(last[column], *ends),
+            bar, last[column], whiskers(last[column], *ends),
             color=colour, marker=".", markersize=3, linewidth=1.0, capsize=1.5,
         )  # fmt: skip
 
