@@ -191,7 +191,7 @@ def test_help_shows_a_valid_example(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    example = f"lingprob {command} {COMMANDS[command].example}"
+    example = f"lingprob {command} {COMMANDS[command]['example']}"
     assert f"example:\n  {example}" in capsys.readouterr().out
     assert build_parser().parse_args(shlex.split(example)[1:]).command == command
 

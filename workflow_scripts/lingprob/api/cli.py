@@ -8,7 +8,7 @@ import hashlib
 import os
 import platform
 import sys
-from dataclasses import dataclass
+import tomllib
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,203 +20,11 @@ from lingprob.errors import LingprobError, no_such_file
 
 HUB = "hub:"
 FORMATS = (".csv", ".tsv", ".parquet")
-SAVED = "the folder of a saved corpus, such as results/cdawg/gutenberg"
-MODEL = "a name in the catalog, a folder, or a repository of the hub (owner/name@revision)"
-TABLE = "a CSV, TSV, Parquet, Excel or JSON-lines file, or hub:OWNER/NAME[@REVISION],"
-TEXTS = "a text file with one passage per line, or a table with a column `text`"
-PAIRS = f"{TABLE} with one pair per row (columns `good`, `bad` and optionally `phenomenon`)"
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command: its purpose, its input, its output, an example and its options."""
-
-    brief: str
-    given: str
-    written: str
-    example: str
-    options: str
-
-
-CONTEXT = "the text before the word, in quotation marks"
-FILE = "split configuration column"
-LOADING = "model! config device tokens-per-batch family correction"
 REPORTED = ("torch", "transformers", "tokenizers", "snakemake", "numpy", "pandas", "pyarrow")
 NO_FILE = ("certify", "next-tokens", "next-words", "rehearse")  # whose input may be no file
-COMMANDS = {
-    "score": Command(
-        "log-probabilities of sentences",
-        f"{TABLE} with a column `sentence` and optionally `context`",
-        "Writes the table with new columns: logprob (nats), n_tokens and mean_logprob. If the "
-        "model has unigrams, it adds unigram_logprob and slor.",
-        "sentences.csv --model smollm2-135m --output scores.csv",
-        f"{LOADING} {FILE} unigrams bos chat",
-    ),
-    "tokens": Command(
-        "log-probability, rank and entropy of each token of sentences",
-        f"{TABLE} with a column `sentence` and optionally `context`",
-        "Writes one row per token, with logprob (nats), surprisal and entropy (bits) and rank.",
-        "sentences.csv --model smollm2-135m --output tokens.csv",
-        f"{LOADING} {FILE} bos",
-    ),
-    "next-tokens": Command(
-        "likeliest next tokens after a text",
-        CONTEXT,
-        "Writes one row per token, with its probability and logprob (nats).",
-        "'The cats' --model smollm2-135m --top 5",
-        f"{LOADING} bos top",
-    ),
-    "next-words": Command(
-        "likeliest next words after a text",
-        CONTEXT,
-        "Writes one row per word, with its probability (the space after it included).",
-        "'The cats' --model smollm2-135m --top 5",
-        f"{LOADING} bos top",
-    ),
-    "surprisal": Command(
-        "surprisal of each word of texts, in bits",
-        TEXTS,
-        "Writes one row per word. Surprisal is corrected for the space after the word.",
-        "text.txt --model smollm2-135m --output words.csv",
-        f"{LOADING} {FILE} passages bos",
-    ),
-    "compare": Command(
-        "accuracy on minimal pairs by phenomenon",
-        PAIRS,
-        "Writes one row per phenomenon: n, accuracy and Wilson's 95% interval.",
-        "pairs.csv --model smollm2-135m --output accuracy.csv",
-        f"{LOADING} {FILE} bos by",
-    ),
-    "audit": Command(
-        "problems of minimal pairs",
-        PAIRS,
-        "Writes one row per pair, the worst first.",
-        "pairs.csv --model smollm2-135m --corpus books.txt --output audit.csv",
-        f"{LOADING} {FILE} unigrams corpus",
-    ),
-    "overlap": Command(
-        "longest sequences that texts share with a corpus",
-        TEXTS,
-        "Writes one row per longest overlap: its length in tokens, place, text and occurrences.",
-        "texts.txt --corpus corpus.jsonl.gz --model smollm2-135m --output overlaps.csv",
-        f"tokenizer corpus! min-length {FILE} passages",
-    ),
-    "certify": Command(
-        "overlaps of texts with corpora, and whether they exceed chance",
-        f"{TEXTS}, or a data set of the catalog, such as linguistic_inquiry",
-        "Writes one row per text and corpus: the longest overlap in tokens, its occurrences, "
-        "chance level, verdict, place and context.",
-        "texts.txt --corpus gutenberg --corpus corpus.jsonl.gz --model gpt-neox-20b "
-        "--output certificate.csv",
-        f"tokenizer corpus! min-length ngrams save config {FILE} passages",
-    ),
-    "fit": Command(
-        "linking functions from log-probabilities to ratings, such as MORCELA",
-        f"{TABLE} with columns logprob, n_tokens, rating and optionally unigram_logprob",
-        "Writes one row per linking function: its parameters, r and their 95% intervals.",
-        "ratings.csv --cluster article --output fits.csv",
-        f"cluster! {FILE}",
-    ),
-    "import": Command(
-        "reading times or ratings of PCIbex, Ibex Farm, jsPsych, Gorilla or OpenSesame",
-        "a results file as the program writes it (CSV, JSON)",
-        "Writes our table: one row per reader and word, or one row per judgment. The message says "
-        "which rows are left out.",
-        "results.csv --as ratings --rows label=experiment --output ratings.csv",
-        "as! column rows value",
-    ),
-    "guard": Command(
-        "a copy of a table without cells that a spreadsheet takes for formulas",
-        TABLE,
-        "Puts an apostrophe before each text that begins with =, +, -, @, a tab or a line end.",
-        "results.csv --output guarded.csv",
-        "",
-    ),
-}
-OPTIONS: dict[str, dict[str, Any]] = {
-    "model": {"metavar": "NAME", "help": MODEL},
-    "tokenizer": {
-        "metavar": "NAME",
-        "help": f"{MODEL}, or a tokenizer (default: that of a saved corpus)",
-    },
-    "digits": {"type": int, "metavar": "N", "help": "decimals to round to (default: all)"},
-    "cache": {"metavar": "DIR", "help": "folder of prepared models (default: LINGPROB_CACHE)"},
-    "corpus": {
-        "metavar": "FILE",
-        "action": "append",
-        "help": f"a .txt, .jsonl or .parquet file, {SAVED}, or a corpus of the catalog (certify, "
-        "audit) (repeatable)",
-    },
-    "min-length": {"type": int, "metavar": "N", "help": "shortest overlap, in tokens"},
-    "ngrams": {
-        "default": "auto",
-        "metavar": "SOURCE",
-        "help": "source of the 5-grams of the chance level: a corpus, an ARPA or KenLM file, none, "
-        "or auto (the first of the other corpora)",
-    },
-    "save": {"metavar": "DIR", "help": "folder to save each corpus in: 25 bytes per token"},
-    "config": {"metavar": "FILE", "help": "your own entries, laid out as config.yaml"},
-    "device": {"help": "auto, cpu, cuda, cuda:N or mps"},
-    "family": {"help": "known family of a folder or repository, such as gpt2"},
-    "correction": {
-        "metavar": "NAME",
-        "help": "of a masked model: within_word_l2r (default), whole_word or none",
-    },
-    "unigrams": {"metavar": "SOURCE", "help": "unigrams for SLOR: a source or a file"},
-    "bos": {
-        "metavar": "POLICY",
-        "help": "the token before a sentence and whether the first token counts: none, bos, "
-        "bos_first_excluded ... (docs/catalog.md), or paper, the policy of the model's paper "
-        "(default: a start token, and every token counts)",
-    },
-    "chat": {
-        "action": "store_true",
-        "help": "score sentences as an assistant's turns in the model's chat template",
-    },
-    "top": {"type": int, "default": 10, "metavar": "N", "help": "number of rows (default: 10)"},
-    "tokens-per-batch": {"type": int, "metavar": "N", "help": "tokens that are run at once"},
-    "cluster": {
-        "metavar": "COLUMN",
-        "help": "column whose values are resampled together, such as article, or none",
-    },
-    "passages": {
-        "choices": ("lines", "paragraphs"),
-        "default": "lines",
-        "help": "whether line ends (default) or empty lines separate the passages of a text file",
-    },
-    "split": {"default": "train", "help": "split of a data set on the hub (default: train)"},
-    "configuration": {"metavar": "NAME", "help": "configuration of a data set on the hub"},
-    "by": {
-        "default": "phenomenon",
-        "choices": ("phenomenon", "paradigm", "pair"),
-        "help": "what a row is",
-    },
-    "as": {
-        "dest": "kind",
-        "choices": ("reading_times", "ratings"),
-        "help": "the kind of table to write",
-    },
-    "rows": {
-        "action": "append",
-        "default": [],
-        "metavar": "COLUMN=VALUE",
-        "help": "keep rows with this value alone, such as label=experiment (repeatable)",
-    },
-    "value": {
-        "dest": "values",
-        "action": "append",
-        "default": [],
-        "metavar": "ANSWER=NUMBER",
-        "help": "the rating that an answer means, such as yes=1 (repeatable)",
-    },
-    "column": {
-        "dest": "columns",
-        "action": "append",
-        "default": [],
-        "metavar": "OURS=YOURS",
-        "help": "name of a column in the file, such as sentence=Text (repeatable)",
-    },
-}
+TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
+COMMANDS: dict[str, dict[str, str]] = TABLE["commands"]
+OPTIONS: dict[str, dict[str, Any]] = TABLE["options"]
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -261,17 +69,17 @@ def build_parser() -> argparse.ArgumentParser:
     for name, one in COMMANDS.items():
         command = commands.add_parser(
             name,
-            help=one.brief,
-            description=fill(f"{one.brief[0].upper()}{one.brief[1:]}. {one.written}"),
-            epilog=f"example:\n  lingprob {name} {one.example}",
+            help=one["brief"],
+            description=fill(f"{one['brief'][0].upper()}{one['brief'][1:]}. {one['written']}"),
+            epilog=f"example:\n  lingprob {name} {one['example']}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_argument("input", metavar="INPUT", help=one.given)
+        command.add_argument("input", metavar="INPUT", help=one["given"])
         command.add_argument(
             "--output", type=_output, metavar="FILE",
             help="CSV, TSV or Parquet file to write (default: CSV on the screen)",
         )  # fmt: skip
-        for option in f"{one.options} digits cache".split():
+        for option in f"{one['options']} digits cache".split():
             add_option(command, option.rstrip("!"), required=option.endswith("!"))
     add_rehearse(commands.add_parser("rehearse", help="a folder to try the workflow in"))
     return parser
@@ -297,8 +105,8 @@ def describe_version() -> str:
 def add_option(command: argparse.ArgumentParser, name: str, required: bool) -> None:
     """Add one of `OPTIONS`. A tokenizer is given by `--model`."""
     given = dict(OPTIONS[name])
-    if name in ("column", "rows", "value"):
-        given["type"] = _column
+    if "type" in given:
+        given["type"] = {"int": int, "pair": _pair}[given["type"]]
     flag = "model" if name == "tokenizer" else name
     command.add_argument(f"--{flag}", required=required, **given)
 
@@ -323,7 +131,7 @@ def _output(text: str) -> Path:
     return path
 
 
-def _column(text: str) -> tuple[str, str]:
+def _pair(text: str) -> tuple[str, str]:
     ours, _, theirs = text.partition("=")
     if not (ours and theirs):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, such as sentence=Text")

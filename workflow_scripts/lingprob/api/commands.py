@@ -6,7 +6,9 @@ import argparse
 import gc
 import sys
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -33,46 +35,22 @@ def run(options: argparse.Namespace) -> None:
     Raises LingprobError before any model is loaded if the input cannot be read.
     """
     gc.enable()
-    call, note = COMMANDS[options.command]
-    table = call(options)
+    table = CALLS.get(options.command, of_model)(options)
     write(table if options.digits is None else table.round(options.digits), options.output)
     if options.output:
-        print(f"{len(table):,} rows: {options.output}{note}", file=sys.stderr)
+        print(
+            f"{len(table):,} rows: {options.output}{NOTES.get(options.command, '')}",
+            file=sys.stderr,
+        )
 
 
-def score(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the input with the log-probability of each sentence in new columns."""
-    frame = read_table(options, ["sentence"])
-    found = load(options).score(frame, bos=options.bos, chat=options.chat)
-    return found.rename(columns=dict(options.columns))
-
-
-def surprisal(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the surprisal of each word."""
-    texts = read_texts(options)
-    return load(options).surprisal(texts, bos=options.bos)
-
-
-def tokens(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the probability, rank and entropy of each token."""
-    frame = read_table(options, ["sentence"])
-    return load(options).tokens(frame, bos=options.bos)
-
-
-def next_tokens(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the likeliest next tokens."""
-    return load(options).next_tokens(options.input, top=options.top, bos=options.bos)
-
-
-def next_words(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the likeliest next words."""
-    return load(options).next_words(options.input, top=options.top, bos=options.bos)
-
-
-def compare(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the accuracy on pairs by phenomenon."""
-    pairs = read_pairs(options)
-    return load(options).compare(pairs, by=options.by, bos=options.bos)
+def of_model(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the table of a model's method that has the command's name."""
+    read, named = METHODS[options.command]
+    given = read(options)
+    method = getattr(load(options), options.command.replace("-", "_"))
+    found: pd.DataFrame = method(given, **{name: getattr(options, name) for name in named})
+    return found.rename(columns=dict(options.columns)) if options.command == "score" else found
 
 
 def audit(options: argparse.Namespace) -> pd.DataFrame:
@@ -128,7 +106,7 @@ def fit(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def import_results(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the reading times or ratings of a results file, and say what is left out."""
+    """Return the reading times or ratings of a results file. Print the rows that are left out."""
     from lingprob.io.lab_exports import import_export
 
     rows: dict[str, list[str]] = {}
@@ -145,23 +123,10 @@ def guard(options: argparse.Namespace) -> pd.DataFrame:
     return guard_formulas(read_frame(Path(options.input)))
 
 
-# Each command, and the note on its numbers that follows the name of the output.
-COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], pd.DataFrame], str]] = {
-    "score": (score, " (log-probabilities in nats)"),
-    "tokens": (tokens, ""),
-    "next-tokens": (next_tokens, ""),
-    "next-words": (next_words, ""),
-    "surprisal": (
-        surprisal,
-        " (bits, in the column `surprisal`, which counts the space after each word)",
-    ),
-    "compare": (compare, ""),
-    "audit": (audit, ""),
-    "overlap": (overlap, ""),
-    "certify": (certify, ""),
-    "fit": (fit, ""),
-    "import": (import_results, ""),
-    "guard": (guard, ""),
+# Notes that follow the name of the output.
+NOTES = {
+    "score": " (log-probabilities in nats)",
+    "surprisal": " (bits, in the column `surprisal`, which counts the space after each word)",
 }
 
 
@@ -207,6 +172,11 @@ def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.Da
     return frame.rename(columns=ours)
 
 
+def read_sentences(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the input table, which must have a column `sentence`."""
+    return read_table(options, ["sentence"])
+
+
 def read_texts(options: argparse.Namespace) -> pd.DataFrame | list[str]:
     """Return the input's passages: the lines of a text file, or a table with a column `text`."""
     if options.input.startswith(HUB) or is_table(Path(options.input)):
@@ -235,3 +205,23 @@ def write(table: pd.DataFrame, output: Path | None) -> None:
             table.to_parquet(temporary, index=False, compression="zstd")
     else:
         write_csv(table, output)
+
+
+Call = Callable[[argparse.Namespace], Any]
+# How a command of a model reads its input, and the options that its method takes.
+METHODS: dict[str, tuple[Call, tuple[str, ...]]] = {
+    "score": (read_sentences, ("bos", "chat")),
+    "tokens": (read_sentences, ("bos",)),
+    "next-tokens": (attrgetter("input"), ("top", "bos")),
+    "next-words": (attrgetter("input"), ("top", "bos")),
+    "surprisal": (read_texts, ("bos",)),
+    "compare": (read_pairs, ("by", "bos")),
+}
+CALLS: dict[str, Call] = {
+    "audit": audit,
+    "overlap": overlap,
+    "certify": certify,
+    "fit": fit,
+    "import": import_results,
+    "guard": guard,
+}
