@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
 # Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, all
-# (the default), plan (what they would cost), and every file under results/; see README.md and docs/.
+# (the default), plan (the cost of a run), and every file under results/; see README.md and docs/.
 
 import sys
 from pathlib import Path

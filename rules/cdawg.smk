@@ -27,7 +27,7 @@ rule build_cdawg:
 
 
 rule query_cdawg:
-    """Write the overlaps with a corpus by its compacted DAWGs; those of the scan must be equal."""
+    """Write the overlaps with a corpus by its compacted DAWGs, and check that those of the scan are equal."""
     input:
         graphs="results/cdawg/{corpus}",
         scanned="results/overlap/{corpus}.parquet",

@@ -1,5 +1,5 @@
-# What every rules file uses. `scope` (lingprob/workflow/) says which model meets which data set,
-# `sources` from which files, and `costs` what jobs ask for. A rule's params hold all that its numbers
+# Shared helpers of all rules. `scope` (lingprob/workflow/) pairs models with data sets, `sources` has
+# their files, and `costs` the resources of jobs. A rule's params contain everything that its numbers
 # depend on: a digest of the package modules that its script imports (`code`), catalog entries and
 # settings.
 
@@ -23,8 +23,8 @@ from lingprob.workflow.scope import SECTIONS
 from lingprob.workflow.sources import pick
 
 costs = Costs(settings, catalog)
-# What changes only how the work is done (batch sizes, a device map) must not repeat the work. So it
-# is no param: scripts read it from `snakemake.config`, which triggers nothing (`lingprob.workflow`).
+# Settings that change only the way of working (batch sizes, a device map) must not rerun a job. So they
+# are not params: scripts read them from `snakemake.config`, which triggers nothing.
 config.update(pick(settings, "scoring", "training"))
 
 
@@ -79,7 +79,7 @@ def with_model(seconds, model=None, **known):
     }
 
 
-# Papers, and parts of one, that have figures and a scorecard: what the report calls them.
+# Titles in the report of the papers, and parts of papers, that have figures and a scorecard.
 REPORTED = {
     "morcela": "MORCELA",
     "overlap": "Leakage",
@@ -160,7 +160,7 @@ MASKED = sources.masked_models(run)
 
 
 wildcard_constraints:
-    # A sample of a data set stands wherever a data set may, but is built from the whole.
+    # A sample of a data set may replace any data set, but is built from the whole.
     dataset=rf"({DATASETS})(_sample\d+)?",
     corpus=CORPORA,
     model=alternatives(catalog.models),

@@ -1,7 +1,6 @@
 # Language models: REQUIRES the network (hub, package), a directory (local) or a corpus (ngram).
 # PROVIDES resources/models/{model}/manifest.json, which names the directory with config, weights
-# and tokenizer, and what identifies them; and results/ngrams/{corpus}.ngrams for
-# the chance level of overlaps (Oh, Zhu & Schuler 2025, §2.1).
+# and tokenizer, and identifies them, and results/ngrams/{corpus}.ngrams for the chance level of overlaps (Oh, Zhu & Schuler 2025, §2.1).
 
 # The n-gram model of a corpus, the user's own file, or nothing.
 NGRAM_MODEL = settings["overlap"]["ngrams"]

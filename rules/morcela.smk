@@ -78,7 +78,7 @@ rule correlate_participant_groups:
         "../workflow_scripts/correlate_participant_groups.py"
 
 
-# What a job needs that scores a shard of the corpus for §5, and depends on.
+# Inputs of a job that scores a shard of the corpus for §5.
 FREQUENCY_INPUT = dict(
     model="resources/models/{model}/manifest.json",
     corpus=sources.corpus_files(run, MORCELA["frequency_corpus"]),
@@ -153,7 +153,7 @@ rule regress_on_frequency:
 
 
 rule report_morcela:
-    """Draw the paper's figures, write its tables, and compare its numbers and claims with ours."""
+    """Draw the paper's figures, write its tables, and judge its numbers and claims."""
     input:
         linking_functions=collect("results/morcela/{model}.parquet", model=FITTED_MODELS),
         linking_draws=collect("results/morcela/draws/{model}.parquet", model=FITTED_MODELS),
@@ -161,7 +161,7 @@ rule report_morcela:
         frequency_slopes=collect(rules.regress_on_frequency.output.slopes, model=FREQUENCY_MODELS),
         frequency_bins=collect(rules.regress_on_frequency.output.bins, model=FREQUENCY_MODELS),
         stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
-        # Of one data set, whose bits a byte say how good models are.
+        # Of one data set, whose bits per byte measure the quality of models.
         sentence_scores=[
             f"results/sentence_scores/{model}/{scope.main_rated(run)}.parquet"
             for model in FITTED_MODELS

@@ -1,12 +1,12 @@
 # Overlap of texts with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
-# REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search; for the chance
-# level what rules/models.smk makes.
+# REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search, and for
+# the chance level the n-gram model of rules/models.smk.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
 # 1a and 1b, scorecard; soft_overlaps and soft_summary, but for case, punctuation, white space and
 # gaps; on the way index, passages, files/, soft/ and counts/ there.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
-# so that a killed run goes on at the next file.
+# so that a killed run continues with the next file.
 
 OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = sources.tokenizer_files(run, OVERLAP["tokenizer"])
@@ -18,7 +18,7 @@ OVERLAP_CHUNKS = [
     for corpus in OVERLAP["chunk_corpora"]
     for file in sources.corpus_file_names(run, corpus)
 ]
-# Corpora that are searched for soft overlaps, too.
+# Corpora that are also searched for soft overlaps.
 SOFT_CORPORA = [
     name
     for name in OVERLAP["corpora"]
@@ -95,7 +95,7 @@ rule scan_corpus:
 
 
 rule scan_text:
-    """Stream one file of a corpus of text likewise, and find each passage's longest soft overlap."""
+    """Stream one file of a corpus of text through the index, and find each passage's longest soft overlap."""
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,

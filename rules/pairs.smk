@@ -1,8 +1,8 @@
-# Minimal pairs: how near their two sentences are, and an audit of what tells them apart but grammar.
+# Minimal pairs: the distance of their two sentences, and an audit of differences other than grammar.
 # REQUIRES results/stimuli, sentence_scores and, if the language has an embedding model, minimalness
 # of each data set of `audit.datasets`; the corpora of `audit.corpora`; an embedding model's files.
 # PROVIDES resources/embeddings/{embedding}/manifest.json, results/minimalness/{embedding}/{dataset}
-# .parquet; results/audit/{dataset}.{parquet,csv,html}: a row a pair, the worst first, and a page;
+# .parquet; results/audit/{dataset}.{parquet,csv,html}: one row per pair, the worst first, and a page;
 # results/audit/leakage/{dataset}.parquet: each sentence's longest overlap with each corpus.
 
 AUDIT = settings["audit"]

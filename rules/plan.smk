@@ -1,4 +1,4 @@
-# What a run would cost.
+# The cost of a run.
 # PROVIDES on request (`snakemake plan`) results/plan.{csv,txt}.
 
 

@@ -1,9 +1,8 @@
 # Pages for a browser that open from disk: the site, and one of each model.
-# REQUIRES what the targets of `site.papers` make; of a model, tables of the papers that name it.
-# PROVIDES results/index.html and what it leads to in results/site/, a page of each model among them,
-# which is results/models/{model}.{html,csv} on request, from that model's jobs alone;
-# results/scorecard.csv: all verdicts; results/left_out.csv: data sets and models that no number is
-# about because they were not there.
+# REQUIRES the results of `site.papers`, and for one model the tables of the papers that name it.
+# PROVIDES results/index.html and its pages in results/site/, with one page per model. On request,
+# results/models/{model}.{html,csv} needs the jobs of that model alone. results/scorecard.csv has all
+# verdicts, and results/left_out.csv the data sets and models that were missing.
 
 SITE_ROOMS = settings["site"]["papers"]
 # The target of each room that is not named after it.
@@ -18,7 +17,7 @@ MODEL_PAGES = [f"results/site/models/{model}.html" for model in SHOWN_MODELS]
 SITE_AUDITS = [
     f"results/audit/{name}.html" for name in AUDIT["datasets"] if name in settings["datasets"]
 ]
-# What every model's rows are made of: by the names of `site.models.TABLES`.
+# The tables of every model's rows, by the names of `site.models.TABLES`.
 SITE_TABLES = {
     name: [str(file) for file in SITE_REPORTS[room].input[name]]
     for room, names in {

@@ -1,7 +1,7 @@
 # Data sets: REQUIRES nothing but the network, a mirror, the hub or the package itself.
-# PROVIDES resources/datasets/{dataset}/manifest.tsv (the files beside it, checked); of a corpus, a
-# manifest a file, resources/datasets/{corpus}/manifests/{file}.tsv, so that a file more repeats
-# nothing for the others;
+# PROVIDES resources/datasets/{dataset}/manifest.tsv (with the checked files). A corpus has one
+# manifest per file, resources/datasets/{corpus}/manifests/{file}.tsv, so that another file repeats
+# nothing for the others.
 # results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet, and a seeded sample of N
 # pairs as results/stimuli/{dataset}_sampleN.parquet: a data set to whatever reads stimuli.
 

@@ -4,7 +4,7 @@
 # Over the models of the scale: figures 1b to 8, the counts of the data sets and the scorecard.
 
 STRINGS = settings["string_probability"]
-# Models with panels of their own; models that a run trains or counts are points of trends.
+# Models with their own panels. Models that a run trains or counts are points of trends.
 STRING_PANELS = scope.string_panels(run)
 PREDICTIONS = scope.predictions(run)
 STRING_CSV = ["correlations", "confounds", "separation"]

@@ -5,7 +5,7 @@
 # trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as
 # any other), results/training/: each size's log, perplexity.{parquet,csv}, passage_logprobs, figures
 # figure_2_perplexity, scorecard.
-# A training in progress lives in resources/training/, where a killed one goes on.
+# A training in progress lives in resources/training/, and a killed one continues from there.
 
 TRAINING = settings["training"]
 FINE_TUNING = TRAINING["fine_tuning"]
@@ -15,7 +15,7 @@ TRAINED = [
     if "training_step" not in catalog.model(name)
 ]
 TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
-# Beside the corpora: a tokenizer if it is not one of its own, and which chunks, unless it is all.
+# Inputs in addition to the corpora: a tokenizer and a choice of chunks, if any.
 TRAINING_INPUT = {}
 if TRAINING["tokenizer"] != "own":
     TRAINING_INPUT["tokenizer"] = sources.tokenizer_files(run, TRAINING["tokenizer"])
@@ -93,7 +93,7 @@ rule prepare_training_corpus:
 
 
 rule train_model:
-    """Train a model of one size; a killed training goes on after its last checkpoint."""
+    """Train a model of one size, from the last checkpoint of a killed training."""
     input:
         "results/training/corpus.json",
     output:
@@ -222,7 +222,7 @@ rule report_training:
 
 
 rule train:
-    """Train models of all sizes, fine-tune them, and show what they learnt."""
+    """Train models of all sizes, fine-tune them, and show their loss and perplexity."""
     input:
         rules.measure_perplexity.output,
         rules.report_training.output,

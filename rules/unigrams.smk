@@ -1,6 +1,6 @@
 # Unigram log-probabilities of a tokenizer's vocabulary (morcela, §3.2).
 # REQUIRES a model that brings the tokenizer; a corpus, a published table or the model itself.
-# PROVIDES results/unigrams/{tokenizer}/{source}.parquet, where source is unigrahams_MODEL,
+# PROVIDES results/unigrams/{tokenizer}/{source}.parquet. A source is unigrahams_MODEL,
 # unigrahams-released_MODEL (sampled as the released code does), corpus_DATASET, training_STEPS (text
 # that models trained here had met by then) or a data set of kind `unigrams`.
 
@@ -38,7 +38,7 @@ MET_IN_TRAINING = sorted(
 
 
 rule count_training_tokens:
-    """Log-probabilities of the tokens that models trained here have met after so many steps."""
+    """Log-probabilities of the tokens that models trained here have seen after a number of steps."""
     input:
         "results/training/corpus.json",
     output:

@@ -1,4 +1,4 @@
-"""Unigram log-probabilities of the tokens that models have met after so many steps of training."""
+"""Unigram log-probabilities of tokens that models have seen after a number of training steps."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Print and write what a run costs: GPU hours, memory and downloads of each model and paper."""
+"""Print and write the cost of a run: GPU hours, memory and downloads by model and paper."""
 
 import pandas as pd
 

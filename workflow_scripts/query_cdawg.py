@@ -1,4 +1,4 @@
-"""Write each passage's longest overlaps with a corpus by its DAWG; a scan's must be the same."""
+"""Write each passage's longest overlaps with a corpus by its DAWG, compared with a scan's."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Draw MORCELA's figures, write its tables, and compare its numbers and claims with ours."""
+"""Draw MORCELA's figures, write its tables, and judge its numbers and claims."""
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table

@@ -1,6 +1,6 @@
 # Passages that people read are put into training k times. README.md has the method.
 # REQUIRES results/training/corpus.json, results/words of the texts, models of `training.sizes`, and
-# what a regression of reading times needs.
+# the inputs of a regression of reading times.
 # PROVIDES results/studies/doses/: deltas.csv, slopes.csv, and figure doses.
 
 COPIES = [1, 4] if settings["scale"] == "demo" else [1, 4, 16, 64]

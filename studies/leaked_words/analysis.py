@@ -93,7 +93,7 @@ def covering_lengths(
 def tokens_of_words(words: Sequence[str], tokenizer: Any) -> tuple[np.ndarray, ...]:
     """Return the token ids of words joined by single spaces, and each word's first and last token.
 
-    int64 arrays; a token belongs to the words that it has letters of.
+    All are int64 arrays. A token belongs to each word whose letters it contains.
     """
     encoded = tokenizer(
         " ".join(words), add_special_tokens=False, split_special_tokens=True,
@@ -113,8 +113,8 @@ def tokens_of_words(words: Sequence[str], tokenizer: Any) -> tuple[np.ndarray, .
 def longest_covering(lengths, first, last):
     """Return the length of the longest match that covers each word, int64 (n_words,).
 
-    lengths: int64 (n_tokens,), of the longest match that ends at each token of a passage; 0 if it
-        is too short to be counted.
+    lengths: int64 (n_tokens,), of the longest match that ends at each token of a passage, or 0
+        if it is too short to count.
     first, last: int64 (n_words,), the first and last token of each word.
 
     The later a longest match ends, the later it begins: the first that begins after the word ends

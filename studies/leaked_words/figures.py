@@ -26,8 +26,8 @@ TIMES = 1000  # reading times that ΔLogLik is given for
 def leakage(deltas: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> Figure:
     """Draw ΔLogLik of 1,000 reading times without the words of ever shorter overlaps.
 
-    The first point of a line has all words. Thin lines are models, thick ones the means of a family
-    and state of fine-tuning; the shares of reading times that are left out are in brackets.
+    The first point of a line has all words. Thin lines are models, and thick lines the means of a
+    family and state of fine-tuning. Brackets have the share of reading times that are left out.
 
     Args:
         deltas: as `analysis.deltas_without_leaked_words` returns it.
@@ -47,7 +47,7 @@ def leakage(deltas: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> 
             continue
         _by_threshold(axis, deltas[deltas["dataset"] == datasets[number]], limits, models)
         axis.set_title(wrapped_title(datasets[number], titles, 22))
-        axis.set_xlabel("words left out:\noverlap of so many\ntokens (share)", fontsize=7)
+        axis.set_xlabel("words left out:\noverlap in tokens\n(share)", fontsize=7)
         if number % columns == 0:
             axis.set_ylabel(f"ΔLogLik of {TIMES:,} times (nats)")
     legend_above(figure, group_handles(deltas["model"], models))

@@ -1,6 +1,6 @@
 # ΔLogLik without leaked words. README.md has the method.
-# REQUIRES results/overlap/: index, passages and counts/ of each corpus, and what a regression of
-# reading times needs.
+# REQUIRES results/overlap/: index, passages and counts/ of each corpus, and the inputs of a
+# regression of reading times.
 # PROVIDES results/studies/leaked_words/: deltas.csv, and figure leakage; datasets/DATASET.csv has the parts.
 
 # Data sets of reading times whose words are searched for in the corpora of `overlap`.
@@ -14,7 +14,7 @@ if not WITH_LEAKAGE:
 
 
 rule fit_without_leaked_words:
-    """What surprisal adds to the regressions of one data set without the words that corpora have."""
+    """Fit the regressions of one data set without the words that corpora have."""
     input:
         **FIT_INPUT,
         index="results/overlap/index.npz",

@@ -23,7 +23,7 @@ from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from lingprob.stats.linear_mixed.moments import MixedModelData, parse_formula
 from lingprob.stats.resampling import sum_interval, swap_p_values
 
-KNOTS = 5  # of each curve; the outer ones have 5% of the fitted surprisals beyond them
+KNOTS = 5  # of each curve, with 5% of the fitted surprisals beyond either outer one
 OUTER_SHARE = 0.05
 CURVED = ("surprisal", "previous_surprisal")
 SHOWN = (0.005, 0.995)  # quantiles of the fitted surprisals between which curves are given
@@ -64,10 +64,10 @@ def surprisal_curves(
             `compare_regressions`.
 
     Returns:
-        One row per model: log-likelihoods (nats) of the evaluated times with lines and with curves;
-        their difference (`gain`) with its interval over `items`; and its p-value if line and curve
-        change places within items. And one row per point of a curve: the effect (ms) of so many
-        bits about the mean of the fitted times, with its pointwise 95% interval.
+        One row per model: log-likelihoods (nats) of the evaluated times with lines and with curves,
+        their difference (`gain`) with its interval over `items`, and its p-value by swapping line
+        and curve within items. Also one row per point of a curve: the effect (ms) of its surprisal
+        (bits) relative to the mean of the fitted times, with its pointwise 95% interval.
     """
     frame, models = study.frame(smoothing, corrected=corrected, previous_words=previous_words)
     formulas = deltas.set_index("model")["formula"]

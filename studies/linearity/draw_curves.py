@@ -1,4 +1,4 @@
-"""Draw the curves of all data sets, and put what they add in one table."""
+"""Draw the curves of all data sets, and write their gains to one table."""
 
 import pandas as pd
 

@@ -29,7 +29,7 @@ def curves(
 ) -> Figure:
     """Draw reading time over the surprisal of the word, one curve per model, by data set.
 
-    Dotted lines are those that curves replace; bands, of up to six models, are 95% intervals.
+    Dotted lines are those that curves replace. Bands, for up to six models, are 95% intervals.
     Titles count the models whose curve predicts other times better: the interval of its gain is
     above 0.
 

@@ -1,6 +1,6 @@
 # Is reading time linear in surprisal? README.md has the method.
-# REQUIRES results/reading/{dataset}.parquet, and what a regression of reading times needs.
-# PROVIDES results/studies/linearity/: gains.csv, and figure curves; {dataset}/ has the parts.
+# REQUIRES results/reading/{dataset}.parquet, and the inputs of a regression of reading times.
+# PROVIDES results/studies/linearity/: gains.csv, and figure curves. {dataset}/ has the parts.
 
 
 rule fit_curves:
@@ -33,7 +33,7 @@ rule fit_curves:
 
 
 rule linearity:
-    """Draw the curves of all data sets, and put what they add in one table."""
+    """Draw the curves of all data sets, and write their gains to one table."""
     input:
         gains=collect(rules.fit_curves.output.gains, dataset=READING["datasets"]),
         curves=collect(rules.fit_curves.output.curves, dataset=READING["datasets"]),

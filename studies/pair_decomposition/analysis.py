@@ -91,7 +91,7 @@ def judge_gains(table: pd.DataFrame, run: Run) -> pd.DataFrame:
 def gain_between_pairs(
     tables: Mapping[str, pd.DataFrame], run: Any
 ) -> Iterator[tuple[str, Estimate]]:
-    """Yield MORCELA's gain over SLOR in r of pairs' means, less its gain in r within pairs."""
+    """Yield MORCELA's gain over SLOR in r of pairs' means, minus its gain in r within pairs."""
     table = tables["decomposition"]
     chosen = table[(table["grouping"] == "pair") & (table["linking_function"] == "morcela")]
     for row in chosen.to_dict("records"):

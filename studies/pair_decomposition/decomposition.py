@@ -1,9 +1,9 @@
-"""How much of a correlation lies between groups of sentences, and how much within them.
+"""Parts of a correlation between groups of sentences and within them.
 
 With f the scores of a linking function and y the ratings, cov(f, y) is the covariance of the
 groups' means, weighted by their sizes, plus that of the deviations from them. Divided by sd(f)
-sd(y), the two parts add up to r. Groups are minimal pairs, paradigms or articles: what a function
-gains between pairs it gains by telling apart sentences of different content.
+sd(y), the two parts add up to r. Groups are minimal pairs, paradigms or articles. A gain between
+pairs comes from comparing sentences of different content.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ROUNDING = 1e-10
 class Grouping(NamedTuple):
     """One way to group n sentences: each one's group from 0, (n,) int, and the number of groups.
 
-    `better` and `worse`, (pairs,) int: the sentences of each pair whose ratings differ; none where
-    groups are no pairs.
+    `better` and `worse`, (pairs,) int: the sentences of each pair whose ratings differ. They are
+    empty if groups are not pairs.
     """
 
     name: str
@@ -63,16 +63,17 @@ def decompose(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Decompose the in-sample r of linking functions by groupings; return a row a function and one.
+    """Decompose the in-sample r of linking functions by groupings; return one row per function and
+    grouping.
 
-    The arguments before the star are those of `resample_linking_functions`, as are `clusters`, the
-    same resamples of which the functions are fitted to again; each group must lie within a cluster.
+    The arguments before the star and `clusters` are those of `resample_linking_functions`. Each
+    group must lie within a cluster.
 
     Columns: grouping, linking_function, groups and n (int), and, float64 with _low and _high:
     r; between and within, which add up to it; r_between, r of the groups' means, and r_within, r of
     the deviations from them; ordered, the share of pairs of which it scores the better rated
-    sentence higher (NaN where groups are no pairs); what each of these has over SLOR's, `gain_...`,
-    paired, and `gain_difference`, gain_r_between less gain_r_within (NaN without SLOR).
+    sentence higher (NaN if groups are not pairs), the paired gain of each over SLOR's (`gain_...`),
+    and `gain_difference`, gain_r_between minus gain_r_within (NaN without SLOR).
 
     Raises LingprobError as `resample_linking_functions` does, and for a group in two clusters.
     """
@@ -134,7 +135,7 @@ def _quantities(fit: Fit, grouping: Grouping, weights: Array) -> dict[str, Array
 
 
 def _ordered(fit: Fit, grouping: Grouping, slopes: Array, weights: Array) -> Array:
-    """Return the weighted share of pairs whose better sentence scores higher; ties are half."""
+    """Return the weighted share of pairs whose better sentence scores higher. Ties count half."""
     if not len(grouping.better):
         return np.full(len(weights), np.nan)
     terms = fit.columns[:, 1:-1]

@@ -1,4 +1,4 @@
-"""Draw where correlation with ratings lies: between or within groups of sentences."""
+"""Figure of correlations with ratings between and within groups of sentences."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def draw_decomposition(table: pd.DataFrame, run: Run) -> Figure:
     """Draw the r of each linking function between and within groups of sentences.
 
     A row is a data set and a grouping. On the left are the two parts that add up to r, on the right
-    the correlations of groups' means and of deviations from them. Lines join a model's functions;
-    intervals are 95%.
+    the correlations of groups' means and of deviations from them. Lines join a model's functions.
+    Intervals are 95%.
     """
     if table.empty:
         return blank("no data set has pairs, paradigms or articles")

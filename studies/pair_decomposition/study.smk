@@ -1,4 +1,4 @@
-# What MORCELA gains over SLOR between and within minimal pairs, paradigms and articles.
+# The gain of MORCELA over SLOR between and within minimal pairs, paradigms and articles.
 # REQUIRES results/stimuli and results/sentence_scores of the rated data sets of `morcela`.
 # PROVIDES results/studies/pair_decomposition/: {model}.csv, decomposition.{pdf,png}, claims.csv.
 
@@ -58,7 +58,7 @@ rule compare_decompositions:
 
 
 rule pair_decomposition:
-    """What MORCELA gains between and within pairs."""
+    """Decompose the gain of MORCELA over SLOR between and within pairs."""
     input:
         DECOMPOSED,
         rules.compare_decompositions.output,
