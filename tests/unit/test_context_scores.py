@@ -13,6 +13,7 @@ from lingprob.context.judgments import judge
 from lingprob.context.scores import formula_regions, score_prefixes
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
+from lingprob.scoring.continuations import sum_tokens
 from lingprob.stimuli.formulas import parse_formula
 from lingprob.stimuli.syntaxgym import Item, Suite, item_id, join_regions
 from models_for_tests import save_tiny_model
@@ -299,6 +300,29 @@ def test_the_likelier_sentence_is_judged_right_and_margins_are_of_perplexities()
     assert judged["margin"].tolist() == pytest.approx(expected)
     assert judged["kind"].tolist() == ["none", "matched_acceptable", "matched_acceptable"]
     assert set(judged["suite"]) == {"s"}
+
+
+def test_a_judgment_has_the_fewest_tokens_of_its_prefix():
+    """A target whose first token begins in the prefix takes a token from it; pairs are by name."""
+    scores = scores_of({("x", 5): {"1g": -2.0, "1b": -4.0, "2g": -3.0, "2b": -1.0}})
+    scores["pair_id"] = scores["item_id"].str[0]
+    scores["prefix_tokens"] = [5, 4, 5, 5]
+    judged = judge("m", "mine", PAIRS, prefix_rows(["1", "2"]), scores[::-1], [])
+    judged = judged.set_index("pair_id")
+    assert judged["prefix_tokens"].to_dict() == {"1": 4, "2": 5}
+    assert judged["correct"].to_dict() == {"1": True, "2": False}
+    assert judged["suite"].to_dict() == {"1": "s", "2": "t"}
+
+
+def test_tokens_are_summed_in_float64():
+    """In float32 the sum of so many thirds is off by more than 1e-6."""
+    tokens = pd.DataFrame({
+        "item_index": 0, "cut_index": 0, "target_index": 0, "prefix_tokens": 7,
+        "logprob": np.full(400, -1 / 3, dtype=np.float32),
+    })  # fmt: skip
+    (row,) = sum_tokens(tokens).itertuples()
+    assert (row.n_tokens, row.prefix_tokens) == (400, 7)
+    assert row.logprob == pytest.approx(400 * float(np.float32(-1 / 3)), abs=1e-10)
 
 
 def test_an_item_of_a_suite_is_right_where_its_formula_holds():

@@ -128,8 +128,8 @@ def test_intervals_are_of_suites_where_a_group_has_several():
 def test_the_longest_prefix_of_each_pair_counts():
     rows = [
         *ALONE,
-        ("a1", "p", "matched_acceptable", 10, 1),
         ("a1", "p", "matched_acceptable", 30, 0),
+        ("a1", "p", "matched_acceptable", 10, 1),
         ("a1", "q", "matched_acceptable", 10, 1),
     ]
     perturbed = judgments([("a1", "p", "matched_acceptable", 40, 1)]).assign(perturbation="quote")
