@@ -71,6 +71,94 @@ SIZES: list[tuple[Any, str]] = [
     (16, "sliding_window"),
 ]
 SMALL = {name: value for value, names in SIZES for name in names.split()}
+# Settings of single architectures, and of their parts, by model type.
+GEMMA = {"hidden_size_per_layer_input": 8, "vocab_size_per_layer_input": VOCABULARY_SIZE}
+DOTS = {"per_layer_config": {}, "adapter_out_dim": 32}
+FOUR = {"num_hidden_layers": 4}
+ROC_BERT = {"pronunciation_vocab_size": 64, "shape_vocab_size": 64, "pronunciation_embed_dim": 32,
+            "shape_embed_dim": 32}  # fmt: skip
+REFORMER = {
+    "axial_pos_shape": [8, 8], "axial_pos_embds_dim": [16, 16], "attention_head_size": 8,
+    "feed_forward_size": 64, "attn_layers": ["local", "lsh"], "num_hidden_layers": None,
+    "local_attn_chunk_length": 8, "lsh_attn_chunk_length": 8, "num_buckets": 4, "hash_seed": 0,
+}  # fmt: skip
+ROPE = {"rope_type": "default", "rope_theta": 10_000.0}
+EXTRA: dict[str, dict[str, Any]] = {
+    "blt": {
+        "encoder_hash_byte_group_vocab": 64,
+        "encoder_config": {"hidden_size_global": 32},
+        "decoder_config": {"hidden_size_global": 32},
+    },
+    "cohere_compass_text": {
+        "rope_parameters": {"full_attention": ROPE, "sliding_attention": ROPE},
+    },
+    "dbrx": {
+        "attn_config": {"kv_n_heads": 2, "rope_theta": 1e4, "clip_qkv": 8.0},
+        "ffn_config": {"moe_top_k": 2},
+    },
+    "dots1": {"n_shared_experts": 1},
+    "dots3_note_text": {
+        **FOUR, "num_key_value_heads": 4, "index_topk": 64, "index_head_dim": 16,
+        "index_n_heads": 4, "head_dim": 16, "per_layer_config": {},
+    },
+    "falcon_h1": {"mamba_d_ssm": 64},
+    "gemma3n_text": {
+        **GEMMA, **FOUR, "num_kv_shared_layers": 0, "laurel_rank": 4,
+        "activation_sparsity_pattern": [0.0] * 4, "intermediate_size": [64] * 4,
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+    },
+    "gemma4_text": {**GEMMA, "num_hidden_layers": 6},
+    "gemma4_unified_text": {"num_hidden_layers": 6},
+    "gpt_neo": {"attention_types": [[["global", "local"], 1]], "window_size": 16},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"], "num_dense_layers": 1},
+    "longcat_flash": {"num_key_value_heads": 4, "zero_expert_num": 2, "expert_ffn_hidden_size": 32},
+    "mamba2": {"num_heads": 4, "head_dim": 16},
+    "prophetnet": {
+        "num_hidden_layers": None, "num_attention_heads": None, "num_encoder_layers": 2,
+        "num_decoder_layers": 2, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4,
+    },
+    "qwen3_5_text": FOUR,
+    "qwen3_5_moe_text": FOUR,
+    "qwen4_exp_text": {
+        **FOUR, "indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 8,
+        "indexer_budget": 16, "indexer_compress_ratio": 2, "ngram_vocab_size_base": 64,
+    },
+    "reformer": REFORMER,
+    "roc_bert": ROC_BERT,
+    "xlnet": {"max_position_embeddings": None},
+    "xlstm": {"v_head_dim": None, "qk_head_dim": None, "embedding_dim": 32, "num_blocks": 2},
+    "xmod": {"default_language": "en_XX"},
+    "zamba2": {
+        **FOUR, "layer_types": ["linear_attention", "hybrid"] * 2, "attention_hidden_size": 64,
+        "attention_head_dim": 16, "n_mamba_heads": 4, "mamba_headdim": 16, "adapter_rank": 8,
+        "hybrid_layer_ids": [1, 3],
+    },
+    "dots3_note_vision_encoder": {**DOTS, "adapter_in_dim": 32},
+    "dots3_note_audio_encoder": {**DOTS, "adapter_input_size": 32},
+    "zaya": {"num_experts_per_tok": 1, "router_hidden_size": 16},
+    "phi4_multimodal": {
+        "vision_config": {"image_size": 28, "crop_size": 28, "patch_size": 14},
+        "audio_config": {"num_blocks": 1, "ext_pw_out_channel": 32, "nemo_conv_channels": 8,
+                         "depthwise_separable_out_channel": 32},
+    },
+    "funnel": {"num_hidden_layers": None, "block_sizes": [1, 1]},
+    "luke": {"entity_vocab_size": 64, "entity_emb_size": 16},
+    "neomme": FOUR,
+    "perceiver": {
+        "num_latents": 8, "d_latents": 32, "num_self_attends_per_block": 2,
+        "num_self_attention_heads": 4, "num_cross_attention_heads": 4,
+    },
+}  # fmt: skip
+DRAFTS = "drafts tokens for another model, whose cache it shares, so it does not predict alone"
+CODES = "predicts codes of sound, several for each step, and not tokens of text"
+REASONS = {
+    "gemma3n": "needs the package timm, which is not installed here",
+    "gemma4_assistant": DRAFTS,
+    "gemma4_unified_assistant": DRAFTS,
+    "musicgen": CODES,
+    "musicgen_melody": CODES,
+}
+ABSENT, VARIES = object(), object()
 OPTIONAL = ("sliding_window", "head_dim", "num_key_value_heads", "num_decoder_layers")
 
 
@@ -93,21 +181,54 @@ def architectures(kind: str) -> dict[str, Any]:
     return {config.model_type: config for config in sorted(configs, key=lambda c: c.model_type)}
 
 
-def tiny_configs(config_class: Any, kind: str) -> Iterator[Any]:
-    """Yield configurations of a few thousand parameters, from the barest to the most usual.
-
-    Hybrids need more layers to have one of each kind, and some classes refuse a setting.
-    """
+def tiny_settings(config_class: Any, kind: str) -> dict[str, Any]:
+    """Return the settings of a configuration of a few thousand parameters, with all its parts."""
     usual = config_class()
-    given = {name: value for name, value in SMALL.items() if hasattr(usual, name)}
-    if getattr(usual, "sliding_window", None) is None:
+    given = {name: value for name, value in SMALL.items() if setting_of(usual, name) is not ABSENT}
+    if setting_of(usual, "sliding_window") is None:
         given.pop("sliding_window", None)
     if kind == "masked":
         given.pop("is_decoder", None)
+    for name in config_class.sub_configs:
+        part = getattr(usual, name, None)
+        if isinstance(part, hf.PreTrainedConfig):
+            given[name] = tiny_settings(type(part), kind)
+    return merged(given, EXTRA.get(config_class.model_type, {}))
+
+
+def setting_of(config: Any, name: str) -> Any:
+    """Return the value of a setting, ABSENT if a configuration lacks it, VARIES by layer."""
+    try:
+        return getattr(config, name, ABSENT)
+    except Exception:  # transformers' own class of error
+        return VARIES
+
+
+def tiny_configs(config_class: Any, kind: str) -> Iterator[dict[str, Any]]:
+    """Yield settings of tiny models, the barest first.
+
+    Hybrids need more layers to have one of each kind, and some classes refuse a setting.
+    """
+    given = tiny_settings(config_class, kind)
     for left_out in ((), ("head_dim",), ("sliding_window",), OPTIONAL):
         for layers in (2, 4, 8):
             kept = {name: value for name, value in given.items() if name not in left_out}
-            yield config_class, kept | ({"num_hidden_layers": layers} if layers > 2 else {})
+            own = "num_hidden_layers" in EXTRA.get(config_class.model_type, {})
+            more = {} if own or layers == 2 else {"num_hidden_layers": layers}
+            yield kept | more
+
+
+def merged(settings: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with others laid over them, part by part. None leaves a setting out."""
+    found = dict(settings)
+    for name, value in extra.items():
+        if isinstance(value, dict) and isinstance(found.get(name), dict):
+            found[name] = merged(found[name], value)
+        elif value is None:
+            found.pop(name, None)
+        else:
+            found[name] = value
+    return found
 
 
 def save_tiny(kind: str, config_class: Any, folder: Path) -> None:
@@ -116,9 +237,9 @@ def save_tiny(kind: str, config_class: Any, folder: Path) -> None:
     Raises the last error of transformers if it builds no tiny model that predicts.
     """
     auto = hf.AutoModelForCausalLM if kind == "causal" else hf.AutoModelForMaskedLM
-    for build, settings in tiny_configs(config_class, kind):
+    for settings in tiny_configs(config_class, kind):
         try:
-            model = tiny_model(auto, build(**settings))
+            model = tiny_model(auto, config_class(**settings))
             break
         except Exception as error:  # each class has checks of its own
             problem = error
@@ -158,8 +279,8 @@ def plain_sums(model: Any, ids: list[int], start: int | None) -> np.ndarray:
 
 def differences(folder: Path) -> dict[str, float]:
     """Return how far each call is from the plain pass of a causal model, in nats per token."""
-    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     lm: Any = lingprob.load(folder)
+    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     ids = lm.lm.tokenize([SENTENCE])[0].ids.tolist()
     whole = lm.lm.tokenize([f"{CONTEXT} {SENTENCE}"])[0]
     first = int(np.argmax(whole.char_end > len(CONTEXT)))
@@ -204,7 +325,8 @@ def judge(kind: str, architecture: str, config_class: Any) -> Verdict:
         try:
             save_tiny(kind, config_class, folder)
         except Exception as error:  # transformers' own, of many kinds
-            return Verdict(kind, architecture, "not built", f"{type(error).__name__}: {error}")
+            reason = REASONS.get(architecture, f"{type(error).__name__}: {error}")
+            return Verdict(kind, architecture, "not built", reason)
         try:
             found = differences(folder) if kind == "causal" else masked_difference(folder)
         except LingprobError as error:

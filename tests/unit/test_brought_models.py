@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 import lingprob
 from lingprob.errors import LingprobError
+from lingprob.models.folders import is_masked
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.models.masked import number_words
 from lingprob.models.tokenizer import Letters, name_different_tokens, read_tokenizer
@@ -288,6 +292,16 @@ REFUSED = {
         lambda: hf.ElectraForPreTraining(hf.ElectraConfig(**SMALL, embedding_size=32)),
         r"a discriminator of replaced tokens",
     ),
+    "a Reformer": (
+        lambda: hf.ReformerModelWithLMHead(
+            hf.ReformerConfig(
+                vocab_size=320, hidden_size=32, attention_head_size=8, num_attention_heads=4,
+                axial_pos_shape=[8, 8], axial_pos_embds_dim=[16, 16], attn_layers=["lsh"],
+                max_position_embeddings=64, num_buckets=4, is_decoder=True,
+            )
+        ),
+        r"Reformer's attention .* later tokens change",
+    ),
     "a model of pictures": (
         lambda: hf.LlavaForConditionalGeneration(
             hf.LlavaConfig(
@@ -311,6 +325,50 @@ def test_a_folder_of_another_kind_is_named_in_one_sentence(kind, tmp_path):
         lingprob.load(folder)
     assert len(str(caught.value)) < 400 + len(str(folder))
     assert "delete" not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize(("causal_flag", "masked"), [(None, True), (False, True), (True, False)])
+@pytest.mark.parametrize("name", ["XLMWithLMHeadModel", "FlaubertWithLMHeadModel"])
+def test_xlm_says_which_kind_it_is(name, causal_flag, masked, tmp_path):
+    config = {"architectures": [name]} | ({} if causal_flag is None else {"causal": causal_flag})
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert is_masked(tmp_path) == masked
+
+
+MEMORY = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.models.masked import load_masked_model
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 60_000_000,) * 2)
+for load, folder in ((load_language_model, "causal"), (load_masked_model, "masked")):
+    try:
+        load(sys.argv[2] + folder, device="cpu")
+    except LingprobError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc here")
+def test_memory_is_named_if_it_runs_out(tmp_path):
+    """The address space has room for 60 MB more, and the weights have 100 MB."""
+    wide = {**SMALL, "vocab_size": 50_000, "hidden_size": 512, "num_hidden_layers": 1}
+    special = {"mask_token": "<s>", "unk_token": "</s>"}
+    save(tmp_path / "masked", byte_level(), hf.BertForMaskedLM(hf.BertConfig(**wide)), **special)
+    llama = causal(hf.LlamaConfig(**wide, tie_word_embeddings=True))
+    save(tmp_path / "causal", byte_level(), llama)
+    package = str(Path(lingprob.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, package, f"{tmp_path}/"], capture_output=True, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+    )  # fmt: skip
+    messages = done.stdout.splitlines()
+    assert len(messages) == 2, done.stderr
+    for message in messages:
+        assert "ran out of memory" in message
+        assert "language model that transformers can" not in message
 
 
 @pytest.mark.parametrize(

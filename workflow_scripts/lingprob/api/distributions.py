@@ -56,7 +56,7 @@ def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd
         return None
     rows = torch.tensor([[*ids, last] for last in (ids[-1], ids[0])], device=lm.device)
     with torch.no_grad():
-        logprobs = lm.model(rows).logits[:, :n].float().log_softmax(-1).cpu()
+        logprobs = lm.model(rows, use_cache=False).logits[:, :n].float().log_softmax(-1).cpu()
     found, other = logprobs.gather(2, rows[:, 1 : n + 1, None].cpu())[..., 0]
     if not (found - other).abs().mean() < CAUSAL:
         return None

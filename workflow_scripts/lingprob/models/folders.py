@@ -59,8 +59,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def is_masked(directory: str | Path) -> bool:
-    """Say whether a folder's config.json describes a masked language model."""
+    """Tell whether a folder's config.json describes a masked language model."""
     names = architectures_of(Path(directory))
+    if any(name in ("XLMWithLMHeadModel", "FlaubertWithLMHeadModel") for name in names):
+        return read_json(Path(directory) / "config.json").get("causal") is not True
     return any(name.endswith(MASKED) and name not in OTHER_KINDS for name in names)
 
 
@@ -79,6 +81,11 @@ def refuse_other_kinds(directory: Path) -> None:
             f"{directory}: an encoder-decoder ({', '.join(names) or config.get('model_type')}), "
             "whose probabilities are those of an output given an input. Choose a causal or masked "
             "language model."
+        )
+    if "ReformerModelWithLMHead" in names:
+        raise LingprobError(
+            f"{directory}: Reformer's attention sorts all tokens of a pass into buckets, so that "
+            "later tokens change a sentence's log-probabilities. Choose another model."
         )
     for name in names:
         kind = next((kind for end, kind in OTHER_KINDS.items() if name.endswith(end)), None)
