@@ -1,11 +1,11 @@
-"""Two sentences, again and again, once a model is loaded: a call of the API against minicons'.
+"""Calls of the API on two sentences with a loaded model, against minicons.
 
     python benchmarks/calls.py [--quick] [--model DIRECTORY] [--rival-python PYTHON]
 
-The work: total ln p of 20 pairs of sentences (--quick: 5), a pair a call, under SmolLM2-135M in
+The work: total ln p of 20 pairs of sentences (--quick: 5), one pair per call, under SmolLM2-135M in
 float32 on a CPU, after <|endoftext|>, on one thread. Neither loading nor a first call is counted.
-The ratio is of CPU time, since machines are shared; the last column is the largest difference
-(nats a sentence) to float64.
+The ratio compares CPU time, because machines are shared. The last column is the largest
+difference from float64 (nats per sentence).
 """
 
 from __future__ import annotations

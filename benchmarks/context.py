@@ -5,10 +5,10 @@
 The work: ln p of both sentences of 20 BLiMP pairs (--quick: 2) after prefixes of 10 lengths up
 to 1,000 tokens, under SmolLM2-135M in float32 on a CPU, after <|endoftext|>. Prefixes are
 acceptable sentences of the pair's paradigm. Two tasks: a prefix of its own for each pair, as in
-the paper, and ten pairs that share one. minicons reads every text from its beginning; texts of
-one length stand together, and its batch size is the best of a sample. Ratios compare CPU time of
-one thread, since machines are shared. The last column is the largest difference (nats a target)
-to float64, over a sample.
+the paper, and ten pairs that share one. minicons reads every text from its beginning. It
+gets texts of one length together, and the best batch size of a sample. Ratios compare CPU time of
+one thread, because machines are shared. The last column is the largest difference from float64
+(nats per target), over a sample.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Item = tuple[str, list[int], list[str]]  # prefix, cuts, targets
 
 
 def measure_ours(model: str, items: list[Item], _options: dict[str, Any]) -> dict[str, Any]:
-    """Score with lingprob as the workflow does; model loading is not counted."""
+    """Score with lingprob as the workflow does, without counting the time to load the model."""
     import numpy as np
 
     from lingprob.models.loading import load_language_model
@@ -118,7 +118,7 @@ def error_of(totals: list[float], exact: list[float], places: list[int]) -> floa
 def measure_task(
     task: str, model: str, items: list[Item], rival_python: str, size: int | None
 ) -> list[dict[str, Any]]:
-    """Run both systems on one task; return a row each, ours first."""
+    """Run both systems on one task and return one row for each, lingprob first."""
     texts = spell_out(items)
     rows: list[dict[str, Any]] = []
     places = list(range(0, len(texts), max(1, len(texts) // FLOAT64_TEXTS)))

@@ -1,13 +1,12 @@
-"""Whether two runs made the same numbers: every table of one against that of the other.
+"""Comparison of all tables of two runs.
 
     python benchmarks/differences.py BEFORE AFTER
 
-BEFORE and AFTER are folders that runs were made in (each has `results/`), such as checkouts before
-and after a change for speed. Tables that are equal to the bit are counted; of each other one a line
-tells how far apart its most different column is, as a share of that column's largest value (1e-7 is
-rounding in float32), and both digests. Where anything but a finite number differs, or rows or
-columns are not the same, that share is `inf`. Ends with 1 if there is such a table, or one that
-only one run has.
+BEFORE and AFTER are folders of runs (each has `results/`), such as checkouts before and after a
+change for speed. Tables that are equal to the bit are counted. For each other table, one line gives
+the largest difference of a column as a share of that column's largest value (1e-7 is rounding in
+float32), and both digests. The share is `inf` if anything except finite numbers differs, or if rows
+or columns differ. The exit status is 1 for such a table, or for one that only one run has.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def digest_of(table: pa.Table) -> str:
 def difference_of(before: pa.ChunkedArray, after: pa.ChunkedArray) -> float:
     """Return the largest difference of two columns as a share of the first's largest value.
 
-    0 where they are equal, inf where anything differs but finite numbers that are not whole.
+    It is 0 for equal columns, and inf if anything except finite real numbers differs.
     """
     if before.equals(after):
         return 0.0
@@ -49,7 +48,7 @@ def difference_of(before: pa.ChunkedArray, after: pa.ChunkedArray) -> float:
 
 
 def compare(before: pa.Table, after: pa.Table) -> tuple[float, str]:
-    """Return the largest difference over the columns, and what it is that differs so much."""
+    """Return the largest difference over the columns, and the name of that column."""
     if before.column_names != after.column_names:
         return np.inf, f"columns {before.column_names} and {after.column_names}"
     if len(before) != len(after):
@@ -69,7 +68,7 @@ def read(path: Path) -> pa.Table:
 
 
 def main() -> None:
-    """Print what differs; end with 1 if that is more than numbers by some amount."""
+    """Print the differences, and exit with 1 if more than real numbers differ."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("before", type=Path, help="a folder that has results/")
     parser.add_argument("after", type=Path, help="another")

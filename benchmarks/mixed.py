@@ -4,12 +4,12 @@
 
 The first task is one fit by maximum likelihood of the paper's self-paced reading model (15 variance
 parameters) to simulated reading times of the size of Natural Stories: 371,000 rows, 181 subjects
-(--quick: 30,000 rows, 40 subjects). Data are in memory, as each system takes them; our time
+(--quick: 30,000 rows, 40 subjects). Data are in memory, in the format of each system. Our time
 includes the pass over the rows. lme4 runs lmer with its bobyqa at default tolerances. The second
-task is ours alone: 100 fits (20 models on data of five corpora's sizes, in Parquet), loading and
-held-out log-likelihoods included. Each system runs in a process of its own on one thread; ratios
-compare CPU time, since machines are shared. Agreement is how far our log-likelihood lies below the
-best of the rivals' (0: never).
+task has no rival: 100 fits (20 models on data of five corpora's sizes, in Parquet), loading and
+held-out log-likelihoods included. Each system runs in its own process on one thread. Ratios
+compare CPU time, because machines are shared. Agreement is the largest deficit of our
+log-likelihood from the best rival's (0 if there is none).
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def work(job: str) -> None:
 
 
 def available(system: str) -> bool:
-    """Whether the rival is installed; say so if it is not."""
+    """Return whether the rival is installed, and print it if not."""
     if system == "lme4":
         check = ["Rscript", "-e", "library(lme4); library(jsonlite)"]
         found = (
@@ -220,7 +220,7 @@ def available(system: str) -> bool:
 
 
 def compare(task: str, systems: list[str], size: tuple[int, ...]) -> list[dict[str, Any]]:
-    """Run one fit in each system, ours first, and return a row for each."""
+    """Run one fit in each system, lingprob first, and return one row for each."""
     table = []
     for system in systems:
         result = run(system, *size)
@@ -273,7 +273,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, a minute")
     parser.add_argument("--systems", nargs="*", default=["lme4", "glmm", "statsmodels"],
-                        help="rivals; the first gives the headline ratio")  # fmt: skip
+                        help="rivals, of which the first gives the headline ratio")  # fmt: skip
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:

@@ -4,11 +4,11 @@
     python benchmarks/overlap.py [--quick] [--sizes 1e6 1e7 1e8]
 
 All systems get the same corpus, rows of 2,049 tokens: `zipf`, drawn by Zipf's law, and `real`, the
-mirror's books, speeches and reviews (LINGPROB_MIRROR), which is lengthened by drawing stretches
-from it where it is too short. The queries are the mirror's reading-time texts, or a draw. Each
-measurement is a process of its own. Times are CPU time, since machines are shared; a ratio is the
-rival's CPU time for building its index divided by ours for scanning (or building). A system whose
-memory, as measured at the size before, would not fit is left out, and said so.
+mirror's books, speeches and reviews (LINGPROB_MIRROR), lengthened by random stretches of itself
+if it is too short. The queries are the mirror's reading-time texts, or a draw. Each measurement is
+a process. Times are CPU time, because machines are shared. A ratio is the rival's CPU time for
+building its index divided by lingprob's for scanning (or building). A system that would need too much
+memory, according to the previous size, is left out with a message.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ VOCABULARY_SIZE = 50_277
 N_QUERY_TOKENS = 165_643  # of the paper's five corpora
 PAPER_TOKENS = 300e9
 MARGIN = 1.5  # of memory, beyond an index's own
-STRETCH = 8  # mean length in tokens of what lengthens the real corpus; longer ones repeat too much
+STRETCH = 8  # mean length in tokens of stretches that lengthen the real corpus
 SCANS = {"scan_5": 5, "scan_12": 12, "scan_all": 1}
 OURS = [*SCANS, "cdawg"]
 RIVALS = {"rusty_dawg": "rusty-dawg", "tokengrams": "tokengrams", "pydivsufsort": "pydivsufsort"}
@@ -121,7 +121,7 @@ def compare(
     scratch: Path,
     bytes_per_token: dict[str, float],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield a row for every pair of our systems and theirs; note what they took for each token."""
+    """Yield one row for each pair of systems, and note their memory for each token."""
     generator = np.random.default_rng(size)
     tokens = lengthen(corpus, size // ROW * ROW, generator)
     tokens.tofile(scratch / "corpus.bin")
@@ -214,7 +214,7 @@ def real_sources() -> tuple[np.ndarray, list[np.ndarray]] | None:
 
 
 def stimuli() -> list[str]:
-    """Return the reading-time texts; articles of WikiText stand in for Dundee's 67."""
+    """Return the reading-time texts, with articles of WikiText instead of Dundee's 67."""
 
     def joined(path: str, text: str, word: str, **options: Any) -> list[str]:
         table = pd.read_csv(MIRROR / path, keep_default_na=False, **options)
@@ -235,7 +235,7 @@ def stimuli() -> list[str]:
 
 
 def lengthen(tokens: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:
-    """Return `size` tokens: the first, and, where there are too few, random stretches of them."""
+    """Return `size` tokens: the first, and random stretches of them if there are too few."""
     parts, missing = [tokens[:size]], size - len(tokens)
     while missing > 0:
         lengths = generator.geometric(1 / STRETCH, 100_000)
@@ -254,8 +254,8 @@ def measure(system: str, folder: Path) -> dict[str, Any]:
 
 
 def timed(work: Callable[[], Any], at_least: float = 0.0) -> tuple[Any, dict[str, float]]:
-    """Run once, or until so many CPU seconds have passed; times are of one run."""
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak of what came before
+    """Run once, or until a number of CPU seconds have passed, and return the times of one run."""
+    Path("/proc/self/clear_refs").write_text("5")  # forget earlier peaks
     before = resident("VmRSS")
     wall, cpu, runs = time.perf_counter(), time.process_time(), 0
     while runs == 0 or time.process_time() - cpu < at_least:
@@ -318,7 +318,7 @@ def block_copies(blocks: Any) -> Iterator[Any]:
 
 
 def measure_rival(system: str, folder: Path, queries: list[np.ndarray]) -> dict[str, Any]:
-    """Build a rival's index; queries are only looked up to compare the matches."""
+    """Build a rival's index, and look up queries to compare the matches."""
     marked = np.fromfile(folder / "marked.bin", dtype=np.uint16)
     if system == "tokengrams":
         import tokengrams
@@ -351,7 +351,7 @@ def measure_rival(system: str, folder: Path, queries: list[np.ndarray]) -> dict[
 
     graph, times = timed(build)
     start = time.process_time()
-    graph.fill_counts()  # our CDAWG's time includes the counts, so theirs must, there only
+    graph.fill_counts()  # included when our CDAWG is compared, because its time includes counts
     counting = time.process_time() - start
     matches: list[tuple[int, int]] = []
     for query in queries:

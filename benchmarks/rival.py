@@ -1,8 +1,9 @@
-"""What the benchmarks of scoring share: worker processes, minicons as a rival, float64, the CSV.
+"""Shared parts of the scoring benchmarks: worker processes, minicons, float64, the CSV.
 
-Each system runs in a process of its own with its threads fixed. A worker is a function of the
-benchmark's WORKERS that takes (model directory, work, options) and returns what `Clock.read`
-does and `totals`, a sum of ln p for each text. Mapped weights count in each process's memory.
+Each system runs in its own process with its threads fixed. A worker is a function of the
+benchmark's WORKERS that takes (model directory, work, options). It returns the values of
+`Clock.read` and `totals`, a sum of ln p for each text. Mapped weights count in each process's
+memory.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Clock:
 
 
 def start(worker: str, python: str, model: str, work: Any, threads: int = 1, **options: Any) -> Any:
-    """Start a worker process of the calling benchmark; give what this returns to `finish`."""
+    """Start a worker process of the calling benchmark, and return a handle for `finish`."""
     job = Path(tempfile.mkdtemp()) / "job.json"
     job.write_text(json.dumps([worker, model, work, options]))
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
@@ -71,7 +72,7 @@ def finish(started: Any) -> dict[str, Any]:
 
 
 def be_worker(job: Path, workers: Workers) -> None:
-    """Do the job and leave the measurements beside its description."""
+    """Do the job and write the measurements next to its description."""
     worker, model, work, options = json.loads(job.read_text())
     job.with_suffix(".out").write_text(json.dumps(workers[worker](model, work, options)))
 
@@ -151,7 +152,7 @@ def measure_float64(model: str, texts: list[list[str]], _options: dict[str, Any]
 
 
 def has_minicons(python: str) -> bool:
-    """Whether an interpreter has the rival; say so if not."""
+    """Return whether an interpreter has the rival, and print it if not."""
     there = subprocess.run([python, "-c", "import minicons"], capture_output=True).returncode == 0
     if not there:
         print(f"minicons is missing in {python}: pip install -r benchmarks/requirements.txt")

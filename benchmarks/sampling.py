@@ -1,13 +1,13 @@
-"""Sampling for unigrahams: speed against transformers' `generate`, and whether both draw alike.
+"""Sampling for unigrahams: speed against transformers' `generate`, and equality of distributions.
 
     python benchmarks/sampling.py [--quick] [--model DIRECTORY]
 
 The work: 1,024 responses (--quick: 256) of 34 tokens from SmolLM2-135M in float32 on a CPU, after
-<|endoftext|>, 128 side by side, by one thread. Ours sums up the next-token distributions beside
-that, which is what it is for; `generate` samples alone (do_sample, from the whole distribution).
+<|endoftext|>, 128 at a time, on one thread. lingprob also sums the next-token distributions, which
+is its purpose. `generate` only samples (do_sample, from the whole distribution).
 The last column is the p of a chi-square test that both draw from one distribution: tokens of each
 of the first places of a response, the most frequent ones apart and the others together, by Holm's
-smallest p over the places. Responses are independent, so within a place tokens are, too.
+smallest p over the places. Responses are independent, and so are the tokens of one place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Tokens = list[list[int]]  # a response each
 
 
 def measure_ours(model: str, responses: int, _options: dict[str, Any]) -> dict[str, Any]:
-    """Sample as the workflow does, and keep what is drawn; model loading is not counted."""
+    """Sample as the workflow does and keep the draws, without counting the time to load."""
     import numpy as np
 
     from lingprob.models.loading import load_language_model
@@ -77,7 +77,7 @@ WORKERS: Workers = {"ours": measure_ours, "generate": measure_generate}
 
 
 def agreement(ours: Tokens, theirs: Tokens) -> float:
-    """Return the smallest p over the places, times their number: small where draws differ."""
+    """Return the smallest p over the places times their number: small if draws differ."""
     from collections import Counter
 
     from scipy.stats import chi2_contingency

@@ -39,7 +39,7 @@ TASK = "BLiMP"
 
 
 def measure_ours(model: str, texts: list[list[str]], _options: dict[str, Any]) -> dict[str, Any]:
-    """Score with lingprob as the workflow does; model loading is not counted."""
+    """Score with lingprob as the workflow does, without counting the time to load the model."""
     sys.path.insert(0, str(ROOT / "workflow_scripts"))
     import numpy as np
 
@@ -57,7 +57,7 @@ def measure_ours(model: str, texts: list[list[str]], _options: dict[str, Any]) -
 
 
 def count_operations(model: Any) -> list[int]:
-    """Return a list that will hold the operations of the products of each pass of a model."""
+    """Return a list that collects the operations of the matrix products of each pass."""
     from lingprob.scoring.forward import Forward
 
     operations: list[int] = []

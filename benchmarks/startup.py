@@ -40,7 +40,7 @@ print(float(logprobs.gather(1, ids[0, 1:, None]).sum()))
 
 
 def measure(command: list[str], folder: Path, runs: int) -> tuple[dict[str, float], str]:
-    """Return wall and CPU seconds of the fastest of several runs, and what the last one prints."""
+    """Return wall and CPU seconds of the fastest of several runs, and the output of the last."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow_scripts")}
     best = {"seconds": float("inf"), "cpu_seconds": float("inf")}
     for _ in range(runs):

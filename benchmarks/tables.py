@@ -4,8 +4,8 @@
 
 The tables are made up in the formats of the real ones: BLiMP's 67 suites of 1,000 pairs, five kinds
 of prefixes of 80 sentences before each pair at ten lengths, and a prefix of each suite before the
-pairs of all others (--quick: 20 pairs a suite). Each job runs in a process of its own, whose peak
-memory is read. No rival: the claim is that the peak stays below 4 GB, which the rule asks for.
+pairs of all others (--quick: 20 pairs per suite). Each job runs in its own process, whose peak
+memory is read. There is no rival: the peak must stay below the 4 GB that the rule requests.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
     rows = []
     for name in options.jobs or JOBS:
         with tempfile.TemporaryDirectory() as folder:
-            for maker in INPUTS[name]:  # in a process of its own, for its memory does not count
+            for maker in INPUTS[name]:  # in its own process, because its memory does not count
                 run(maker, folder, pairs)
             rows.append([name, *run(name, folder, pairs)])
             print(*rows[-1], sep="\t", flush=True)
@@ -73,7 +73,7 @@ def run(name: str, folder: str, pairs: int) -> list[str]:
 
 
 def work(name: str, folder: Path, pairs: int) -> None:
-    """Do a job and print what it took."""
+    """Do a job and print its time and memory."""
     began = time.perf_counter()
     rows = (JOBS | MAKERS)[name](folder, pairs)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -182,7 +182,7 @@ def judge_contexts(folder: Path, pairs: int) -> int:
 
 
 def measure_context_overlap(folder: Path, pairs: int) -> int:
-    """As the script of that name; blanks make the tokens."""
+    """Run the script of that name, with tokens between spaces."""
     from lingprob.papers.context.overlaps import COLUMNS, overlaps
     from lingprob.papers.context.overlaps import KINDS as COMPARED
 
@@ -235,7 +235,7 @@ JOBS: dict[str, Callable[[Path, int], int]] = {
     "measure_context_overlap": measure_context_overlap,
     "summarise_context": summarise_context,
 }
-# What makes the tables that a job reads, in this order.
+# The makers of the tables that a job reads, in this order.
 INPUTS = {
     "judge_contexts": [*MAKERS],
     "measure_context_overlap": ["make_stimuli", "make_prefixes"],

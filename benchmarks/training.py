@@ -102,7 +102,7 @@ def measure_ours(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def profiled(work: Any) -> str:
-    """Return a table of where the time of `work` goes."""
+    """Return a table of the time of `work` by operation."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
@@ -115,7 +115,7 @@ def profiled(work: Any) -> str:
 
 
 def setting(job: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """Return what the rivals share with us: model, optimizer, learning rates, rows in order."""
+    """Return the setting of all systems: model, optimizer, learning rates, rows in order."""
     import numpy as np
     import torch
 
@@ -149,7 +149,7 @@ def setting(job: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
 
 
 def measure_trainer(job: dict[str, Any]) -> dict[str, Any]:
-    """Train with transformers' Trainer, in the order and with the schedule of ours."""
+    """Train with transformers' Trainer, in our order and with our schedule."""
     import torch
     from torch.utils.data import SequentialSampler
     from transformers import Trainer, TrainerCallback, TrainingArguments
@@ -232,7 +232,7 @@ def run(system: str, job: dict[str, Any], threads: int, processes: int = 1) -> d
 
 
 def work(path: Path) -> None:
-    """Be a worker: do the job and leave the measurements beside its description."""
+    """Do the job of a worker and write the measurements next to its description."""
     job = json.loads(path.read_text())
     result = WORKERS[job["system"]](job)
     if result:

@@ -1,13 +1,12 @@
-"""Where the time of a finished run went, by rule and target: work, idle cores, longest chain.
+"""Time of a finished run by rule and target: work, idle cores, longest chain of jobs.
 
     python benchmarks/workflow.py [LOG] [--before LOG]
 
 LOG is Snakemake's log of a run (by default the newest in .snakemake/log). A job's time is from its
-start to its end there; where its benchmark file is there still, `worked` is what the job itself
-measured and the rest is start-up and waiting for the main process. A target's minutes are what its
-jobs would take on all cores with none idle; what two targets need counts in both. A chain is walked
-back from the last job through the input that came last. `--before` puts another run's seconds
-beside each rule's.
+start to its end there. If its benchmark file exists, `worked` is the time in that file, and the
+rest is start-up and waiting for the main process. The minutes of a target assume that its jobs keep all
+cores busy. Jobs that two targets need count for both. A chain goes back from the last job through
+its latest input. `--before` adds the seconds of another run.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ TRAININGS = ("train_model", "fine_tune_model")
 
 @dataclass
 class Job:
-    """A job of a log: seconds since the log's first stamp; `worked` if its benchmark is there."""
+    """A job of a log, in seconds since the log's first stamp. `worked` needs its benchmark."""
 
     rule: str
     began: float
@@ -43,7 +42,7 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """From start to end; 0 of one that has not ended."""
+        """Return the seconds from start to end, or 0 for a job that has not ended."""
         return 0.0 if self.ended is None else self.ended - self.began
 
 
@@ -86,8 +85,7 @@ def _measured(path: Path) -> float | None:
 
 
 def by_rule(jobs: list[Job]) -> pd.DataFrame:
-    """Return jobs, seconds, the longest job's, and what was worked of it (NaN where not measured)
-    by rule, the most seconds first."""
+    """Return jobs, seconds, those of the longest job, and its measured work, by rule."""
     table = pd.DataFrame([
         {"rule": job.rule, "seconds": job.seconds, "worked": job.worked} for job in jobs
     ])  # fmt: skip
@@ -101,7 +99,7 @@ def by_rule(jobs: list[Job]) -> pd.DataFrame:
 
 
 def by_target(jobs: list[Job], cores: int) -> pd.DataFrame:
-    """Return jobs, minutes, and what of these was trained, of each target that has a scorecard.
+    """Return jobs, minutes, and minutes of training, for each target with a scorecard.
 
     A target's jobs are those with a file directly in the scorecard's folder, and all before them.
     """
