@@ -4,11 +4,11 @@
     python benchmarks/overlap.py [--quick] [--sizes 1e6 1e7 1e8]
 
 All systems get the same corpus, rows of 2,049 tokens: `zipf`, drawn by Zipf's law, and `real`, the
-mirror's books, speeches and reviews (LINGPROB_MIRROR), lengthened by random stretches of itself
-if it is too short. The queries are the mirror's reading-time texts, or a draw. Each measurement is
-a process. Times are CPU time, because machines are shared. A ratio is the rival's CPU time for
-building its index divided by lingprob's for scanning (or building). A system that would need too much
-memory, according to the previous size, is left out with a message.
+mirror's books, speeches and reviews (LINGPROB_MIRROR), lengthened by random stretches of itself if
+it is too short. The queries are the mirror's reading-time texts, or a draw. Each measurement is a
+process. Times are CPU time, because machines are shared. A ratio is the rival's CPU time for
+building its index divided by lingprob's for scanning (or building). A system that would need too
+much memory, according to the previous size, is left out with a message.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
 LOG is Snakemake's log of a run (by default the newest in .snakemake/log). A job's time is from its
 start to its end there. If its benchmark file exists, `worked` is the time in that file, and the
-rest is start-up and waiting for the main process. The minutes of a target assume that its jobs keep all
-cores busy. Jobs that two targets need count for both. A chain goes back from the last job through
-its latest input. `--before` adds the seconds of another run.
+rest is start-up and waiting for the main process. The minutes of a target assume that its jobs
+keep all cores busy. Jobs that two targets need count for both. A chain goes back from the last job
+through its latest input. `--before` adds the seconds of another run.
 """
 
 from __future__ import annotations
