@@ -308,7 +308,7 @@ def _build(symbols, offsets):
 
 @njit(cache=True)
 def _pack(lengths, order, links, edges, heads, states, n_symbols):
-    """Renumber the states by length and put their edges where a scan finds them fast."""
+    """Renumber the states by length and put their edges in places that a scan finds fast."""
     n_states = len(lengths)
     rank = np.empty(n_states, np.int64)
     for i in range(n_states):

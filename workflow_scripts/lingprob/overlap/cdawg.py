@@ -61,16 +61,9 @@ class Cdawg:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the longest suffix that the corpus has at each position (leakage, §2.1).
 
-        Args:
-            tokens: token ids of all queries one after another, (n_tokens,).
-            offsets: query i is tokens[offsets[i]:offsets[i + 1]].
-            tokenizer_hash: of the queries. It must be the corpus's.
-
-        Returns:
-            Lengths in tokens, int32 (n_tokens,), and frequencies, int64 (n_tokens,), 0 without
-            a match.
-
-        Raises LingprobError for another tokenizer or ids outside its vocabulary.
+        Query i is tokens[offsets[i]:offsets[i + 1]]. Returns lengths in tokens, int32 (n_tokens,),
+        and frequencies, int64 (n_tokens,), 0 without a match. Raises LingprobError for another
+        tokenizer or ids outside its vocabulary.
         """
         check_tokenizer(self.tokenizer_hash, tokenizer_hash)
         check_ids(tokens, self.vocabulary_size, "the queries")
@@ -105,12 +98,8 @@ def build_cdawg(
 
     It takes about 25 bytes per token of natural text.
 
-    Args:
-        blocks: the corpus's token ids, whole documents in each block.
-        tokenizer_hash: a digest that names the tokenizer.
-        vocabulary_size: number of ids of the tokenizer.
-
-    Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
+    Each block has whole documents. Raises LingprobError for ids outside the vocabulary or more
+    than 2**30 tokens.
     """
     dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
     mark, n_words, parts = mark_of(dtype), 0, [np.empty(0, dtype)]

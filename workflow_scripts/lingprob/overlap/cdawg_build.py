@@ -41,7 +41,7 @@ def _size_index(nodes, node):
 
 @njit(cache=True)
 def _first_place(symbol, size):
-    """Return where a symbol's search begins in a hash table."""
+    """Return the place from which a symbol is searched in a hash table."""
     return (((symbol * 0x9E3779B1) & 0xFFFFFFFF) * size) >> 32
 
 
@@ -67,7 +67,7 @@ def _find(nodes, pool, node, symbol):
 
 @njit(cache=True)
 def _put(pool, block, index, used, symbol, start, extent, target):
-    """Write an edge into a block with room; `used` of its rows are taken."""
+    """Write an edge into a block with room, of which `used` rows are taken."""
     row = block + used
     if index > LONGEST_ROW:
         size = SIZES[index]

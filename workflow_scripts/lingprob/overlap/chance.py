@@ -74,8 +74,8 @@ def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
 def known_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
     """Return the joint log10-probability of the words of each text that a model knows.
 
-    The probability of a word that a small corpus lacks is a guess, and far too low for names and
-    numbers. Without such words a text is at least as probable. 0 for a text without a known word.
+    The probability of a word that a small corpus lacks is a guess, and far too low for a name.
+    Without such words a text is at least as probable. 0 for a text without a known word.
     """
     return np.array(
         [
@@ -106,12 +106,7 @@ def logprob_threshold(n_words: float, level: float = LEVEL) -> float:
 def chance_level(log10_prob: np.ndarray, n_words: float) -> np.ndarray:
     """Return the chance that a corpus has sequences at least once (leakage, footnote 3).
 
-    Args:
-        log10_prob: joint log-probabilities, base 10, (n,).
-        n_words: words of the corpus.
-
-    Returns:
-        1 - (1 - p)^n_words, float64 (n,).
+    It is 1 - (1 - p)^n_words, float64 (n,), of joint log-probabilities, base 10.
     """
     prob = np.minimum(10.0 ** np.asarray(log10_prob, dtype=np.float64), 1.0)
     with np.errstate(divide="ignore"):  # p = 1: the corpus has it

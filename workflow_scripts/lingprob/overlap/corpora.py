@@ -150,12 +150,8 @@ def index_texts(
 ) -> tuple[StimulusIndex, pd.DataFrame]:
     """Index the passages of several texts (leakage, §2.1), normalised as corpora are.
 
-    Args:
-        texts: passages by passage_id, by the name of their text.
-        tokenizer: tokenises them, without special tokens.
-
-    Returns:
-        The index, and the `overlap_passages` table that names its passages.
+    `texts` has the passages by passage_id, by the name of their text. They are tokenised without
+    special tokens. Returns also the `overlap_passages` table that names the passages.
     """
     passages = pd.DataFrame(
         [
@@ -191,15 +187,8 @@ def search(
 ) -> list[Matches]:
     """Return the indexed passages' longest matches with each file of a corpus (leakage, §2.1).
 
-    `matches.merge` makes those of the whole corpus of them.
-
-    Args:
-        corpus: its files.
-        index: the passages.
-        tokenizer: of passages and corpus.
-        min_length: shortest matches that count, tokens.
-
-    Raises LingprobError for a file without a token.
+    `matches.merge` joins them. `min_length` counts tokens. Raises LingprobError for a file without
+    a token.
     """
     with Progress(None, f"scanning {corpus.name}", "tokens") as progress:
         return [file.find_matches(index, tokenizer, min_length, progress) for file in corpus.files]

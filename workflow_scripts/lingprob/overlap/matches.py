@@ -127,10 +127,7 @@ def passage_overlaps(index: StimulusIndex, matches: Matches) -> pd.DataFrame:
 def overlap_texts(
     index: StimulusIndex, overlaps: pd.DataFrame, decode: Callable[[list[int]], str]
 ) -> list[str]:
-    """Return the text of each row of `passage_overlaps`, "" without an overlap.
-
-    `decode` turns token ids into text.
-    """
+    """Return the text of each row of `passage_overlaps`, "" without an overlap."""
     texts = []
     for row in overlaps.itertuples():
         last = int(index.offsets[row.passage]) + row.last_token

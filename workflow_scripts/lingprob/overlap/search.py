@@ -28,12 +28,7 @@ COLUMNS = ["text_id", "text", "n_tokens", *OVERLAP, *PLACE, "whole_words", "corp
 
 
 class Place(NamedTuple):
-    """The place of a sequence in a file.
-
-    document: its number in the file, from 1.
-    first_token: its number in the document, from 0.
-    before, after: up to 24 tokens of the document on each side.
-    """
+    """Document of a file (from 1), first token in it (from 0), and up to 24 tokens on each side."""
 
     document: int
     first_token: int
@@ -51,8 +46,7 @@ def longest_overlaps(
 
     Args:
         texts: by text_id, none empty. Runs of white space count as one space.
-        corpora: to search.
-        tokenizer: of texts and corpora.
+        corpora, tokenizer: the tokenizer is that of texts and corpora.
         min_length: shortest overlaps that count, tokens.
 
     Returns:
@@ -91,12 +85,8 @@ def find_sentences(
 ) -> pd.DataFrame:
     """Return the `audit_leakage` table: each sentence's longest overlap with each corpus.
 
-    Sentences are searched for as texts are by `longest_overlaps`.
-
-    Args:
-        texts: sentences of each data set by item id.
-        corpora: to search.
-        tokenizer: of texts and corpora.
+    Sentences are searched for as texts are by `longest_overlaps`. `texts` has those of each data
+    set by item id.
     """
     named = pd.concat(texts, names=["dataset", "item_id"])
     sentences = named.reset_index(drop=True).astype(str).map(normalise)
@@ -201,8 +191,7 @@ def first_places(
     Args:
         sequences: token ids, int64 (n,) each, possibly none.
         blocks: the file's token ids, whole documents in each block, without separators.
-        file: its name.
-        vocabulary_size: number of ids of the tokenizer.
+        file, vocabulary_size: name of the file, and number of ids of the tokenizer.
 
     Raises LingprobError if the file lacks one, because it has changed since the scan.
     """

@@ -95,10 +95,7 @@ def _compatible(text: str) -> str:
 def build_soft_index(passages: Sequence[Sequence[str]], min_words: int, gaps: int) -> SoftIndex:
     """Index passages for matches of at least `min_words` words with up to `gaps` gaps.
 
-    Args:
-        passages: folded words of each, possibly none.
-        min_words: fewest words in common, 1 or more. Gaps are not counted.
-        gaps: from 0 to 3.
+    `passages` are lists of folded words, which may be empty. Gaps do not count as words.
 
     Raises LingprobError if there are no passages or a number is out of range.
     """
@@ -131,10 +128,7 @@ def find_soft_overlaps(
 ) -> pd.DataFrame:
     """Stream documents past the passages and return each passage's longest soft overlap.
 
-    Args:
-        index: the passages.
-        documents: texts. No match extends over two of them.
-        progress: advanced by the number of words.
+    No match extends over two documents. `progress` is advanced by the number of words.
 
     Returns:
         Columns passage (number), overlap_words (in common), gaps, first and last (place of the
@@ -299,11 +293,9 @@ def soft_overlaps(
 
     Args:
         texts: `words` tables by name.
-        documents: of the corpus, or of one of its files.
-        searched: name of the corpus.
-        min_words, gaps: as in `build_soft_index`.
+        documents: of the corpus `searched`, or of one of its files.
+        min_words, gaps, progress: as in `build_soft_index` and `find_soft_overlaps`.
         scale: of the run.
-        progress: advanced by the number of the corpus's words.
     """
     parts = [
         (text, passage_id, part)
@@ -333,8 +325,7 @@ def soft_overlaps(
 def longest_of_files(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return a `soft_overlap` table of whole corpora from those of their files, in their order.
 
-    Among several longest overlaps of a passage, the one with the fewest gaps is kept, then the
-    first.
+    Among several longest overlaps, the one with the fewest gaps is kept, then the first.
     """
     table = pd.concat(tables, ignore_index=True)
     ranked = table.sort_values(["overlap_words", "gaps"], ascending=[False, True], kind="stable")

@@ -39,9 +39,8 @@ def overlap_table(
 
     Args:
         index, passages: from `lingprob.overlap.corpora.index_texts`.
-        matches: with the corpus.
+        matches: with the corpus `searched`.
         decode: turns token ids into text.
-        searched: name of the corpus.
         scale: of the run.
     """
     found = passage_overlaps(index, matches)
@@ -62,10 +61,7 @@ def overlap_table(
 def require_same_overlaps(overlaps: pd.DataFrame, scanned: pd.DataFrame, where: str | Path) -> None:
     """Raise LingprobError unless two `overlap` tables agree, except for their chance levels.
 
-    Args:
-        overlaps: from a compacted DAWG.
-        scanned: from a scan of the same corpus.
-        where: names the latter.
+    `scanned` is the table of the file `where`, `overlaps` that of a compacted DAWG.
     """
     columns = [name for name in scanned.columns if "gram" not in name and "below" not in name]
     ours, theirs = (table[columns].reset_index(drop=True) for table in (overlaps, scanned))
@@ -83,10 +79,7 @@ def require_same_overlaps(overlaps: pd.DataFrame, scanned: pd.DataFrame, where: 
 def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float) -> pd.DataFrame:
     """Fill an `overlap` table's joint log10-probability and flags (leakage, §2.1 and footnote 3).
 
-    Args:
-        overlaps: from `overlap_table`.
-        ngrams: a model of words.
-        n_words: words of the searched corpus.
+    `n_words` is the number of words of the searched corpus.
     """
     log10_prob = joint_log10_prob(ngrams, overlaps["overlap_text"].tolist())
     flagged = _flagged(overlaps.assign(**{"5gram_logprob": log10_prob}), logprob_threshold(n_words))
@@ -207,11 +200,7 @@ def chunk_overlaps(
     `last_token` is the first place of the longest overlap, and `frequency` the highest of its
     places. Without an overlap both passage and place are missing.
 
-    Args:
-        index, passages: from `lingprob.overlap.corpora.index_texts`.
-        chunks: matches of each chunk, by searched corpus and file.
-        decode: turns token ids into text.
-        scale: of the run.
+    Args are those of `overlap_table`, with the matches of each chunk by searched corpus and file.
     """
     rows = []
     for (searched, name), matches in chunks.items():
