@@ -298,6 +298,9 @@ def test_published_overlaps_are_compared(published):
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
     assert rows.loc[("published/fine_tuning_sequence", "tokens"), "ours"] == 941
     assert rows.loc[("owt", "same_flag"), "verdict"] == "not run"
+    # Brown's passage has two places, and counts once.
+    short = rows.loc[("the_pile/published", "overlaps_are_short"), "note"]
+    assert short.startswith("2 of 2 passages")
     verdicts = rows.xs("improbable_overlaps_exceed_eleven_tokens", level="column")["verdict"]
     assert verdicts.to_dict() == {
         "the_pile/published, limit in nats, probabilities in log10": "supported",
