@@ -140,13 +140,6 @@ def test_a_wrong_sign_shows() -> None:
     assert row.to_numpy(float) == pytest.approx(-1)
 
 
-def test_sse_of_one_term_is_what_r_leaves_unexplained() -> None:
-    data = sentences()
-    fits = fit(data)
-    total = np.sum((data["rating"] - data["rating"].mean()) ** 2)
-    assert fits.sse.to_numpy() == pytest.approx(total * (1 - fits.r.to_numpy() ** 2))
-
-
 def test_information_criteria_by_hand() -> None:
     assert information_criteria(10.0, 10, 3) == pytest.approx((6, 3 * log(10)))
     assert information_criteria(20.0, 10, 1) == pytest.approx((10 * log(2) + 2, 11 * log(2)
@@ -168,13 +161,6 @@ def test_resamples_draw_as_many_units_as_there_are() -> None:
     assert counts.mean(axis=0) == pytest.approx(1, abs=0.08)
     # A count is binomial with 30 draws of probability 1/30: variance 29/30.
     assert counts.var() == pytest.approx(29 / 30, abs=0.03)
-
-
-def test_pairs_of_one_sentence_are_the_per_sentence_convention() -> None:
-    data = sentences()
-    one_each = [f"pair {row}" for row in range(60)]
-    same = fit(data, together=one_each, clusters=one_each)
-    pd.testing.assert_frame_equal(fit(data), same)
 
 
 def test_what_belongs_together_is_resampled_together() -> None:
@@ -297,27 +283,9 @@ def test_without_unigrams_the_functions_that_need_them_are_left_out(
     assert list(fits.index) == ["logprob", "mean_logprob"]
 
 
-def test_two_functions_are_compared_as_they_are_among_all() -> None:
-    some = fit(sentences(), linking_functions=["slor", "morcela"])
-    columns = ["over_slor", "over_slor_low", "below_morcela", "below_morcela_high"]
-    pd.testing.assert_frame_equal(some[columns], fit(sentences()).loc[some.index, columns])
-    assert some.loc["morcela", "over_slor"] == some.loc["slor", "below_morcela"] > 0
-
-
 def test_a_sentence_of_one_token_is_fitted_and_five_sentences_a_fold_are_enough() -> None:
     assert len(fit(broken("n_tokens", 5, 1)))
     assert len(fit(sentences(25), linking_functions=["logprob"]))
-
-
-def test_ratings_may_be_of_two_values() -> None:
-    assert len(fit(sentences() | {"rating": np.arange(60) % 2})) == len(LINKING_FUNCTIONS)
-
-
-def test_log_probabilities_may_be_of_any_unit() -> None:
-    data = sentences()
-    small = {name: 1e-10 * data[name] for name in ("logprob", "unigram_logprob")}
-    found, same = fit(data | small), fit(data)
-    assert found.r.to_numpy() == pytest.approx(same.r.to_numpy(), rel=1e-4)
 
 
 def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:

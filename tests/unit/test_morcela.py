@@ -27,9 +27,7 @@ from lingprob.papers.morcela.analysis import (
 from lingprob.papers.morcela.claims import compare, morcela_quantities
 from lingprob.papers.morcela.tables import (
     default_fits,
-    main_dataset,
     parameter_differences,
-    printed_agreement,
     printed_fits,
     published_fits,
     tabulate,
@@ -74,14 +72,6 @@ def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
     assert len(table.groupby(["bos", "unigrams"])) == 4
     chosen = default_fits(table)[["bos", "unigrams"]].drop_duplicates()
     assert chosen.to_numpy().tolist() == [["none", "v"]]
-
-
-def test_pages_show_the_paper_s_data_set_or_else_the_first():
-    for names, shown in (
-        (["b", "linguistic_inquiry", "a"], "linguistic_inquiry"),
-        (["b", "a"], "b"),
-    ):
-        assert main_dataset(pd.DataFrame({"dataset": names})) == shown
 
 
 def test_a_sentence_without_rating_is_named():
@@ -153,12 +143,6 @@ def test_models_meet_sentences_in_one_order_whatever_that_of_their_scores():
         for given in (scores, shuffled)
     ]  # fmt: skip
     pd.testing.assert_frame_equal(*tables)
-
-
-def test_no_single_judgments_give_an_empty_table(tmp_path):
-    table = correlate_participant_groups(["d"], [inputs()[0]], [NO_RATINGS], seed=1, scale="demo")
-    assert table.empty
-    write_table(table, "intergroup_correlation", tmp_path / "none.parquet")
 
 
 def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
@@ -381,12 +365,6 @@ def test_an_error_is_reduced_by_the_gain_s_part_of_it(slor, reduced):
         part = found["m/gain", "error_reduction"]
         ends = (part.value, part.low, part.high)
         assert ends == pytest.approx((40, 2 / 0.3, 32 / 0.3))
-
-
-def test_where_nothing_is_printed_there_is_no_agreement():
-    assert printed_agreement({}, PAPER) is None
-    assert printed_agreement(PUBLISHED, PAPER) == 0.86
-    assert printed_agreement(PUBLISHED, "mine") is None
 
 
 def test_points_have_a_gain_without_beta_and_gamma():

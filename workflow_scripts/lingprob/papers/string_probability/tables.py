@@ -50,8 +50,8 @@ def tabulate(tables: Tables, run: Run, distances: Frames) -> dict[str, pd.DataFr
 
 def published_value(published: Mapping[str, Any], item: str, row: str) -> float | None:
     """Return a number of the paper, or None if it states none."""
-    (rows,) = [entry["rows"] for entry in published["items"] if entry["item"] == item]
-    return float(rows[row][0]) if row in rows else None
+    rows = [entry["rows"] for entry in published["items"] if entry["item"] == item]
+    return next((float(one[row][0]) for one in rows if row in one), None)
 
 
 def count_datasets(
