@@ -109,6 +109,15 @@ def test_a_section_may_be_empty():
             {"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
             r"datasets\.mine\.parser: 'tex' is not one of .*mean 'text'",
         ),
+        (
+            {"scale": "laptop", "reading": {"models": ["published-*"]}},
+            r"none of \['published-\*'\] has surprisals of 'brown_spr'",
+        ),
+        ({"string_probability": {"prediction_1": ["sling"]}}, "none for 'zh'"),
+        ({"string_probability": {"prediction_3": []}}, "prediction_3"),
+        ({"context": {"datasets": ["syntaxgym"]}}, "one of plain pairs is needed"),
+        ({"training": {"keep_checkpoints": [10**9]}}, r"keep_checkpoints: there is no step 10+ in"),
+        ({"studies": ["linear"]}, r"unknown study 'linear'.*studies/README"),
         ({"bos_policies": {"p": {"start_token": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
     ],
 )

@@ -329,6 +329,7 @@ def test_the_rule_makes_a_model_whose_tokenizer_counts_its_corpus(tmp_path, monk
         input=SimpleNamespace(tokenizer=[]), output=[str(manifest)], params=params,
         wildcards=SimpleNamespace(model="my-bigram"),
         log=[str(tmp_path / "log.txt")], rule="estimate_ngram_model",
+        resources=SimpleNamespace(mem_mb=1),
     )  # fmt: skip
     runpy.run_path(str(SCRIPTS / "estimate_ngram_model.py"), init_globals={"snakemake": snakemake})
     lm, provenance = load_prepared(manifest, {"dtype": {"cpu": "float32"}})

@@ -88,7 +88,8 @@ def run_report(inputs: dict[str, Any], folder: Path, figures: list[str]) -> Simp
         entries={"m": MODEL, "nobody": MODEL}, page_titles={"table_2": "Table 2"},
     )  # fmt: skip
     snakemake = SimpleNamespace(input=Files(inputs), output=output, params=params,
-                                log=[str(folder / "log.txt")], rule="report_reading")  # fmt: skip
+                                log=[str(folder / "log.txt")], rule="report_reading",
+                                resources=SimpleNamespace(mem_mb=1))  # fmt: skip
     runpy.run_path(str(SCRIPTS / "report_reading.py"), init_globals={"snakemake": snakemake})
     return output
 

@@ -114,7 +114,7 @@ HOW = {
     "scoring": {"device_map": "single", "tokens_per_batch": 64, "sentences_per_shard": 2},
     "training": {**means(), "processes": 1, "keep_checkpoints": []},
 }
-RESOURCES = {"gpu": 0}
+RESOURCES = {"gpu": 0, "mem_mb": 2000}
 BOS = {"bos": {"start_token": "start", "first_token": "scored"}}
 
 

@@ -126,7 +126,7 @@ from types import SimpleNamespace
 sys.path.insert(0, {scripts!r})
 from lingprob.workflow import job
 memory = SimpleNamespace(mem_mb=2000)
-with job(SimpleNamespace(log=[{log!r}], rule="ask", threads=1, resources=memory)):
+with job(SimpleNamespace(log=[{log!r}], rule="ask", resources=memory)):
     try:
         print("answered", input())
     except EOFError:

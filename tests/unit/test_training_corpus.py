@@ -353,7 +353,7 @@ def test_the_rule_s_counts_are_those_of_its_step(corpus, tmp_path):
     params = SimpleNamespace(batch_size=8, validation_examples=10, seed=3, smoothing=1.0)
     snakemake = SimpleNamespace(
         input=[str(tmp_path / "corpus.json")], output=[str(output)], params=params,
-        log=[str(tmp_path / "log.txt")], rule="count",
+        log=[str(tmp_path / "log.txt")], rule="count", resources=SimpleNamespace(mem_mb=1),
     )  # fmt: skip
     runpy.run_path(str(SCRIPTS / "count_training_tokens.py"), init_globals={"snakemake": snakemake})
     expected = count_seen_tokens(TrainingData(corpus, 10), 4, 8, seed=3)

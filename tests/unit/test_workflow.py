@@ -119,7 +119,7 @@ def test_what_the_snakefile_imports_loads_neither_pandas_nor_torch(rules):
 def a_job(log: Path) -> SimpleNamespace:
     """What Snakemake gives a script, as far as `job` reads it."""
     memory = SimpleNamespace(mem_mb=2807)
-    return SimpleNamespace(log=[str(log)], rule="some_rule", threads=8, resources=memory)
+    return SimpleNamespace(log=[str(log)], rule="some_rule", resources=memory)
 
 
 def ended(log: Path, error: Exception) -> str:
@@ -152,7 +152,7 @@ def test_the_log_of_a_killed_job_names_its_memory(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     (line,) = (tmp_path / "log.txt").read_text().splitlines()
-    assert "rule some_rule runs with 8 thread(s) and asked for 2807 MB of memory" in line
+    assert "rule some_rule asked for 2807 MB of memory" in line
     assert "If this log ends without an error, the job was killed" in line
     assert "--set-resources some_rule:mem_mb=N" in line
     assert "scoring.tokens_per_batch" in line
@@ -171,7 +171,7 @@ from lingprob.workflow import job
 sys.stderr = sys.stdout
 memory = SimpleNamespace(mem_mb=1)
 try:
-    with job(SimpleNamespace(log=[disk / "log.txt"], rule="r", threads=1, resources=memory)):
+    with job(SimpleNamespace(log=[disk / "log.txt"], rule="r", resources=memory)):
         try:
             (disk / "ballast").write_bytes(bytes(10**7))
         except OSError:

@@ -45,10 +45,10 @@ def job(snakemake: Any) -> Iterator[None]:
     logging.captureWarnings(True)
     rule, memory = snakemake.rule, getattr(snakemake.resources, "mem_mb", "unknown")
     logger.info(
-        "rule %s runs with %s thread(s) and asked for %s MB of memory. If this log ends without an "
-        "error, the job was killed, most likely because it used more memory. Ask for more "
-        "(--set-resources %s:mem_mb=N), or lower scoring.tokens_per_batch.",
-        rule, snakemake.threads, memory, rule,
+        "rule %s asked for %s MB of memory. If this log ends without an error, the job was killed, "
+        "most likely because it used more memory. Ask for more (--set-resources %s:mem_mb=N), or "
+        "lower scoring.tokens_per_batch.",
+        rule, memory, rule,
     )  # fmt: skip
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)  # nothing that a job calls may ask, and be answered by, anyone
