@@ -125,7 +125,7 @@ def measure_minicons(model: str, texts: list[list[str]], options: dict[str, Any]
 
 
 def measure_float64(model: str, texts: list[list[str]], _options: dict[str, Any]) -> dict[str, Any]:
-    """The reference: transformers' own forward in float64; texts of one length in a batch."""
+    """Score with transformers' forward in float64, texts of one length per batch."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

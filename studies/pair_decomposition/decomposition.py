@@ -63,8 +63,7 @@ def decompose(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Decompose the in-sample r of linking functions by groupings; return one row per function and
-    grouping.
+    """Decompose the in-sample r of linking functions, one row per function and grouping.
 
     The arguments before the star and `clusters` are those of `resample_linking_functions`. Each
     group must lie within a cluster.

@@ -126,7 +126,7 @@ def parser_of(path: Path) -> str:
 
 
 def _gutenberg(path: Path) -> Iterator[str]:
-    """The text of a book, each paragraph on one line and an empty line between paragraphs."""
+    """Return the text of a book, one line per paragraph and an empty line between paragraphs."""
     text = _decode(path.read_bytes())
     start = GUTENBERG_START.search(text)
     end = GUTENBERG_END.search(text, start.end()) if start else None
@@ -140,7 +140,7 @@ def _gutenberg(path: Path) -> Iterator[str]:
 
 
 def _decode(data: bytes) -> str:
-    """Decode UTF-8, with or without a byte-order mark, or else Latin-1. Newlines become `\\n`."""
+    """Decode UTF-8, with or without a byte-order mark, or else Latin-1, with line feeds."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -154,7 +154,7 @@ def _nltk_zip(path: Path) -> Iterator[str]:
 
 
 def _brown_zip(path: Path) -> Iterator[str]:
-    """The Brown corpus as NLTK tags it (`word/tag` between spaces), as the text was printed."""
+    """Return the printed text of the Brown corpus, which NLTK tags (`word/tag` and spaces)."""
     for document in _zip_members(path, r"brown/c[a-r]\d\d"):
         text = " ".join(token.rpartition("/")[0] for token in document.split())
         text = BROWN_OPENING.sub(r"\1", BROWN_CLOSING.sub(r"\1", text))

@@ -1,8 +1,8 @@
 """Lines, words and sentences of a text, by rules that are the same everywhere.
 
-A line ends at \\n, \\r\\n or \\r, and at no other character. White space separates words, except
-no-break spaces, which join them. Words are compared in Unicode's composed form (NFC), and marks
-such as vowel signs belong to their letters.
+A line ends at a line feed, a carriage return or both, and at no other character. White space
+separates words, except no-break spaces, which join them. Words are compared in Unicode's composed
+form (NFC), and marks such as vowel signs belong to their letters.
 """
 
 from __future__ import annotations

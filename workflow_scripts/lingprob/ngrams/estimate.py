@@ -98,9 +98,12 @@ def estimate_model(
 
 @dataclass(frozen=True)
 class _Ngrams:
-    """The n-grams of one order: `key` as in `NgramTables`, and `suffix`, the place of the last
-    n - 1 tokens among those of the order below. `count` is how often each occurs, and `begins`
-    whether it begins a sentence. `place` has the n-gram that ends at each token, or -1."""
+    """The n-grams of one order.
+
+    `key` is as in `NgramTables`, and `suffix` the place of the last n - 1 tokens among those of the
+    order below. `count` is the number of occurrences, and `begins` marks the beginning of a
+    sentence. `place` has the n-gram that ends at each token, or -1.
+    """
 
     key: np.ndarray
     suffix: np.ndarray

@@ -204,8 +204,10 @@ def correlations(moments: Array, slopes: Array) -> Array:
 
 
 def score_covariances(covariance: Array, slopes: Array) -> tuple[Array, Array, Array]:
-    """Return the covariance of predictions by `slopes` (..., k) with the rating, their variance
-    and the rating's, (...) each."""
+    """Return the covariance of predictions with the rating, and the variance of each.
+
+    The predictions are by `slopes` (..., k), and each result has the shape (...).
+    """
     of_predictions = np.einsum("...i,...ij,...j", slopes, covariance[..., :-1, :-1], slopes)
     shared = np.einsum("...i,...i", slopes, covariance[..., :-1, -1])
     return shared, of_predictions, covariance[..., -1, -1]

@@ -100,6 +100,7 @@ class Suite:
 
     @property
     def phenomenon(self) -> str | None:
+        """Return the phenomenon of the suite, or None if it is unknown."""
         return next((PHENOMENA[s] for s in PHENOMENA if self.name.startswith(s)), None)
 
     def grammatical(self, condition: str) -> bool | None:

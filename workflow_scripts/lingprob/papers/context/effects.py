@@ -46,17 +46,17 @@ OF_DEPENDENT_POINTS = ("pairs", "suites")
 
 
 def any_dataset(dataset: str) -> bool:
-    """Populations: data judged by grammar (BLiMP, SyntaxGym, a user's), not by stereotypes."""
+    """Return whether a data set is judged by grammar (BLiMP, SyntaxGym, a user's)."""
     return dataset != CROWS_PAIRS
 
 
 def plain_pairs(dataset: str) -> bool:
-    """Populations: pairs of sentences, half of which are right by chance."""
+    """Return whether a data set has pairs of sentences, half of which are right by chance."""
     return dataset not in FIGURES_OF
 
 
 def only(*datasets: str) -> Callable[[str], bool]:
-    """Populations: these data sets."""
+    """Return a test for these data sets."""
     return lambda dataset: dataset in datasets
 
 
