@@ -337,7 +337,7 @@ def test_windows_align_like_one_pass(ours, theirs):
 
 
 def test_words_beyond_the_texts_end_are_named():
-    with pytest.raises(LingprobError, match=r"at word 5, where the text has nothing and .* 'w5'"):
+    with pytest.raises(LingprobError, match=r"at word 5: the text has nothing and .* 'w5'"):
         align_words(NAMES[:10], NAMES[:5], "mine")
     assert align_words([], NAMES, "mine").tolist() == []
 
@@ -346,7 +346,7 @@ def test_the_first_other_word_is_named():
     """Words that the text has in addition are no difference."""
     text = ["new", *NAMES]
     assert align_words(NAMES, text, "mine").tolist() == list(range(1, 61))
-    with pytest.raises(LingprobError, match=r"at word 4, where the text has 'w3' and .* 'x'"):
+    with pytest.raises(LingprobError, match=r"at word 4: the text has 'w3' and .* 'x'"):
         align_words([*NAMES[:3], *"xyvz", *NAMES[7:20]], text[:21], "mine")
 
 
@@ -391,7 +391,7 @@ def test_one_word_in_twenty_may_differ_from_the_text(others, caplog):
     if others == 1:
         check_words(both, words, "here")
         assert "1 of 21 words are different in the reading times" in caplog.text
-        assert "the first is word 0 of passage '1': 'x' and 'w0'" in caplog.text
+        assert "The first is word 0 of passage '1': 'x' and 'w0'" in caplog.text
     else:
         with pytest.raises(LingprobError, match=r"word 0 of passage '1' is 'x'.*as are 2 words"):
             check_words(both, words, "here")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from checkout import copy_of_the_checkout, snakemake
+from checkout import copy_of_the_checkout, planned_jobs, snakemake
 
 SENTENCE = "The old cat sat on a mat and slept all day."
 TIMES = {
@@ -70,6 +70,67 @@ def test_own_reading_times_and_surprisals_go_all_the_way(folder):
     # 9 words of a sentence of 11 are at no boundary, half of them in the fit partition.
     assert table["n_fit"][0] == 6 * 40 * 9 / 2
     assert (folder / "results/reading/figure_2.pdf").read_bytes().startswith(b"%PDF")
+
+
+LAB = {"path": "lab.csv", "first_index": 1}
+LAB_COLUMNS = {"item": "itemno", "condition": "cond", "word_index": "position", "word": "region"}
+
+
+def test_a_laboratorys_table_needs_no_renaming(folder):
+    """Items in two conditions, regions of several words, all rows by cross-validation."""
+    random = np.random.default_rng(4)
+    regions = {"a": ["Then", "the old cat", "sat", "a mat", "and slept."]}
+    regions["b"] = [*regions["a"][:3], "on", *regions["a"][3:]]
+    rows = [
+        (f"p{reader}", item, cond, place, region,
+         300 + 20 * reader + 12 * len(region) + 60 * (cond == "b") + random.normal(0, 20))
+        for reader in range(6)
+        for item in range(20)
+        for cond in "ab"
+        for place, region in enumerate(regions[cond], start=1)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["who", "itemno", "cond", "position", "region", "RT"])
+    frame.sample(frac=1, random_state=1).to_csv(folder / "lab.csv", index=False)
+    keys = frame.drop_duplicates(["itemno", "cond", "position"])
+    keys = keys.sort_values(["itemno", "cond", "position"])
+    surprisals = pd.DataFrame({
+        "passage_id": keys["itemno"].astype(str) + "/" + keys["cond"],
+        "word_index": keys["position"] - 1, "surprisal": random.exponential(5, len(keys)),
+    })  # fmt: skip
+    surprisals.to_csv(folder / "lab_surprisals.csv", index=False)
+    columns = {**LAB_COLUMNS, "subject_id": "who", "rt_ms": "RT"}
+    config = {
+        "datasets": {
+            "lab-texts": {**LAB, "title": "T", "kind": "reading_texts", "parser": "passages",
+                          "columns": LAB_COLUMNS},
+            "lab-times": {**TIMES, **LAB, "texts": "lab-texts", "columns": columns,
+                          "factors": ["condition"]},
+        },
+        "models": {"theirs": {**THEIRS, "texts": ["lab-texts"], "path": "lab_surprisals.csv"}},
+        "reading": {"datasets": ["lab-times"], "models": ["theirs"], "partition": "subjects",
+                    "random_effects": "reduced"},
+        "bootstrap": 20,
+    }  # fmt: skip
+    (folder / "lab.yaml").write_text(yaml.safe_dump(config))
+    done = snakemake(folder, "--configfile", "lab.yaml", "--", "reading")
+    assert done.returncode == 0, done.stdout[-4000:]
+    row = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv").iloc[0]
+    # First and last regions are at boundaries; the first inner one has a surprisal before it.
+    assert row["n_fit"] == row["n_evaluated"] == 6 * 20 * (3 + 4)
+    effects = pd.read_csv(folder / "results/reading/effects.csv").set_index("term")["ms"]
+    assert effects["condition_a"] == pytest.approx(-30, abs=5)
+
+
+def test_own_times_plan_no_other_data(folder):
+    """At scale laptop, whose own data sets include Natural Stories and its published fits."""
+    plan = snakemake(
+        folder, "-n", "--configfile", "own.yaml", "--config", "scale=laptop", "--", "reading"
+    )
+    assert plan.returncode == 0, plan.stdout[-4000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["fit_reading_times"] == jobs["build_words"] == jobs["build_reading_times"] == 1
+    assert "reproduce_published_fits" not in jobs
+    assert "natural_stories" not in plan.stdout
 
 
 def test_times_of_another_text_say_where_they_part(folder):

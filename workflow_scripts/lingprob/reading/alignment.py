@@ -21,7 +21,7 @@ SMALLEST_SHARE = 0.95
 KEYS = ["passage_id", "word_index"]
 
 
-def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np.ndarray:
+def align_words(found: Sequence[str], expected: Sequence[str], about: str) -> np.ndarray:
     """Return the place in `expected` of each word of `found`, -1 if it has none.
 
     Both are in reading order and compared without case and punctuation. A short stretch of other
@@ -44,14 +44,14 @@ def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np
         first, start = differences[0]
         there = repr(expected[start]) if start < len(expected) else "nothing"
         raise LingprobError(
-            f"{where}: the reading times differ from the text at word {start}, where the text has "
+            f"{about}: the reading times differ from the text at word {start}: the text has "
             f"{there} and the reading times have {found[first]!r}; only {same / len(ours):.0%} of "
             "the words are found again. Are both the same version?"
         )
     return place
 
 
-def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.DataFrame:
+def attach_words(times: pd.DataFrame, words: pd.DataFrame, about: str) -> pd.DataFrame:
     """Replace `number` by the text's `word_index`, even if the words are numbered otherwise.
 
     `times` has passage_id, number (any that grows along a passage), word, and more columns. Rows
@@ -63,11 +63,11 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
     for passage, part in labels.sort_values("number").groupby("passage_id", sort=False):
         if passage not in texts:
             raise LingprobError(
-                f"{where}: passage {passage!r} has reading times and no text; the text has "
+                f"{about}: passage {passage!r} has reading times and no text. The text has "
                 f"{list(texts)[:5]} ..."
             )
         text = texts[passage].tolist()
-        place = align_words(part["word"].tolist(), text, f"{where}, {passage!r}")
+        place = align_words(part["word"].tolist(), text, f"{about}, {passage!r}")
         parts.append(part.assign(word_index=place)[["passage_id", "number", "word_index"]])
     merged = times.merge(pd.concat(parts), on=["passage_id", "number"])
     absent = merged["word_index"] < 0
@@ -75,25 +75,25 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
         row = merged[absent].iloc[0]
         logger.warning(
             "%s: %d of %d rows are left out, because the text does not have their words "
-            "(passage %r: %r)", where, absent.sum(), len(merged), row["passage_id"], row["word"],
+            "(passage %r: %r)", about, absent.sum(), len(merged), row["passage_id"], row["word"],
         )  # fmt: skip
     return merged[~absent].drop(columns="number")
 
 
 def check_words(
-    times: pd.DataFrame, words: pd.DataFrame, where: str, what: str = "reading times"
+    times: pd.DataFrame, words: pd.DataFrame, about: str, kind: str = "reading times"
 ) -> None:
-    """Check that the words (passage_id, word_index, word) of `what` are the text's.
+    """Check that the words (passage_id, word_index, word) of one `kind` are the text's.
 
     Letters alone are compared. Raises LingprobError for a word that the text does not have, or if
     more than 5% are other words than the text's. Fewer, such as typing errors, are logged.
     """
     seen = times[[*KEYS, "word"]].drop_duplicates()
     both = seen.merge(words[[*KEYS, "word"]], on=KEYS, how="left", suffixes=("", "_of_text"))
-    names = {"where": where, "what": what}
+    names = {"about": about, "kind": kind}
     refuse_rows(
         both["word_of_text"].isna(),
-        "{where}: one of the {what} is for word {word_index} of passage {passage_id!r} ({word!r}), "
+        "{about}: one of the {kind} is for word {word_index} of passage {passage_id!r} ({word!r}), "
         "which the text does not have.",
         both,
         **names,
@@ -102,21 +102,21 @@ def check_words(
     if len(same) and same.mean() < SMALLEST_SHARE:
         refuse_rows(
             ~same,
-            "{where}: word {word_index} of passage {passage_id!r} is {word!r} in the {what} and "
+            "{about}: word {word_index} of passage {passage_id!r} is {word!r} in the {kind} and "
             "{word_of_text!r} in the text, as are {count} words. Are both the same version?",
             both,
             **names,
         )
     if not same.all():
         logger.warning(
-            "%s: %d of %d words are different in the %s and in the text; the first is word %d of "
+            "%s: %d of %d words are different in the %s and in the text. The first is word %d of "
             "passage %r: %r and %r",
-            where, (~same).sum(), len(same), what,
+            about, (~same).sum(), len(same), kind,
             *both.loc[~same, [*KEYS[::-1], "word", "word_of_text"]].iloc[0],
         )  # fmt: skip
 
 
-def check_numbers(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
+def check_numbers(times: pd.DataFrame, words: pd.DataFrame, about: str) -> None:
     """Warn that times are aligned by word numbers alone, and refuse numbers that look shifted.
 
     Raises LingprobError if no reader has a first word, or if the passages of the times are longer
@@ -128,19 +128,19 @@ def check_numbers(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
     )
     if not (times["word_index"] == 0).any():
         raise LingprobError(
-            f"{where}: no reader has a time for word 0 of any passage; the lowest number is "
+            f"{about}: no reader has a time for word 0 of any passage, and the lowest number is "
             f"{times['word_index'].min()}. Are words numbered from 1? {remedy}"
         )
     lengths = words.groupby("passage_id")["word_index"].max()
     lacking = (lengths - times.groupby("passage_id")["word_index"].max()).dropna()
     if len(lacking) > 1 and lacking.nunique() == 1 and lacking.iloc[0] != 0:
         raise LingprobError(
-            f"{where}: every passage of the text has {abs(int(lacking.iloc[0]))} words "
+            f"{about}: every passage of the text has {abs(int(lacking.iloc[0]))} words "
             f"{'more' if lacking.iloc[0] > 0 else 'fewer'} than its reading times. {remedy}"
         )
     logger.warning(
         "%s: times and words are matched by number alone. Add a column `word` to have the match "
-        "checked.", where,
+        "checked.", about,
     )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
-"""Fixation durations by subject or as means; 0 or NaN if a word was not fixated.
+"""Fixation durations by subject or as means, 0 or NaN if a word was not fixated.
 
 The files of the Dundee corpus (Kennedy et al. 2003): sXNNma1p.dat has the fixations of reader sX on
 text NN in their order: WORD TEXT LINE OLEN WLEN XPOS WNUM FDUR OBLP WDLP LAUN TXFR, after a line of
-names. WNUM counts the words of the text from 1, and *Blink and *Off-screen stand in place of a
-word. txNNwrdp.dat has the words of text NN: word, file, screen, line, place in the line, place on
+names. WNUM counts the words of the text from 1, and *Blink and *Off-screen take the place of
+a word. txNNwrdp.dat has the words of text NN: word, file, screen, line, place in the line, place on
 the screen, ..., place in the text (13th field).
 """
 
@@ -87,7 +87,7 @@ def _without_skipped(times: pd.DataFrame) -> pd.DataFrame:
 def _placed(
     files: Sequence[Path], columns: dict[str, str], printed: Sequence[Path]
 ) -> pd.DataFrame:
-    """Read GECO's times and give each word its place in print; other words are left out."""
+    """Read GECO's times and give each word its place in print, without other words."""
     places = geco_places(*printed)
     parts = []
     for path in files:
@@ -115,7 +115,7 @@ def dundee_first_pass(source: Source) -> pd.DataFrame:
 
     It is the sum of the fixations on a word from the first one to the first on another word. If a
     later word was fixated before, there is no first pass. `saccade` is the number of words from
-    the fixation before; `previous_fixated` tells whether any fixation before was on the word
+    the fixation before. `previous_fixated` tells whether any fixation before was on the word
     before. The words of all texts, in the order of the files, are the corpus's.
     """
     files = sorted(source.files, key=lambda path: path.name)

@@ -42,7 +42,7 @@ def import_word_surprisals(
             optionally word, which is checked; or JSON {passage_id: numbers, possibly in lists by
             sentence}. Passages that the text does not have are ignored. With a column `text`, only
             rows of `text` are read.
-        words: the `words` table of the text; every passage must be in the file.
+        words: the `words` table of the text, whose passages must all be in the file.
         unit: `bits` or `nats`.
         text: the text's name.
         texts_in_file: all texts that the file covers. If there are several, a column `text` must
@@ -133,13 +133,13 @@ def _from_json(path: Path, words: pd.DataFrame) -> pd.DataFrame:
         rows += [(str(passage), index, value) for index, value in enumerate(values)]
     found = pd.DataFrame(rows, columns=[*KEYS, "surprisal"]).astype({"surprisal": float})
     values = found["surprisal"]
-    for at_fault, what in ((np.isinf(values), "infinite."), (values < 0, "below 0. " + SIGN)):
+    for at_fault, fault in ((np.isinf(values), "infinite."), (values < 0, "below 0. " + SIGN)):
         refuse_rows(
             at_fault,
-            "{path}: passage {passage_id!r}, word {word_index}: {surprisal}, {what}",
+            "{path}: passage {passage_id!r}, word {word_index}: {surprisal}, {fault}",
             found,
             path=path,
-            what=what,
+            fault=fault,
         )
     return found
 

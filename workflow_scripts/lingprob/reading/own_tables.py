@@ -46,7 +46,7 @@ def own_passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
     """Read a table of texts: one passage per row (`text`), or one word or region per row (`word`).
 
     Words are in the order of `word_index` if there is one. Then their rows may be repeated, as in a
-    file with the times of all readers. A sentence begins where `sentence` changes.
+    file with the times of all readers. A new value of `sentence` begins a sentence.
 
     Returns passage_id, word and sentence_index, in the order of the file's passages.
     """

@@ -215,7 +215,7 @@ def unigram_surprisal(
 
     The paper takes KenLM's unigrams of OpenWebText. Here a word's probability is its count plus one
     over the number of words and forms plus one. Words are compared without case and outer
-    punctuation (leakage, Appendix B). A region of several words has the sum of theirs.
+    punctuation (leakage, Appendix B). A region of several words has the sum of its words.
 
     Raises LingprobError if a word is absent from the corpus and `smoothing` is 0.
     """

@@ -51,7 +51,7 @@ def printed_geco(material: Path, novel: Path) -> pd.DataFrame:
 
     Returns:
         passage_id (the chapter, from 1), word_index (from 0 in the chapter), word, sentence_index
-        (from 0 in the chapter) and word_id (of the word on the screen; missing where the editions
+        (from 0 in the chapter) and word_id (of the word on the screen, missing if the editions
         differ). All words of the material are there, in their order.
 
     Raises LingprobError if the novel has no chapters, or another text than the material.
@@ -102,8 +102,8 @@ def _letters(word: str) -> str:
 def _opcodes(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Opcode]:
     """Yield difflib's opcodes of two long sequences that differ little, one window at a time.
 
-    A window's opcodes count up to its last run of ANCHOR or more equal words, where the next
-    window begins. Without such a run the window is doubled.
+    A window's opcodes count up to its last run of ANCHOR or more equal words, at which the
+    next window begins. Without such a run the window is doubled.
     """
     i = j = 0
     size = WINDOW
@@ -151,10 +151,10 @@ def _of_other_words(
 ) -> list[Row]:
     """Return the rows of a stretch in which material and print differ.
 
-    If the letters of the material's words stand in the print without a gap (every one: everyone),
-    they are cut out of it. What stands before and after them are words that the material leaves
-    out. Otherwise as many words replace each other (practiced: practised), and keep the letters of
-    the material.
+    If the letters of the material's words are in the print without a gap (every one: everyone),
+    they are cut out of it. The words before and after them are those that the material leaves out.
+    Otherwise as many words replace each other (practiced: practised), and keep the letters of the
+    material.
     """
     if not places:
         return [(None, unit, printed[unit]) for unit in units]
@@ -179,7 +179,7 @@ def cut_out(words: Sequence[str], text: str) -> tuple[list[str], list[str], list
     >>> cut_out(["girl", "who"], "the girl--who, perhaps")
     (['the'], ['girl--', 'who,'], ['perhaps'])
 
-    Punctuation goes with the word before it. None if the letters do not stand there without a gap.
+    Punctuation goes with the word before it. None if the letters are not there without a gap.
     """
     at = [place for place, letter in enumerate(text) if _letters(letter)]
     offset = "".join(_letters(text[place]) for place in at).find("".join(map(_letters, words)))
@@ -196,7 +196,7 @@ def cut_out(words: Sequence[str], text: str) -> tuple[list[str], list[str], list
 
 
 def _punctuated(word: str, printed: str) -> str:
-    """Return a word between the punctuation that stands around a printed one."""
+    """Return a word between the punctuation around a printed one."""
     found = re.fullmatch(r"(\W*)(.*?)(\W*)", printed, re.DOTALL)
     assert found is not None  # the pattern fits every text
     return found[1] + word + found[3]
@@ -230,7 +230,7 @@ def ids_between(
     """Return the ids of `count` words between two whose trial and number are known.
 
     A trial's numbers start from 1, and its length is unknown. Ids are None if a trial has other
-    words than the print; there are none at all if its numbers leave no room.
+    words than the print. There are none at all if its numbers leave no room.
 
     >>> ids_between(("1-5", 8), ("1-6", 2), 3)
     ['1-5-9', '1-5-10', '1-6-1']
@@ -248,7 +248,7 @@ def ids_between(
 
 
 def _sentences(rows: pd.DataFrame, sentence_ids: pd.Series) -> np.ndarray:
-    """Return each word's sentence; a word left out is in that of its neighbours.
+    """Return each word's sentence. A word left out is in that of its neighbours.
 
     Between two sentences it is in the first if it or a later word left out there ends a sentence.
     """

@@ -63,7 +63,7 @@ def shifted(times: pd.DataFrame, source: Source) -> pd.DataFrame:
 def brown_spr(source: Source) -> pd.DataFrame:
     """Read brown_spr.csv: text_id and text_pos from 0 (Smith & Levy 2013).
 
-    Its texts are numbered in the order of ours.
+    Its texts are numbered in the order of the `words` table.
     """
     path = source.files[0]
     columns = {"subject_id": "subject", "sentence": "text_id", "number": "text_pos",
@@ -90,9 +90,9 @@ def brown_spr_means(source: Source) -> pd.DataFrame:
 def natural_stories_maze(source: Source) -> pd.DataFrame:
     """Read rt, wlen, subject, docid, sentid (from 0 through all stories), sentpos (from 1).
 
-    Its sentences are ours except for two that it splits. First and last words have no times. So a
-    sentence is one word longer than its last position, and a sentence without any times has the
-    rest of its story. The lengths of the words (wlen) are checked.
+    Its sentences are those of the text except for two that it splits. First and last words have no
+    times. So a sentence is one word longer than its last position, and a sentence without any times
+    has the rest of its story. The lengths of the words (wlen) are checked.
     """
     path = source.files[0]
     columns = {"subject_id": "subject", "passage_id": "docid", "sentence": "sentid",
@@ -171,7 +171,7 @@ def ucl(source: Source) -> pd.DataFrame:
 def demo_reading_times(source: Source) -> pd.DataFrame:
     """Simulate self-paced times (ms): longer for long words and for words that the text has once.
 
-    Readers differ in pace and in how much a letter costs them; noise is log-normal.
+    Readers differ in pace and in how much a letter costs them. Noise is log-normal.
     """
     words = source.words
     random = np.random.default_rng(source.seed)

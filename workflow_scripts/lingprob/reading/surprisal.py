@@ -1,9 +1,9 @@
 """Word surprisal in bits from a language model's token log-probabilities (leakage, §3.1).
 
-A token of a byte-level vocabulary contains the space before its word. So the tokens of a word say
-where it begins but not where it ends. The correction moves the probability of the following space
-to the word that it ends: P(word) times P(a space follows the word) over P(a space follows what
-precedes it) (Oh & Schuler 2024; Pimentel & Meister 2024).
+A token of a byte-level vocabulary contains the space before its word. So the tokens of a word mark
+its beginning but not its end. The correction moves the probability of the following space to the
+word that it ends: P(word) times P(a space follows the word) over P(a space follows the words
+before) (Oh & Schuler 2024, Pimentel & Meister 2024).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ KEYS = ["passage_id", "word_index"]
 
 
 class Convention(NamedTuple):
-    """What precedes a word.
+    """The context of a word.
 
-    - start_token: before each passage, as in `LanguageModel.start_id`; after 'none' a passage's
+    - start_token: before each passage, as in `LanguageModel.start_id`. After 'none' a passage's
       first token has no log-probability, nor its first word a surprisal.
     - context: `passage` (the paper's) or `sentence`.
     - window_counts: `predicted`: a window has as many tokens as are predicted in it, so that the
@@ -98,8 +98,8 @@ def word_surprisals(
         lm: the language model.
         words: a `words` table. A column `glued` says which words follow without a space.
         scorer: one of this model that has already checked it.
-        shard_directory: where finished passages are kept, so that a killed job can resume.
-        identity: tells these weights and this code from any other, for those passages.
+        shard_directory: the folder of finished passages, so that a killed job can resume.
+        identity: distinguishes the weights and the code of those passages from any other.
         workers: threads that score passages at the same time on a CPU.
         convention: the fields of a Convention.
 
@@ -279,7 +279,7 @@ class _Passages:
     def _table(self, batch: list[np.ndarray]) -> pa.Table:
         """Return a batch's log-probabilities, with one more row after each passage.
 
-        Whichever token follows the last one makes room for the space after it; it is not fed.
+        Whichever token follows the last one makes room for the space after it. It is not fed.
         """
         path = None
         if self.folder is not None:

@@ -1,9 +1,9 @@
 """The tables that reading times come as, read with clear errors.
 
 A parser of reading times takes a Source and returns subject_id, passage_id, word_index and rt_ms
-(ms; NaN or 0 if a word was not fixated). If the data have them, it returns word, previous_fixated,
-saccade (words), at_edge (of a line or screen) and correct (answers to comprehension questions),
-too. `lingprob.io.parsers` has the parsers by the name in a data set's entry.
+(ms, NaN or 0 if a word was not fixated). If the data have them, it also returns word,
+previous_fixated, saccade (words), at_edge (of a line or screen) and correct (answers to
+comprehension questions). `lingprob.io.parsers` has the parsers by the name in a data set's entry.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read(
     encoding: str = "utf-8-sig",
     quoting: int = 3,
 ) -> pd.DataFrame:
-    """Read `columns` of a table as text; with quoting 3, quotation marks are text.
+    """Read `columns` of a table as text. With quoting 3, quotation marks are text.
 
     Raises LingprobError that names the file if it cannot be read or lacks a column.
     """
@@ -87,7 +87,7 @@ def _first_sheet(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 def read_times(path: Path, separator: str, columns: Mapping[str, str], **how: Any) -> pd.DataFrame:
     """Read a table of times: `columns` has the file's name of each of our columns.
 
-    NUMBERS are floats, NaN if the field is empty, a dot or NA; WHOLE are whole numbers. The rest is
+    NUMBERS are floats, NaN if the field is empty, a dot or NA. WHOLE are whole numbers. The rest is
     text. `how` is as in `read`. Errors name the file, the column and the first row at fault.
     """
     table = read(path, separator, list(columns.values()), **how)

@@ -2,7 +2,7 @@
 
 Joined by single spaces the words are the passages. So joined and tokenised with Pythia's tokenizer,
 Brown, Provo and Natural Stories (except for one token of story 2) have the lengths in the paper's
-tables (leakage, footnote 4), and GECO's chapters differ from theirs by 0.1 to 1.7%.
+tables (leakage, footnote 4), and GECO's chapters differ from them by 0.1 to 1.7%.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
 
     Args:
         corpus: name in the catalog or in config.yaml.
-        entry: its entry; `passages` and `words` are the expected counts.
+        entry: its entry, with the expected counts of `passages` and `words`.
         files: its files.
 
     Returns:
@@ -83,7 +83,7 @@ def with_places(words: pd.DataFrame) -> pd.DataFrame:
         ends = by_passage["word"].transform(lambda some: sentence_ends(some.tolist())).astype(int)
         words["sentence_index"] = ends.groupby(words["passage_id"], sort=False).cumsum() - ends
         logger.info(
-            "%d words in %d sentences of %d passages; the ends of sentences are found by rule",
+            "%d words in %d sentences of %d passages, whose ends are found by rule",
             len(words), len(words[["passage_id", "sentence_index"]].drop_duplicates()),
             by_passage.ngroups,
         )  # fmt: skip
@@ -159,7 +159,7 @@ def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
 
 
 def _marked(words: list[str], marks: pd.DataFrame, path: Path, passage: str) -> np.ndarray:
-    """Return each word's sentence; a word that the marks lack is in that of the word before.
+    """Return each word's sentence, for words that the marks lack that of the word before.
 
     Marks of words out of their order do not count (stray rows of Provo's passages 21 and 45).
     """

@@ -44,7 +44,7 @@ def build_reading_times(
 
     Args:
         corpus: name in the catalog or in config.yaml.
-        entry: its entry; `subjects` is the expected number of readers.
+        entry: its entry, with the expected number of `subjects`.
         words: the `words` table of its text.
         files: its files.
         seed: of simulated times.
@@ -172,10 +172,10 @@ def _check_partitions(times: pd.DataFrame, about: str) -> None:
 
 
 def exclusions(times: pd.DataFrame, method: str) -> np.ndarray:
-    """Return why each reading time is excluded (object; None if it is kept).
+    """Return why each reading time is excluded (object, None if it is kept).
 
     `times` has rt_ms (ms), boundary (of a sentence) and, if they are known, correct (answers of the
-    reader) and at_edge (of a line or screen). Eye-tracking data have saccade (words), too.
+    reader), at_edge (of a line or screen) and, in eye-tracking data, saccade (words).
     """
     rt, nothing = times["rt_ms"].to_numpy(float), pd.Series(np.nan, index=times.index)
     found = {
@@ -197,7 +197,7 @@ def exclusions(times: pd.DataFrame, method: str) -> np.ndarray:
 def saccades(times: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return whether the word before was fixated (bool), and words since the last fixated one.
 
-    `times` (subject_id, passage_id, word_index, rt_ms) has one row per reader and word; a word
+    `times` (subject_id, passage_id, word_index, rt_ms) has one row per reader and word. A word
     without a row counts as not fixated. Most tables do not have the order of fixations. So the
     saccade to a word starts at the nearest fixated word before it, or just before the passage,
     which counts as fixated.

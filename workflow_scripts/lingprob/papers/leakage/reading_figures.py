@@ -109,7 +109,7 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
 def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
     """Draw the published fits to Natural Stories, and corrected, by model size and perplexity.
 
-    Dashed lines are regressions within a family of published models; the slopes are in nats per
+    Dashed lines are regressions within a family of published models, with slopes in nats per
     tenfold. Models of unknown size are named in the legend and not drawn. `fits` is a
     `published_delta` table.
     """

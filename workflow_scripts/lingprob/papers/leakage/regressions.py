@@ -74,7 +74,7 @@ class Study(NamedTuple):
 def read_study(
     dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
 ) -> Study:
-    """Read a study's tables. `files` are named after its fields; surprisals are as `models`."""
+    """Read a study's tables. `files` has the names of its fields, surprisals in model order."""
     tables = [read_table(path, "surprisal") for path in files["surprisals"]]
     return Study(
         dataset,
@@ -147,7 +147,7 @@ def compare_regressions(
         study: the data.
         contexts: the context of each model's surprisals, for the record.
         corrections: whether each model's surprisals are corrected for trailing spaces, for the
-            record; None if that is unknown.
+            record (None if that is unknown).
         options: the fields of Options.
 
     Returns:
@@ -317,7 +317,7 @@ def fit_formulas(
 
 
 def _formula(model: Predictors, fixed: Sequence[str], slopes: Sequence[str]) -> MixedFormula:
-    """Return a formula; slopes, in the paper's words, are those that have a fixed effect."""
+    """Return a formula with those slopes (in the paper's words) that have a fixed effect."""
     columns = {role: column for column, role in model.roles.items() if column in fixed}
     random = [columns[name] for name in slopes if name in columns]
     return MixedFormula("rt_ms", (INTERCEPT, *fixed), (INTERCEPT, *random), "subject_id")
