@@ -107,7 +107,8 @@ rule report_string_probability:
         figures=figure_files(
             "string_probability",
             [
-                *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
+                *("figure_1a", "figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b"),
+                "figure_4a",
                 *("figure_4b", "figure_5", "figure_6", "figure_8", "deconfounded"),
                 *(["quality"] if len(STRINGS["models"]) > 1 else []),
             ],

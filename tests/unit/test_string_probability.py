@@ -42,7 +42,7 @@ from lingprob.papers.string_probability.data import (
     units,
     variables,
 )
-from lingprob.papers.string_probability.figures import draw, pairs_by_prediction
+from lingprob.papers.string_probability.figures import draw, pairs_by_prediction, toy_cube
 from lingprob.papers.string_probability.tables import (
     count_datasets,
     count_filters,
@@ -530,7 +530,7 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     assert simulated == (rated if source == "simulated" else set())
     # What is to be known of a model stands where it is shown, what is absent wherever any could be.
     assert {name for name, text in said.items() if "HLL" in text} == set(said) - simulated
-    without_n = {"figure_1b"}
+    without_n = {"figure_1a", "figure_1b"}
     noted = {name for name, text in said.items() if re.search(r"N\s+is\s+fine-\n?tuned", text)}
     assert noted == set(said) - simulated - without_n
     plt.close("all")
@@ -574,6 +574,23 @@ def test_toy_strings_have_the_surprisal_of_one_bos_policy_in_bits():
     assert toy["surprisal"].tolist() == pytest.approx([3, 5])
     assert toy["model"].tolist() == ["m", "m"]
     assert NO_TOY.empty
+
+
+def test_each_edge_of_the_toy_cube_is_one_edit():
+    (ax,) = toy_cube().axes
+    places = {text.get_text(): text.xy for text in ax.texts}
+    assert {name for name in places if "*" not in name} == {
+        "The moon emerges", "A moon emerges", "The moons emerge"
+    }  # fmt: skip
+    edges = {
+        tuple(zip(*line.get_data(), strict=True))
+        for line in ax.lines
+        if line.get_marker() == "None"
+    }
+    of = {tuple(place): name.strip("*").split() for name, place in places.items()}
+    edits = [sum(a != b for a, b in zip(*(of[end] for end in edge), strict=True)) for edge in edges]
+    assert edits == [1] * 12
+    plt.close("all")
 
 
 def with_lone(dataset: Dataset, number: int) -> Dataset:

@@ -27,6 +27,7 @@ from lingprob.stimuli.tables import (
 LABELS = {"1": True, "0": False}
 HLL_COLUMNS = ["participant", "group", "sentence", "grammatical", "rating"]
 NEVER_EMPTY = ["participant", "group", "sentence"]
+TOY_WORDS = (("The", "A"), ("moon", "moons"), ("emerge", "emerges"))
 TOY_GRAMMATICAL = {("The", "moon", "emerges"), ("A", "moon", "emerges"), ("The", "moons", "emerge")}
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ def toy_strings(dataset: str, entry: Entry, directory: Path, seed: int) -> Parse
     """Return {The, A} {moon, moons} {emerge, emerges}., of which three are grammatical."""
     rows = [
         ("_".join(words).lower(), " ".join(words) + ".", words in TOY_GRAMMATICAL)
-        for words in product(("The", "A"), ("moon", "moons"), ("emerge", "emerges"))
+        for words in product(*TOY_WORDS)
     ]
     table = pd.DataFrame(rows, columns=["item_id", "text", "grammatical"])
     return lone_sentences(table), NO_RATINGS

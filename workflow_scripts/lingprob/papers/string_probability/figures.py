@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from lingprob.papers.string_probability.separation_figures import (
     grammatical_handles,
     panel_title,
 )
+from lingprob.stimuli.sentences import TOY_GRAMMATICAL, TOY_WORDS
 
 POINTS_SHOWN = 2000
 MOST_BANDS = 6
@@ -72,6 +74,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
     together = third[is_pooled | ~is_pooled.groupby(third["model"]).transform("any")]
     toy, confounds = tables["toy_surprisals"], tables["string_confounds"]
     makers: dict[str, Callable[[], Figure]] = {
+        "figure_1a": toy_cube,
         "figure_1b": lambda: toy_strings(toy, run),
         "figure_2a": lambda: pairs_by_prediction(scores, correlations, run, 1),
         "figure_2b": lambda: correlation_by_bin(every_r, run, 1),
@@ -87,8 +90,8 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
     }
     # The models of a figure, if they are not those of `scores`.
     shown = {
-        "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r, "figure_4b": separation,
-        "figure_8": separation, "quality": separation,
+        "figure_1a": toy[:0], "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r,
+        "figure_4b": separation, "figure_8": separation, "quality": separation,
         "deconfounded": confounds,
     }  # fmt: skip
     figures = draw_each(makers)
@@ -106,6 +109,29 @@ def notes(models: Iterable[str], run: Run) -> list[str]:
     """Return the notes on these models and on the run, each once."""
     shown = [run.models[name].get("note") for name in dict.fromkeys(models)]
     return [note for note in dict.fromkeys([*shown, run.note]) if note]
+
+
+def toy_cube() -> Figure:
+    """Draw Figure 1a: the eight toy strings at the corners of a cube, whose edges are edits."""
+    figure, ((ax,),) = grid(1, 1, width=3.4, height=2.6, margins=(0.0, 0.0))
+    corners = list(product((0, 1), repeat=3))
+    x, y = (np.array(corners) @ [[1.0, 0.0], [0.0, 1.0], [0.42, 0.38]]).T
+    for place, corner in enumerate(corners):
+        words = tuple(options[at] for options, at in zip(TOY_WORDS, corner, strict=True))
+        for other in range(place):
+            if np.abs(np.subtract(corner, corners[other])).sum() == 1:
+                ends = [place, other]
+                ax.plot(x[ends], y[ends], color=palette.GREY, linewidth=0.8, zorder=1)
+        colour = GRAMMATICAL[words in TOY_GRAMMATICAL][0]
+        ax.plot(x[place], y[place], "o", color=colour)
+        star = "" if words in TOY_GRAMMATICAL else "*"
+        ax.annotate(f"{star}{' '.join(words)}", (x[place], y[place]), (0, 5), fontsize=6,
+                    textcoords="offset points", ha="center",
+                    bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"})  # fmt: skip
+    ax.set_axis_off()
+    ax.margins(0.25, 0.15)
+    legend_above(figure, grammatical_handles())
+    return figure
 
 
 def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
