@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,12 @@ def tiny_model(family: str, seed: int = 0) -> Any:
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))
     return model.eval()
+
+
+@cache
+def float64_model(directory: Path) -> Any:
+    """Return the causal model of a folder in float64, read once."""
+    return AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
 
 
 def save_tiny_model(family: str, directory: Path, seed: int = 0) -> Path:

@@ -2,19 +2,19 @@
 
 import logging
 import threading
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.continuations import ContextItem, score_in_context, tokenize_item
 from lingprob.scoring.engine import Scorer
-from models_for_tests import CONFIGS, SENTENCES, save_tiny_model
+from models_for_tests import CONFIGS, SENTENCES, float64_model, save_tiny_model
 
 PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"
 ITEM = ContextItem(
@@ -35,10 +35,12 @@ def llama(tmp_path_factory):
     return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
 
 
+loaded = cache(load_language_model)
+
+
 def slow(directory, text, begin, start_token):
     """Read one text in float64; return id, offsets after `begin` and ln p of what ends after it."""
-    language_model = load_language_model(directory)
-    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
+    language_model, model = loaded(directory), float64_model(directory)
     (tokens,) = language_model.tokenize([text])
     start = [] if start_token == "none" else [language_model.start_id(start_token)]
     fed = [*start, *tokens.ids.tolist()]
