@@ -3,12 +3,13 @@
 # (the default), plan (the cost of a run), and every file under results/; see README.md and docs/.
 
 import sys
+from inspect import currentframe
 from pathlib import Path
 
 from snakemake.utils import min_version
 
 min_version("9.27")
-CHECKOUT = Path(workflow.basedir)
+CHECKOUT = Path(currentframe().f_code.co_filename).parent  # the folder of this file
 sys.path.insert(0, str(CHECKOUT / "workflow_scripts"))
 
 from lingprob.workflow.start import read_run

@@ -287,6 +287,26 @@ def test_figures_and_fits_load_no_models(script):
     assert not rooms & {"models", "scoring", "training"}
 
 
+@pytest.mark.parametrize(
+    ("module", "rules"),
+    [
+        ("stats.linking", "correlate_participant_groups fit_linking_functions"),
+        ("stats.linear_mixed.optimise",
+         "fit_reading_times report_reading reproduce_published_fits"),
+        ("figures.style", "report_context report_morcela report_overlap report_reading "
+         "report_string_probability report_training"),
+        ("scoring.forward", "compute_word_surprisal fine_tune_model judge_contexts "
+         "measure_perplexity regress_on_frequency score_stimuli sum_frequency_moments"),
+        ("training.updates", "fine_tune_model measure_perplexity train_model"),
+    ],
+)  # fmt: skip
+def test_an_edit_of_a_module_reruns_the_rules_that_import_it(module, rules):
+    users = {
+        s.stem for s in SCRIPTS.glob("*.py") if f"lingprob.{module}" in imported_modules(s.stem)
+    }
+    assert users == {*rules.split()}
+
+
 def test_pairs_parsers_are_not_the_code_of_sentences():
     hll = imported_modules("build_stimuli", STIMULI["hll"])
     assert "lingprob.stimuli.sentences" in hll

@@ -81,10 +81,6 @@ MORCELA = f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS}"
 STRINGS = "analyse_strings report_string_probability"
 PERTURBED = "perturb_prefixes judge_perturbed_contexts"
 CONTEXTS = "summarise_context report_context"
-READING = "fit_reading_times report_reading"
-TRAINED = "measure_perplexity report_training"
-FREQUENCY = "regress_on_frequency "
-SURPRISAL = "compute_word_surprisal "
 
 
 def test_edits_that_change_no_number_rerun_nothing(finished, edited):
@@ -116,37 +112,6 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
                  SITE),
             id="a column's type",
-        ),
-        pytest.param(
-            PACKAGE / "stats/linking.py", "\n\n\n", CODE + "\n\n",
-            jobs("correlate_participant_groups", MORCELA, SITE),
-            id="a regression",
-        ),
-        pytest.param(
-            PACKAGE / "stats/linear_mixed/optimise.py", "\n\n\n", CODE + "\n\n",
-            jobs(READING, SITE),
-            id="mixed models",
-        ),
-        pytest.param(
-            PACKAGE / "figures/style.py", "\n\n\n", CODE + "\n\n",
-            jobs("report_context report_morcela report_overlap",
-                 "report_reading report_string_probability report_training", SITE),
-            id="figures",
-        ),
-        pytest.param(
-            PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
-            jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
-                 FREQUENCY * 3,
-                 "judge_contexts", PERTURBED, CONTEXTS,
-                 SURPRISAL * 3, READING, TRAINED, SITE),
-            id="scoring",
-        ),
-        pytest.param(
-            PACKAGE / "training/updates.py", "\n\n\n", CODE + "\n\n",
-            jobs("train_model fine_tune_model " * 2, TRAINED, "score_stimuli " * 2,
-                 TRAINED_FITS, OVER_MODELS, FREQUENCY * 2,
-                 SURPRISAL * 2, READING, SITE),
-            id="training",
         ),
         pytest.param(
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
