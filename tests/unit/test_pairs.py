@@ -69,7 +69,8 @@ def evidence(unigrams: bool = True, **more: object) -> Evidence:
                 right = float(unigram[side]) if unigrams else np.nan
                 scores.append({**row, "unigrams": "another", "unigram_logprob": right - 7 * side})
                 scores.append({**row, "unigrams": "u", "unigram_logprob": right})
-    scores.append({**row, "item_id": "alone", "unigrams": "u", "unigram_logprob": right})
+    for source in ("u", "another"):
+        scores.append({**row, "item_id": "alone", "unigrams": source, "unigram_logprob": right})
     stimuli.append({**stimuli[-1], "item_id": "alone", "pair_id": None, "grammatical": True})
     stimuli = [*stimuli[1::2], *stimuli[::-2]]  # ungrammatical first, grammatical in reverse
     scores = scores[::-1]
@@ -150,6 +151,17 @@ def test_verdicts_under_each_convention(audited):
     assert list(known) == list(preferred)[:3]
     assert without["unigram_difference"].isna().all()
     assert not without["problems"].str.contains("frequency").any()
+
+
+def test_a_metric_that_is_unknown_flips_no_verdict():
+    whole = evidence()
+    unknown = whole.scores["item_id"].str.startswith("fine.")
+    scores = whole.scores.assign(unigram_logprob=whole.scores["unigram_logprob"].mask(unknown))
+    given = Evidence("mine", whole.stimuli, scores, ("bos", "u"))
+    table, preferred = audit(given, "m", 2, "demo")
+    assert preferred.loc["fine", "SLOR"] is None
+    assert table.set_index("pair_id")["flips"]["fine"] == ""
+    assert table.set_index("pair_id")["flips"]["first"] == "log p (bos_first_excluded)"
 
 
 def test_without_embeddings_and_corpora_nothing_is_said_of_them(tmp_path):

@@ -322,6 +322,52 @@ def test_a_bad_table_of_pairs_is_one_clear_message(tmp_path, text, columns, said
         own(path, columns=columns)
 
 
+JUDGED = """who,item,version,sentence,score,ok
+b,2,x,C d.,6,fine
+a,1,y,B a.,5,*
+a,1,x,A b.,1,fine
+b,1,x,A b.,2,fine
+a,2,x,C d.,3,fine
+b,1,y,B a.,,*
+"""
+NAMED = {"participant": "who", "condition": "version", "rating": "score", "grammatical": "ok"}
+
+
+def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
+    """a rates 1, 5, 3 (mean 3, sd 2), b rates 6, 2 (mean 4, sd 2.83)."""
+    entry = {"columns": NAMED, "grammatical": {"fine": True, "*": False}, "ratings": "every"}
+    path = write(tmp_path / "mine.csv", JUDGED)
+    stimuli, ratings = own(path, **entry)
+    assert stimuli["item_id"].tolist() == ["2/x", "1/y", "1/x"]
+    assert stimuli["text"].tolist() == ["C d.", "B a.", "A b."]
+    assert stimuli["condition"].tolist() == ["x", "y", "x"]
+    assert stimuli["grammatical"].tolist() == [True, False, True]
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(stimuli["rating"], [half / 2, 1, (-1 - half) / 2])
+    assert ratings["item_id"].tolist() == ["2/x", "1/y", "1/x", "1/x", "2/x"]
+    assert ratings["rating"].tolist() == [6, 5, 1, 2, 3]
+    np.testing.assert_allclose(ratings["z"], [half, 1, -1, -half, 0], atol=1e-12)
+    assert "1 judgments have no rating" in caplog.text
+    raw, _ = own(path, **entry, standardise=False)
+    assert raw["rating"].tolist() == [4.5, 5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("a,2,x,C d.,4,fine", r"data row 7, column 'who': a second judgment of one sentence: 'a'"),
+        ("c,2,x,C d.,4,*", r"data row 7, column 'ok': another value than earlier: '\*'"),
+        (",2,x,C d.,4,fine", "data row 7, column 'who': no participant"),
+        ("c,2,x,C d.,4,maybe", "another value"),
+        ("a,3,x,C d.,1e400,fine", "infinite"),
+    ],
+)
+def test_bad_judgments_are_named(tmp_path, row, said):
+    path = write(tmp_path / "mine.csv", JUDGED + row + "\n")
+    with pytest.raises(LingprobError, match=said):
+        own(path, columns=NAMED, grammatical={"fine": True, "*": False})
+
+
 def parse(parser: str, folder: Path, *names: str) -> pd.DataFrame:
     entry = {"title": "Mine", "kind": "stimuli", "parser": parser}
     entry = {**entry, "files": [{"name": name} for name in names]}
@@ -405,7 +451,7 @@ def judgments(path: Path, rows: list[tuple]) -> None:
 
 def test_hll_pairs_every_good_with_every_other_sentence_of_a_group(tmp_path):
     """Participant a rates 7, 5, 1, 3 (mean 4, sd 2.582), b the reverse of a's middle: by hand."""
-    sentences = [("g1", "好一", 1), ("g1", "好二", 1), ("g1", "坏", 0), ("g2", "独", 1)]
+    sentences = [("g1", "好一", 1), ("g1", "好二", 1), ("g1", "坏", 0), ("g2", "好一", 1)]
     rows = [
         (who, *sentence, rating)
         for who, ratings in (("a", (7, 5, 1, 3)), ("b", (5, 7, 1, 3)))
@@ -420,6 +466,7 @@ def test_hll_pairs_every_good_with_every_other_sentence_of_a_group(tmp_path):
     np.testing.assert_allclose(stimuli["rating"], expected)
     means = ratings.groupby("item_id", sort=False)["z"].mean()
     np.testing.assert_allclose(means.reindex(stimuli["item_id"]), expected)
+    assert ratings.groupby("item_id").size().eq(2).all()
 
 
 @pytest.mark.parametrize(

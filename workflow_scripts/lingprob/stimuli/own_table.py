@@ -37,13 +37,14 @@ def own_table(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     """
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     setting = f"datasets.{dataset}.columns"
-    frame, judgments = read_frame(path), None
+    frame, judgments, label = read_frame(path), None, str(path)
     participant = entry.get("columns", {}).get("participant", "participant")
     if participant in frame.columns or "participant" in entry.get("columns", {}):
         frame, judgments, entry = average(frame, path, entry, setting)
+        label = f"{path}, averaged over participants"
     if "context" in frame.columns:
         logger.warning("%s: the column `context` is not read. Sentences are scored alone.", path)
-    stimuli = as_stimuli(frame, path, entry, setting)
+    stimuli = as_stimuli(frame, label, entry, setting)
     check_needed(stimuli, path, dataset, entry.get("needed", {}))
     if judgments is None:
         return stimuli, NO_RATINGS
@@ -94,30 +95,30 @@ def average(
     participant = text_of(path, columns["participant"], frame["participant"])
     refuse(path, columns["participant"], participant.isna(), "no participant")
     rating = numeric(path, columns["rating"], frame["rating"], nullable=True)
-    missing = rating.isna()
-    if missing.any():
-        logger.warning("%s: %d judgments have no rating and are left out", path, missing.sum())
-    frame = frame.assign(participant=participant, rating=rating)[~missing].reset_index(drop=True)
+    rated = rating.notna()
+    if not rated.all():
+        logger.warning("%s: %d judgments have no rating and are left out", path, (~rated).sum())
     keys = [key for key in ("sentence", "item", "condition") if key in frame.columns]
     sentence = frame.groupby(keys, sort=False, dropna=False).ngroup()
-    again = pd.DataFrame({"p": frame["participant"], "s": sentence}).duplicated()
-    refuse(
-        path, columns["participant"], again, "a second judgment of one sentence",
-        frame["participant"], "Delete it, or tell the two apart by `item` or `condition`.",
-    )  # fmt: skip
-    judgments = pd.DataFrame(
-        {"participant_id": frame["participant"], "sentence": sentence, "rating": frame["rating"]}
-    )
-    judgments["z"] = standardise_ratings(judgments)
-    value = "z" if entry.get("standardise", True) else "rating"
-    means = judgments.groupby("sentence")[value].mean()
-    sentences = frame.drop(columns="participant").loc[~sentence.duplicated()]
     for key in (key for key in ABOUT if key in frame.columns):
         first = frame[key].astype(str).groupby(sentence).transform("first")
         changed = frame[key].astype(str) != first
         refuse(path, columns[key], changed, "another value than earlier", frame[key])
+    judgments = pd.DataFrame(
+        {"participant_id": participant, "sentence": sentence, "rating": rating}
+    )[rated]
+    again = judgments[["participant_id", "sentence"]].duplicated().reindex(frame.index)
+    refuse(
+        path, columns["participant"], again.eq(True), "a second judgment of one sentence",
+        participant, "Delete it, or tell the two apart by `item` or `condition`.",
+    )  # fmt: skip
+    judgments["z"] = standardise_ratings(judgments)
+    value = "z" if entry.get("standardise", True) else "rating"
+    means = judgments.groupby("sentence")[value].mean()
+    sentences = frame.drop(columns="participant").loc[~sentence.duplicated()]
+    sentences = sentences.assign(rating=means.reindex(range(len(sentences))).to_numpy())
     plain = {key: value for key, value in entry.items() if key not in ("column", "columns")}
-    return sentences.assign(rating=means.to_numpy()).reset_index(drop=True), judgments, plain
+    return sentences.reset_index(drop=True), judgments, plain
 
 
 def as_stimuli(
