@@ -2,7 +2,7 @@
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search, and for
 # the chance level the n-gram model of rules/models.smk.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
-# over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
+# over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures
 # 1a and 1b, scorecard; soft_overlaps and soft_summary, but for case, punctuation, white space and
 # gaps; on the way index, passages, files/, soft/ and counts/ there.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,

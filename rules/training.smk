@@ -222,7 +222,7 @@ rule report_training:
 
 
 rule train:
-    """Train models of all sizes, fine-tune them, and show their loss and perplexity."""
+    """Train models of all sizes, fine-tune them, and show their perplexity."""
     input:
         rules.measure_perplexity.output,
         rules.report_training.output,

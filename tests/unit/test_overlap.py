@@ -217,7 +217,7 @@ def test_merging_refuses_doubled_and_unlike_files(index: StimulusIndex) -> None:
 def test_file_digests_depend_on_ids_and_order() -> None:
     """Of ids that no passage has, of 32 bits, and of four or fewer at the end of a block."""
     documents = [[1, 2, 3, 4, 5], [2, 1, 3, 4, 5], [1, 2, 3, 4, 6], [1, 2, 3, 5, 4],
-                 [1, 2, 3, 4, 5, 0]]  # fmt: skip
+                 [1, 2, 3, 4, 5, 0], [*range(1, 9)], [*range(5, 9), *range(1, 5)]]  # fmt: skip
     for size, shift in ((300, 0), (100_000, 70_000), (2**17, 2**16)):
         index = index_of([[1, 2]], size)
         digests = [
