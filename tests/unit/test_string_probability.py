@@ -740,6 +740,20 @@ def test_a_metric_that_one_sentence_lacks_is_not_told_of_any():
     )
 
 
+def test_units_by_hand():
+    """Sentences without a pair are units of their own, as are pairs without a paradigm."""
+    table = pd.DataFrame({
+        "dataset": list("xxxxxyy"), "item_id": list("abcdefg"),
+        "pair_id": ["p", None, "p", None, "q", "p", "p"],
+        "paradigm": ["m", "m", "m", None, "n", None, None],
+    })  # fmt: skip
+    assert units(table, "pairs").tolist() == [0, 1, 0, 2, 3, 4, 4]
+    assert units(table, "clusters").tolist() == [0, 0, 0, 1, 2, 3, 3]
+    assert units(table[:3], "clusters").tolist() == [0, 1, 0]  # one paradigm: its pairs
+    with pytest.raises(LingprobError, match=r"resample: 'paradigms' is not one of"):
+        units(table, "paradigms")
+
+
 def test_names_that_join_alike_are_of_different_pairs():
     """Pair `1p0` of `a`, and `p0` of `a1`."""
     one, other = (scored(data_set(name, 6, {3})) for name in ("a", "a1"))
