@@ -1,12 +1,10 @@
-"""The API and the command `lingprob`: their numbers are those that the rules' scripts write."""
+"""Calls: data frames in and out, checked by hand and by plain passes; models by name."""
 
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,166 +13,36 @@ import pytest
 import torch
 
 import lingprob
+from api_for_tests import PAIRS
 from lingprob.api import prepared_models as cache
 from lingprob.api.corpora import corpus_entry
 from lingprob.api.prepared_models import find_model, find_unigrams
 from lingprob.catalog import Catalog
-from lingprob.context.scores import score_prefixes
 from lingprob.errors import LingprobError
 from lingprob.io import download
-from lingprob.io.tables import read_table, write_table
+from lingprob.io.tables import read_table
 from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import prepare_model
 from lingprob.ngrams.estimate import estimate_model
 from lingprob.scoring.engine import Scorer
-from lingprob.workflow import sources
-from lingprob.workflow.configuration import read_settings
-from lingprob.workflow.digests import SCRIPTS
-from lingprob.workflow.sources import Run
 from loopback import HubServer, Repository
 from models_for_tests import SENTENCES, save_tiny_model
 
-PAIRS = pd.DataFrame(
-    {
-        "good": ["The cat sat on the mat.", "The cats sit.", "No student has ever seen it.",
-                 "Who did Mary say that John saw?"],
-        "bad": ["The cat sat on mat the.", "The cats sits.", "A student has ever seen it.",
-                "Who did Mary say John saw that?"],
-        "phenomenon": ["order", "agreement", "licensing", "order"],
-    }
-)  # fmt: skip
-PASSAGES = ["The cat sat on the mat. It slept all day.", "Naïve façades: a test of accents!"]
-POLICIES = ["bos_first_excluded", "bos", "none", "eos"]
-CORPUS = ["Once the cat sat on the mat again.", "Nobody sees a test of accents there."]
+pytest_plugins = ["api_for_tests"]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """A tiny model's folder, and where a workflow would have made its tables."""
-    folder = tmp_path_factory.mktemp("api")
-    save_tiny_model("gpt_neox", folder / "tiny")
-    return folder
+def test_a_model_that_sees_later_tokens_is_refused(config, folder):
+    """For one sentence, and for several, which the engine scores."""
+    model = lingprob.load("tiny", config=config, cache=folder)
 
+    def look_ahead(module, arguments, named, output):
+        ids = named["input_ids"] if "input_ids" in named else arguments[0]
+        output.logits[..., 5] += ids[:, -1:].float()
 
-@pytest.fixture(scope="module")
-def config(folder) -> dict[str, Any]:
-    entry = {"title": "Tiny", "family": "own", "source": "local", "path": str(folder / "tiny")}
-    return {"models": {"tiny": {**entry, "bos_policies": POLICIES}}}
-
-
-@pytest.fixture(scope="module")
-def unigrams(folder) -> Path:
-    """Unigrams of the model's own source, where a workflow puts them: shuffled, with gaps."""
-    path = folder / "results/unigrams/tiny/unigrahams_tiny.parquet"
-    random = np.random.default_rng(1)
-    table = pd.DataFrame(
-        {"token_id": np.arange(320, dtype=np.int32), "logprob": random.uniform(-9, -2, 320)}
-    )
-    table = table.drop(index=[0, 1, 2]).sample(frac=1, random_state=1)  # special tokens
-    write_table(table.assign(count=None, std_error=None), "unigrams", path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def lm(config, folder, unigrams) -> lingprob.Model:
-    return lingprob.load("tiny", config=config, cache=folder)
-
-
-@pytest.fixture(scope="module")
-def plan(config) -> Run:
-    return Run(*read_settings(config))
-
-
-# How work is done, as rules/common.smk has it in Snakemake's own configuration.
-CONFIG = {"scoring": {"device_map": "single", "tokens_per_batch": 4096, "sentences_per_shard": 500}}
-
-
-class Named(dict):
-    """Named values, as Snakemake gives them to a script."""
-
-    __getattr__ = dict.__getitem__
-
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
-
-
-@pytest.fixture
-def run_rule(tmp_path, monkeypatch):
-    """Run a rule's script with such inputs, outputs and params."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(rule: str, **given: Any) -> None:
-        named = {key: Named(given.get(key, {})) for key in
-                 ("input", "output", "params", "wildcards", "resources")}  # fmt: skip
-        named["resources"]["mem_mb"] = 1000
-        snakemake = SimpleNamespace(
-            rule=rule, log=[str(tmp_path / "log")], threads=1, config=CONFIG, **named
-        )
-        runpy.run_path(str(SCRIPTS / f"{rule}.py"), {"snakemake": snakemake})
-
-    return run
-
-
-def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path) -> pd.DataFrame:
-    """The `sentence_scores` that the rules make of stimuli under all BOS policies."""
-    write_table(stimuli, "stimuli", out / "stimuli.parquet")
-    settings, entry = plan.settings["scoring"], plan.catalog.model("tiny")
-    policies = {bos: plan.catalog.bos_policies[bos] for bos in entry["bos_policies"]}
-    start_tokens = {policy["start_token"] for policy in policies.values()}
-    run_rule(
-        "score_stimuli",
-        input={"model": folder / sources.model_manifest("tiny"),
-               "stimuli": [out / "stimuli.parquet"],
-               "unigrams": [folder / "results/unigrams/tiny/unigrahams_tiny.parquet"]},
-        output={"tokens": [out / f"{name}.parquet" for name in start_tokens],
-                "sentences": [out / "sentences.parquet"], "csv": [out / "sentences.csv"]},
-        params={**{key: settings[key] for key in ("device", "dtype")},
-                "engine": "c", "model": "tiny", "entry": entry, "bos_policies": policies,
-                "start_tokens": {name: plan.catalog.start_tokens[name] for name in start_tokens},
-                "unigrams": ["unigrahams_tiny"]},
-        resources={"gpu": 0},
-    )  # fmt: skip
-    return read_table(out / "sentences.parquet", "sentence_scores")
-
-
-def stimuli_of(texts: list[str], **columns: Any) -> pd.DataFrame:
-    table = pd.DataFrame({"item_id": [f"i{n}" for n in range(len(texts))], "text": texts})
-    empty = dict.fromkeys(["pair_id", "condition", "grammatical", "rating", "rating_source",
-                           "phenomenon", "paradigm"])  # fmt: skip
-    return table.assign(**{**empty, "dataset": "d", "language": "en", **columns})
-
-
-def test_calls_and_rules_agree_under_every_policy(run_rule, lm, plan, folder, tmp_path):
-    texts = [*SENTENCES, *PAIRS["good"].unique()[1:], SENTENCES[0]]
-    stimuli = stimuli_of(texts)
-    table = scored_by_rules(run_rule, lm, plan, folder, stimuli, tmp_path)
-    for bos in POLICIES:
-        theirs = table[table["bos"] == bos].set_index("item_id").loc[stimuli["item_id"]]
-        ours = lm.score(pd.Series(texts, index=range(10, 10 + len(texts))), bos=bos)
-        assert ours.index[0] == 10
-        for name in ("logprob", "n_tokens", "unigram_logprob"):
-            assert ours[name].tolist() == theirs[name].tolist(), (bos, name)
-        slor = (theirs["logprob"] - theirs["unigram_logprob"]) / theirs["n_tokens"]
-        assert ours["slor"].tolist() == slor.tolist()
-        assert ours["mean_logprob"].tolist() == (theirs["logprob"] / theirs["n_tokens"]).tolist()
-        # One sentence is scored by another path.
-        alone = pd.concat([lm.score(text, bos=bos) for text in texts], ignore_index=True)
-        pd.testing.assert_frame_equal(alone, ours.reset_index(drop=True), rtol=1e-5)
-        skipped = int(bos.endswith("excluded") or bos == "none")
-        tokens = lm.tokens(texts, bos=bos).query("token_index >= @skipped").groupby("sentence_id")
-        np.testing.assert_allclose(tokens["logprob"].sum(), theirs["logprob"], rtol=1e-5)
-        if not skipped:
-            words = lm.surprisal(texts, bos=bos).groupby("text_id")["surprisal_uncorrected"].sum()
-            np.testing.assert_allclose(-words * np.log(2), theirs["logprob"], rtol=1e-5)
-            after_nothing = lm.score(texts, context="", bos=bos)
-            np.testing.assert_allclose(after_nothing["logprob"], theirs["logprob"], rtol=1e-5)
-        pairs = lm.compare(PAIRS, by="pair", bos=bos)
-        for side in ("good", "bad"):
-            scores = lm.score(PAIRS[side], bos=bos)["logprob"]
-            np.testing.assert_allclose(pairs[f"logprob_{side}"], scores, rtol=1e-5)
-    assert lm.score(texts).equals(lm.score(texts, bos="bos"))
-    assert lm.score(texts, bos="paper").equals(lm.score(texts, bos="bos_first_excluded"))
-    assert lm.surprisal(texts).equals(lm.surprisal(texts, bos="paper"))
+    model.model.register_forward_hook(look_ahead, with_kwargs=True)
+    for texts in (SENTENCES[0], list(SENTENCES[:3])):
+        with pytest.raises(LingprobError, match="not a causal model"):
+            model.score(texts)
 
 
 def test_pairs_are_matched_by_their_ids(lm):
@@ -254,114 +122,6 @@ def test_a_second_call_runs_the_model_once(lm):
     assert len(runs) == 1
 
 
-def test_targets_after_contexts_are_scored_as_the_rules_do_to_the_bit(lm):
-    prefix, good, bad = "The teacher think the children read.", *SENTENCES[:2]
-    stimuli = stimuli_of([good, bad], pair_id="p", grammatical=[True, False])
-    prefixes = pd.DataFrame(
-        {"prefix_id": ["x"], "kind": ["matched"], "pair_ids": [["p"]], "text": [prefix],
-         "char_ends": [[len(prefix)]]}
-    )  # fmt: skip
-    n_tokens = len(lm.lm.tokenize([prefix])[0].ids)
-    (scores,) = score_prefixes(
-        lm.lm, stimuli, [prefixes.assign(n_tokens=[[n_tokens]])], [n_tokens], start_token="bos",
-        regions={}, baselines=False, dataset="d",
-    )  # fmt: skip
-    ours = lm.score([good, bad], context=prefix)
-    assert ours["logprob"].tolist() == scores["logprob"].tolist()
-    assert ours["n_tokens"].tolist() == scores["n_tokens"].tolist()
-    # After contexts of their own, in another order, and after none: every token counts.
-    mixed = lm.score([bad, good, bad, good], context=[prefix, None, "It seems.", prefix])
-    np.testing.assert_allclose(mixed["logprob"][[3, 0]], ours["logprob"], atol=1e-4)
-    alone = lm.score(good, bos="bos")
-    np.testing.assert_allclose(mixed["logprob"][1], alone["logprob"][0], atol=1e-4)
-    assert mixed["n_tokens"][1] == alone["n_tokens"][0] == lm.score(good)["n_tokens"][0]
-    assert mixed["unigram_logprob"][1] == pytest.approx(alone["unigram_logprob"][0])
-    assert abs(mixed["logprob"][2] - ours["logprob"][1]) > 0.01
-
-
-def test_words_have_the_surprisals_that_the_rule_writes_to_the_bit(
-    run_rule, lm, plan, folder, tmp_path
-):
-    (tmp_path / "texts.txt").write_text("\n".join(PASSAGES), encoding="utf-8")
-    run_rule(
-        "build_words",
-        output={"table": tmp_path / "words.parquet"},
-        wildcards={"dataset": "mine"},
-        params={"entry": {"parser": "passages", "path": str(tmp_path / "texts.txt")}},
-    )
-    reading = plan.settings["reading"]
-    named = ("context", "window_counts")
-    run_rule(
-        "compute_word_surprisal",
-        input={"model": folder / sources.model_manifest("tiny"),
-               "words": [tmp_path / "words.parquet"]},
-        output={"tables": [tmp_path / "surprisal.parquet"], "csv": [tmp_path / "words.csv"]},
-        wildcards={"model": "tiny"},
-        params={**{key: reading[key] for key in named}, "device": "auto", "dtype": "auto",
-                "start_token": "bos", "entry": plan.catalog.model("tiny"), "engine": "c"},
-        resources={"gpu": 0},
-    )  # fmt: skip
-    theirs = read_table(tmp_path / "surprisal.parquet", "surprisal")
-    ours = lm.surprisal(PASSAGES)
-    assert ours["text_id"].tolist() == theirs["passage_id"].astype(int).tolist()
-    for name in ("word_index", "surprisal", "surprisal_uncorrected", "n_tokens"):
-        assert ours[name].tolist() == theirs[name].tolist(), name
-    assert ours["word"].tolist() == " ".join(PASSAGES).split()
-    broken = lm.surprisal(PASSAGES[0].replace(" ", "\n  "))  # white space of any kind
-    assert broken["surprisal"].tolist() == lm.surprisal(PASSAGES[0])["surprisal"].tolist()
-
-
-def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
-    run_rule, lm, plan, folder, tmp_path, monkeypatch
-):
-    PAIRS.to_csv(tmp_path / "pairs.csv", index=False)
-    entry = {"parser": "table", "path": str(tmp_path / "pairs.csv")}
-    run_rule(
-        "build_stimuli",
-        output={"ratings": tmp_path / "ratings.parquet", "stimuli": tmp_path / "made.parquet"},
-        wildcards={"dataset": "mine"},
-        params={"entry": entry, "seed": 0},
-        resources={"sentences_needed": 1},
-    )
-    made = read_table(tmp_path / "made.parquet", "stimuli")
-    scores = scored_by_rules(run_rule, lm, plan, folder, made, tmp_path)
-    (tmp_path / "corpus.txt").write_text(CORPUS[0])
-    run_rule(
-        "audit_pairs",
-        input={"stimuli": tmp_path / "stimuli.parquet", "scores": tmp_path / "sentences.parquet",
-               "distances": [], "tokenizer": folder / sources.model_manifest("tiny")},
-        output={**{name: tmp_path / f"audit.{name}" for name in ("parquet", "csv", "html")},
-                "leakage": [tmp_path / "leakage.parquet"]},
-        params={"dataset": "pairs", "convention": ["bos", "unigrahams_tiny"], "model": "tiny",
-                "words_edited": 2, "scale": "demo", "title": "Pairs", "model_title": "Tiny",
-                "corpora": {"corpus.txt": {"parser": "text",
-                                           "files": [str(tmp_path / "corpus.txt")]}}},
-    )  # fmt: skip
-    theirs = read_table(tmp_path / "audit.parquet", "audit")
-    monkeypatch.setattr("lingprob.api.pairs.measure_distances", lambda *_: None)
-    ours = lm.audit(PAIRS, corpora=[tmp_path / "corpus.txt"])
-    pd.testing.assert_frame_equal(ours, theirs, check_exact=True, check_dtype=False)
-
-    sides = scores[scores["bos"] == "bos"].set_index("item_id")["logprob"]
-    right = [sides[f"{n}.good"] > sides[f"{n}.bad"] for n in range(1, 5)]
-    table = lm.compare(PAIRS).set_index("phenomenon")
-    assert table.index.tolist() == ["order", "agreement", "licensing", "all"]
-    assert table["n"].tolist() == [2, 1, 1, 4]
-    assert set(table["bos"]) == {"bos"}  # the first of its policies that counts first tokens
-    assert set(lm.compare(PAIRS, bos="none")["bos"]) == {"none"}
-    shares = [np.mean([right[0], right[3]]), right[1], right[2], np.mean(right)]
-    assert table["accuracy"].tolist() == [float(share) for share in shares]
-    assert (table["accuracy_low"] <= table["accuracy"]).all()
-    # Wilson's interval of 2 of 4, by hand: z = 1.96, .5 -+ z / 2 / sqrt(4 + z^2) = .5 -+ .350.
-    swapped = PAIRS.rename(columns={"good": "bad", "bad": "good"})
-    assert lm.compare(swapped)["accuracy"].iloc[-1] == 1 - np.mean(right)
-    same = pd.DataFrame({"good": PAIRS["good"], "bad": PAIRS["good"]})
-    tied = lm.compare(same).iloc[-1]
-    assert tied["accuracy"] == 0.5
-    assert (tied["accuracy_low"], tied["accuracy_high"]) == pytest.approx((0.15, 0.85), abs=1e-3)
-    assert lm.compare(zip(PAIRS["good"], PAIRS["bad"], strict=True))["n"].tolist() == [4]
-
-
 @pytest.mark.parametrize(
     ("tokens", "policy"),
     [
@@ -371,9 +131,7 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
         ({}, "none"),
     ],
 )
-def test_a_sentence_follows_the_start_token_that_the_tokenizer_has(
-    tmp_path, caplog, tokens, policy
-):
+def test_sentences_follow_a_start_token_of_the_tokenizer(tmp_path, caplog, tokens, policy):
     save_tiny_model("gpt_neox", tmp_path / "m")
     path = tmp_path / "m/tokenizer_config.json"
     content = json.loads(path.read_text())
@@ -392,7 +150,7 @@ def test_a_sentence_follows_the_start_token_that_the_tokenizer_has(
     assert caplog.text.count("has no start token") == (policy == "none")
 
 
-def test_tokens_are_those_of_a_plain_forward_pass(lm):
+def test_tokens_are_those_of_plain_passes(lm):
     text, context = SENTENCES[0], "The teacher read."
     for bos, before in (("bos", [0]), ("none", []), (None, [0])):
         ids = lm.tokenizer(text)["input_ids"]
@@ -424,7 +182,7 @@ def test_tokens_are_those_of_a_plain_forward_pass(lm):
     assert after["char_end"].max().tolist() == [len(text), len(SENTENCES[1])]
 
 
-def test_regions_sum_the_surprisal_of_their_words_and_parts(lm):
+def test_regions_sum_their_words_and_parts(lm):
     """By hand: words' sums, and within a word tokens, with its spaces at its two ends."""
     text = "The cat sat on the mat. It's a test."
     words = lm.surprisal(text)
@@ -462,7 +220,7 @@ def test_regions_sum_the_surprisal_of_their_words_and_parts(lm):
         lm.surprisal(["A.", "B."], regions=[["A."]])
 
 
-def test_next_tokens_and_words_are_those_of_plain_passes(lm):
+def test_next_words_are_those_of_plain_passes(lm):
     """Words by hand: every sequence of up to two tokens that continues a word."""
     context = "The cat"
     ids = lm.tokenizer(context)["input_ids"]
@@ -517,7 +275,7 @@ TEMPLATE = (
 )
 
 
-def test_a_turn_is_scored_in_the_model_s_template(lm, folder, tmp_path):
+def test_a_turn_is_scored_in_its_template(lm, folder, tmp_path):
     """By hand: the tokens of the text in the conversation that the template lays out."""
     shutil.copytree(folder / "tiny", tmp_path / "chat")
     (tmp_path / "chat/chat_template.jinja").write_text(TEMPLATE)
@@ -577,85 +335,19 @@ def test_rows_of_the_hub_are_a_table(monkeypatch, tmp_path, lm):
     assert lm.compare(table).equals(lm.compare(PAIRS))
 
 
-def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
-    (tmp_path / "corpus.jsonl").write_text(
-        "".join(json.dumps({"text": text}) + "\n" for text in CORPUS)
-    )
-    words = tmp_path / "words.parquet"
-    (tmp_path / "texts.txt").write_text("\n".join(PASSAGES), encoding="utf-8")
-    run_rule(
-        "build_words", output={"table": words}, wildcards={"dataset": "mine"},
-        params={"entry": {"parser": "passages", "path": str(tmp_path / "texts.txt")}},
-    )  # fmt: skip
-    tokenizer = folder / sources.model_manifest("tiny")
-    run_rule(
-        "index_passages", input={"words": [words], "tokenizer": tokenizer},
-        output={"index": tmp_path / "index.npz", "passages": tmp_path / "passages.parquet"},
-        params={"texts": ["mine"]},
-    )  # fmt: skip
-    run_rule(
-        "scan_corpus", input={"index": tmp_path / "index.npz", "tokenizer": tokenizer},
-        output={"counts": tmp_path / "scan.npz"}, wildcards={"corpus": "c", "file": "f"},
-        params={"path": str(tmp_path / "corpus.jsonl"), "entry": {"parser": "lines"},
-                "min_length": 1, "chunk": None},
-    )  # fmt: skip
-    run_rule(
-        "tabulate_overlap",
-        input={"index": tmp_path / "index.npz", "passages": tmp_path / "passages.parquet",
-               "scans": [tmp_path / "scan.npz"], "tokenizer": tokenizer, "ngrams": []},
-        output={"counts": tmp_path / "counts.npz", "parquet": tmp_path / "overlap.parquet",
-                "csv": tmp_path / "overlap.csv"},
-        wildcards={"corpus": "c"},
-        params={"no_chance_level": "none", "scale": "demo", "n_words": None},
-    )  # fmt: skip
-    theirs = read_table(tmp_path / "overlap.parquet", "overlap")
-    run_rule(
-        "build_cdawg", input={"tokenizer": tokenizer}, output={"graphs": tmp_path / "saved"},
-        wildcards={"corpus": "c"},
-        params={"entry": {"parser": "lines", "path": str(tmp_path / "corpus.jsonl")},
-                "tokenizer": str(folder / "tiny")},
-    )  # fmt: skip
-    run_rule(
-        "query_cdawg",
-        input={"graphs": tmp_path / "saved", "scanned": tmp_path / "overlap.parquet",
-               "index": tmp_path / "index.npz", "passages": tmp_path / "passages.parquet",
-               "tokenizer": tokenizer},
-        output={"table": tmp_path / "by_graph.parquet"}, wildcards={"corpus": "c"},
-        params={"min_length": 1, "scale": "demo"},
-    )  # fmt: skip
-    assert read_table(tmp_path / "by_graph.parquet", "overlap").equals(theirs)
-    columns = {"n_tokens": "article_len", "overlap_tokens": "overlap_len",
-               "last_token": "overlap_last_token", "occurrences": "overlap_freq",
-               "overlap_text": "overlap_text"}  # fmt: skip
-    from_file = [str(tmp_path / "corpus.jsonl"), [tmp_path / "corpus.jsonl"]]
-    for corpus in (CORPUS, *from_file, tmp_path / "saved"):
-        named = {} if corpus == tmp_path / "saved" else {"tokenizer": folder / "tiny"}
-        ours = lingprob.find_overlap(PASSAGES, corpus, **named, cache=folder)
-        for name, named in columns.items():
-            assert ours[name].tolist() == theirs[named].tolist(), name
-        assert ours["text_id"].astype(str).tolist() == theirs["passage_id"].tolist()
-    assert " cat sat on the mat" in ours["overlap_text"][0]
-    none = lingprob.find_overlap(
-        PASSAGES, CORPUS, tokenizer=folder / "tiny", min_length=90, cache=folder
-    )
-    assert none[["overlap_tokens", "last_token", "overlap_text"]].to_numpy().tolist() == [
-        [0, -1, ""], [0, -1, ""],
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("name", "parser"),
     [("a.txt", "text"), ("a.txt.gz", "text"), ("a.jsonl", "lines"), ("a.b.jsonl.zst", "lines"),
      ("a.parquet", "parquet"), ("a", "text")],
 )  # fmt: skip
-def test_a_corpus_file_is_read_by_what_its_name_ends_in(tmp_path, name, parser):
+def test_names_of_corpus_files_choose_their_parser(tmp_path, name, parser):
     (tmp_path / name).touch()
     assert corpus_entry(tmp_path / name) == {"parser": parser}
     with pytest.raises(LingprobError, match="no such corpus file"):
         corpus_entry(tmp_path / f"absent-{name}")
 
 
-def test_every_name_of_the_package_can_be_had_and_no_other():
+def test_the_package_has_its_public_names_alone():
     for name in lingprob.__all__:
         assert getattr(lingprob, name).__name__ == name
         assert name in dir(lingprob)
@@ -682,7 +374,7 @@ def test_every_name_of_the_package_can_be_had_and_no_other():
         (lambda lm: lm.score("A.", bos="cls"), r"no single token for '\[CLS\]'"),
     ],
 )
-def test_what_a_call_cannot_take_is_named(lm, call, said):
+def test_wrong_input_of_calls_is_named(lm, call, said):
     with pytest.raises(LingprobError, match=said):
         call(lm)
 
@@ -698,12 +390,12 @@ def test_what_a_call_cannot_take_is_named(lm, call, said):
         ("gpt2", {"config": "absent.yaml"}, "absent.yaml: cannot be read"),
     ],
 )
-def test_a_model_that_is_not_there_is_answered_with_the_nearest(model, options, said):
+def test_unknown_models_get_the_nearest_names(model, options, said):
     with pytest.raises(LingprobError, match=said):
         lingprob.load(model, **options)
 
 
-def test_a_model_is_a_name_a_folder_or_a_repository(folder):
+def test_models_are_names_folders_or_repositories(folder):
     name, plan = find_model("pythia-70m")
     assert name == "pythia-70m"
     pinned = plan.catalog.model(name)
@@ -731,13 +423,13 @@ def test_a_model_is_a_name_a_folder_or_a_repository(folder):
         ({"source": "local", "path": "."}, "models cannot be kept there.*LINGPROB_CACHE"),
     ],
 )
-def test_a_model_that_cannot_be_prepared_says_why(tmp_path, entry, said):
+def test_models_that_cannot_be_prepared_say_why(tmp_path, entry, said):
     (tmp_path / "file").touch()
     with pytest.raises(LingprobError, match=said):
         cache.prepared_model("mine", entry, tmp_path / "file/models/mine/manifest.json")
 
 
-def test_a_model_that_the_workflow_made_is_taken_from_its_folder(tmp_path):
+def test_models_of_a_run_come_from_its_folder(tmp_path):
     """A bigram model of words, after whose `the` there are two cats and a dog."""
     text = ["the cat sat", "the cat ran", "the dog ran"]
     manifest = tmp_path / "resources/models/mine/manifest.json"
@@ -772,7 +464,7 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
     assert cache.cache_folder("there") == Path("there")
 
 
-def test_a_model_is_prepared_once_and_again_when_its_files_change(tmp_path, monkeypatch):
+def test_changed_files_are_prepared_again(tmp_path, monkeypatch):
     prepared: list[str] = []
 
     def prepare(name, entry, manifest):
@@ -797,9 +489,7 @@ def test_a_model_is_prepared_once_and_again_when_its_files_change(tmp_path, monk
     assert not changed.score(SENTENCES[0]).equals(before)
 
 
-def test_unigrams_are_given_or_found_and_else_there_is_no_slor(
-    lm, plan, folder, unigrams, tmp_path
-):
+def test_unigrams_are_given_or_found(lm, plan, folder, unigrams, tmp_path):
     table = read_table(unigrams, "unigrams")
     table[["token_id", "logprob"]].to_csv(tmp_path / "unigrams.csv", index=False)
     series = table.set_index("token_id")["logprob"]
@@ -823,7 +513,7 @@ def test_unigrams_are_given_or_found_and_else_there_is_no_slor(
     assert "slor" not in other.score(SENTENCES).columns
 
 
-def test_what_nothing_checked_is_not_kept_of_a_start_token(lm):
+def test_unchecked_states_of_start_tokens_are_forgotten(lm):
     """A text of one token has no place to try what the start token leaves behind."""
     scorer = Scorer(lm.lm)
     start = lm.lm.start_id("bos")

@@ -21,7 +21,13 @@ from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.io.own_tables import FORMATS, need_columns, numeric, read_frame, whole
 from lingprob.io.tables import read_table
-from lingprob.models.folders import files_digest, is_masked, read_manifest, write_manifest
+from lingprob.models.folders import (
+    files_digest,
+    is_masked,
+    model_files,
+    read_manifest,
+    write_manifest,
+)
 from lingprob.models.prepare import origin_of, prepare_model
 from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 from lingprob.workflow.sources import Run
@@ -191,9 +197,9 @@ def prepare(name: str, entry: Entry, manifest: Path) -> None:
 
 
 def is_current(manifest: Path, entry: Entry) -> bool:
-    """Say whether a manifest is of an entry's model.
+    """Say whether a manifest is of an entry's model, whose files are compared when it is loaded.
 
-    A user's folder is compared by its files. Other files are compared when they are loaded.
+    A user may change a folder, so files that are newer than the manifest are compared here.
     """
     try:
         content = read_manifest(manifest)
@@ -201,8 +207,11 @@ def is_current(manifest: Path, entry: Entry) -> bool:
         return False
     directory = Path(content["directory"])
     if entry["source"] == "local":
-        here = directory.resolve() == Path(entry["path"]).resolve()
-        return here and content.get("files_digest") == files_digest(directory)
+        if directory.resolve() != Path(entry["path"]).resolve():
+            return False
+        made = manifest.stat().st_mtime_ns
+        newer = any(path.stat().st_mtime_ns > made for path in model_files(directory))
+        return not newer or content.get("files_digest") == files_digest(directory)
     return entry["source"] in MADE or content.get("origin") == origin_of(entry)
 
 
