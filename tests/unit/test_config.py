@@ -193,6 +193,14 @@ def test_models_are_what_patterns_name_less_what_they_take_out_again():
     ]  # fmt: skip
 
 
+def test_of_the_scale_s_checkpoints_those_before_the_last_step_are_kept():
+    """The model after the last step is the trained model itself."""
+    given = read_settings({"scale": "laptop"})[0]["training"]["keep_checkpoints"]
+    assert len(given) > 2
+    found, _ = read_settings({"scale": "laptop", "training": {"steps": given[1]}})
+    assert found["training"]["keep_checkpoints"] == given[:1]
+
+
 def test_the_scale_s_models_have_no_tuned_ones():
     whole = read_settings(STEPS)[0]["morcela"]["models"]
     assert len(whole) >= 12

@@ -293,8 +293,9 @@ def test_an_unknown_host(tmp_path):
 
 
 @pytest.mark.parametrize("url", ["no-scheme/x", "http://", "ftp://lingprob.invalid/x"])
-def test_a_url_that_is_none(tmp_path, url):
+def test_a_url_that_is_none(tmp_path, url, caplog):
     assert f"url: {url}: " in failure(remote(url), tmp_path)
+    assert "Trying again" not in caplog.text
 
 
 def test_wrong_content_once_is_fetched_again(tmp_path, server):

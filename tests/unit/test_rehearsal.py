@@ -23,7 +23,7 @@ from lingprob.rehearsal.folder import lowered, model_entry
 from lingprob.rehearsal.models import make_model, make_tokenizer
 from lingprob.scoring.stimuli import score_masked
 from lingprob.stimuli.build import build_stimuli
-from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.configuration import merged, read_settings
 
 LESS = parse_yaml(room.HERE / "less.yaml")
 _, CATALOG = read_settings({"scale": "paper"})
@@ -34,6 +34,16 @@ def test_numbers_are_lowered_to_limits_and_never_raised():
     settings = {"a": {"few": 3, "many": 1000, "kept": 7}, "steps": [5, 10, 20], "other": "x"}
     limits = {"a": {"few": 10, "many": 10}, "steps": [5]}
     assert lowered(settings, limits) == {"a": {"few": 3, "many": 10}, "steps": [5]}
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_the_settings_of_a_rehearsal_fit_those_of_the_workflow(short):
+    config = {"scale": "paper", **LESS["settings"]}
+    if short:
+        config = merged(config, parse_yaml(room.HERE / "short.yaml"))
+    settings, _ = read_settings(config)
+    assert settings["context"]["perturbed_suites"] == 3
+    assert (settings["context"]["models"] == ["gpt2"]) == short
 
 
 def test_entries_of_files_replace_fetched_ones():

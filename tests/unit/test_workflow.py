@@ -65,6 +65,14 @@ def test_a_file_that_is_not_there_is_named_with_its_entry_and_the_fix(
     check_own_paths(*read_settings(config))
 
 
+def test_a_file_is_no_model_and_a_folder_no_table(folder):
+    (folder / "file").touch()
+    (folder / "folder").mkdir()
+    for entry in ({**MODEL, "path": "file"}, {**SCORES, "path": "folder"}):
+        with pytest.raises(LingprobError, match=r"models\.own\.path: there is no"):
+            check_own_paths(*read_settings({"models": {"own": entry}}))
+
+
 def test_a_folder_without_files_is_refused(folder):
     (folder / "corpus").mkdir()
     with pytest.raises(LingprobError, match=r"datasets\.own\.path: there is no file at 'corpus"):
