@@ -11,6 +11,8 @@ import pytest
 from lingprob.api.cli import main
 from lingprob.errors import LingprobError
 from lingprob.io.lab_exports import import_export
+from lingprob.reading.texts import build_words
+from lingprob.reading.times import build_reading_times
 from lingprob.stimuli.build import build_stimuli
 
 PCIBEX_HEAD = """# Results on Thursday November 11 2021 19:04:21 UTC.
@@ -84,6 +86,22 @@ def test_pcibex_reading_times_of_two_conditions(tmp_path):
     ]
     with pytest.raises(LingprobError, match=r"'passage_id': another word than other readers have"):
         import_export(path, "reading_times")
+
+
+def test_imported_times_are_the_text_and_the_times(tmp_path):
+    text = "".join(
+        pcibex_reading(who, condition, ["The", noun, "sleeps", "all", "day."])
+        for who, condition, noun in (("a", "sg", "cat"), ("b", "pl", "dog"), ("c", "sg", "cat"))
+    )
+    table, _ = import_export(written(tmp_path / "r.csv", text), "reading_times")
+    table.to_csv(tmp_path / "times.csv", index=False)
+    words = build_words("mine", {"parser": "passages"}, [tmp_path / "times.csv"])
+    assert words.groupby("passage_id", sort=False)["word"].agg(" ".join).to_dict() == {
+        "3/sg": "The cat sleeps all day.", "3/pl": "The dog sleeps all day."
+    }  # fmt: skip
+    entry = {"parser": "reading_times_table", "method": "self_paced", "unit": "subject"}
+    times = build_reading_times("mine", entry, words, [tmp_path / "times.csv"])
+    assert times.set_index(["subject_id", "word_index"])["rt_ms"]["b", 2] == 303
 
 
 def test_pcibex_without_items_numbers_the_sentences(tmp_path):

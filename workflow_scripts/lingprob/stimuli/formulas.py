@@ -84,7 +84,7 @@ class Formula:
 
 
 def parts(node: ast.expr) -> tuple[ast.AST | None, list[ast.expr]]:
-    """Return the operator of a node and its operands, or no operator if it has none of ours."""
+    """Return the operator of a node and its operands, or None if a formula has no such node."""
     if isinstance(node, ast.BoolOp):
         return node.op, node.values
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
