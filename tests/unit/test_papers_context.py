@@ -95,6 +95,14 @@ def test_intervals_are_of_suites_where_a_group_has_several():
     assert (inside["accuracy_low"], inside["accuracy_high"]) == (1, 1)
 
 
+def test_a_single_pair_has_no_interval(tmp_path):
+    rows = [*ALONE, ("b2", "r", "unrelated", 10, 0)]
+    table = accuracy_table(judgments(rows), 50, 0, 1, "demo")
+    assert table[["accuracy_low", "accuracy_high", "delta_low", "delta_high"]].isna().all(axis=None)
+    assert set(table["delta"]) == {-1}
+    write_table(table, "context_accuracy", tmp_path / "table.parquet")
+
+
 def test_the_longest_prefix_of_each_pair_counts():
     rows = [
         *ALONE,
