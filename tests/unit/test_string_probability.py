@@ -49,6 +49,7 @@ from lingprob.papers.string_probability.tables import (
     page,
     tabulate,
 )
+from lingprob.stats.resampling import correlation_interval, resamples, widened
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.distances import EditFilter
 
@@ -738,6 +739,44 @@ def test_a_metric_that_one_sentence_lacks_is_not_told_of_any():
     assert curves_of(table).groupby("metric", sort=False).size().to_dict() == dict.fromkeys(
         known, 201
     )
+
+
+def test_intervals_of_a_flat_set_by_a_loop_over_draws():
+    """Areas, accuracies and their differences have the same draws, with weights and seed."""
+    given = [data_set("one", 14, {3}, paradigms=4, seed=1), data_set("two", 9, {3}, lone=4, seed=2)]
+    given[1] = replace(given[1], weight=3.0)
+    table = pd.concat([scored(one) for one in given], ignore_index=True)
+    table = table.sample(frac=1, random_state=0, ignore_index=True)
+    options = replace(TWO_BINS, resample="clusters", seed=5)
+    found = pd.DataFrame(separation_rows(table, options)).set_index("metric").loc["slor"]
+    unit, good = units(table, "clusters"), table["grammatical"].to_numpy()
+    names, paired = ["dataset", "pair_id"], table["pair_id"].notna()
+    sides = [table[paired & (good == side)].set_index(names)["slor"] for side in (True, False)]
+    of_pair = np.flatnonzero(paired & ~table.duplicated(names))
+    keys = pd.MultiIndex.from_frame(table.loc[of_pair, names])
+    right = (sides[0].reindex(keys) > sides[1].reindex(keys)).to_numpy()
+    drawn: dict[str, list[float]] = {"auc": [], "accuracy": [], "gain": []}
+    for counts in np.concatenate(list(resamples(int(unit.max()) + 1, options.bootstrap, 5))):
+        times = table["weight"].to_numpy() * counts[unit]
+        area = roc_auc_score(good, table["slor"], sample_weight=times)
+        share = np.average(right, weights=times[of_pair])
+        for name, value in (("auc", area), ("accuracy", share), ("gain", share - area)):
+            drawn[name].append(value)
+    sizes = np.bincount(unit, table["weight"])
+    for name, values in drawn.items():
+        limits = (-1.0, 1.0) if name == "gain" else (0.0, 1.0)
+        ends = widened(found[name], tuple(np.quantile(values, (0.025, 0.975))), sizes, limits)
+        assert found[[f"{name}_low", f"{name}_high"]].tolist() == pytest.approx(ends)
+
+
+def test_intervals_of_correlations_have_the_seed_of_the_options(of_two):
+    pairs = variables(pairs_of(of_two["string_scores"].query("dataset == 'one'")), 1)
+    ends = correlation_interval(
+        pairs["x"].to_numpy(), pairs["y"].to_numpy(), np.arange(21), draws=60, seed=TWO_BINS.seed
+    )
+    expected = widened(pairs["x"].corr(pairs["y"]), ends, np.ones(21), (-1.0, 1.0))
+    row = found(of_two, "one", subset="overall").iloc[0]
+    assert row[["r_low", "r_high"]].tolist() == pytest.approx(expected)
 
 
 def test_units_by_hand():
