@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from lingprob.errors import LingprobError
-from lingprob.papers.leakage.regressions import Study
+from lingprob.papers.leakage.regressions import SUBJECTS, Options, Study
 from lingprob.reading.predictors import Predictors, standardised
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
@@ -44,24 +44,15 @@ class Fitted(NamedTuple):
 
 
 def surprisal_curves(
-    study: Study,
-    deltas: pd.DataFrame,
-    *,
-    corrected: bool = True,
-    partition: str = "exploratory",
-    smoothing: float = 1.0,
-    previous_words: int = 1,
-    bootstrap: int,
-    seed: int,
-    scale: str,
+    study: Study, deltas: pd.DataFrame, **options: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the gain from curves of surprisal in the regressions of a data set, and the curves.
 
     Args:
         study: the data.
         deltas: its `delta_log_likelihood` table, whose formulas are fitted again, and with curves.
-        corrected, partition, smoothing, previous_words, bootstrap, seed, scale: as in
-            `compare_regressions`.
+        options: the fields of the regressions' Options. All rows by cross-validation
+            (`partition: subjects`) are not supported.
 
     Returns:
         One row per model: log-likelihoods (nats) of the evaluated times with lines and with curves,
@@ -69,23 +60,31 @@ def surprisal_curves(
         and curve within items. Also one row per point of a curve: the effect (ms) of its surprisal
         (bits) relative to the mean of the fitted times, with its pointwise 95% interval.
     """
-    frame, models = study.frame(smoothing, corrected=corrected, previous_words=previous_words)
+    chosen = Options(**options)
+    if chosen.partition == SUBJECTS:
+        raise LingprobError(
+            "studies: linearity evaluates a partition. Set reading.partition to one."
+        )
+    frame, models = study.frame(
+        chosen.smoothing, corrected=chosen.corrected, previous_words=chosen.previous_words
+    )
     formulas = deltas.set_index("model")["formula"]
     common = {
         "dataset": study.dataset,
         "rt_source": study.entry.get("rt_source", "human"),
-        "n_evaluated": int((frame["partition"] == partition).sum()),
-        "scale": scale,
+        "n_evaluated": int((frame["partition"] == chosen.partition).sum()),
+        "scale": chosen.scale,
     }
     rows, curves = [], []
     for model in models:
         line, curve, points = _compared(
             _own(frame, model),
             str(formulas[model.model]),
-            partition,
+            chosen.partition,
             f"{study.about}, model {model.model!r}",
         )
-        rows.append({**common, "model": model.model, **_gain(line, curve, bootstrap, seed)})
+        gain = _gain(line, curve, chosen.bootstrap, chosen.seed)
+        rows.append({**common, "model": model.model, **gain})
         curves.append(points.assign(**common, model=model.model))
     return pd.DataFrame(rows), pd.concat(curves, ignore_index=True)
 
