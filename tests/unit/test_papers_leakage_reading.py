@@ -502,6 +502,16 @@ def test_gains_and_effects_sum_and_agree(study, compared):
     assert both["nats_x"].to_numpy() == pytest.approx(both["nats_y"].to_numpy(), abs=1e-6)
 
 
+def test_intervals_of_deltas_have_their_seed_and_draws(study, deltas):
+    one = {**study, "surprisals": {"small": study["surprisals"]["small"]}}
+    lows = [
+        deltas_of(one, **options)["delta_low"].item()
+        for options in ({}, {"seed": 2}, {"bootstrap": 51})
+    ]
+    assert lows[0] == deltas["delta_low"][0]
+    assert len(set(lows)) == 3
+
+
 @pytest.mark.parametrize("partition", ["held_out", "subjects"])
 def test_another_partition_keeps_the_fitted_scale(study, deltas, partition):
     """Predictors are standardised by the rows that are fitted, whichever are evaluated."""

@@ -15,6 +15,9 @@ from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words, check_words
 from lingprob.reading.printed import _opcodes, cut_out, ids_between, printed_geco
 from lingprob.reading.texts import build_words, passage_texts
+from lingprob.workflow import scope
+from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run
 from words_for_tests import words_of
 
 NAMES = [f"w{number}" for number in range(60)]
@@ -397,3 +400,31 @@ def test_one_word_in_twenty_may_differ_from_the_text(others, caplog):
             check_words(both, words, "here")
     with pytest.raises(LingprobError, match=r"is '--' in the reading times and '\.\.\.'"):
         check_words(words_of("--"), words_of("..."), "mine")
+
+
+def test_own_times_alone_read_no_other_texts(tmp_path):
+    """At scale laptop, whose own data sets include Natural Stories and its published fits."""
+    for name in ("texts.txt", "times.csv", "surprisals.csv"):
+        (tmp_path / name).write_text("One.\n")
+    texts = {"title": "T", "kind": "reading_texts", "parser": "passages"}
+    times = {"title": "M", "kind": "reading_times", "parser": "reading_times_table",
+             "texts": "my-texts", "method": "self_paced", "unit": "subject",
+             "measure": "time"}  # fmt: skip
+    theirs = {"title": "S", "family": "f", "source": "scores", "level": "word",
+              "texts": ["my-texts"], "path": str(tmp_path / "surprisals.csv")}  # fmt: skip
+    own = {
+        "datasets": {"my-texts": {**texts, "path": str(tmp_path / "texts.txt")},
+                     "my-times": {**times, "path": str(tmp_path / "times.csv")}},
+        "models": {"theirs": theirs},
+    }  # fmt: skip
+    reading = {"datasets": ["my-times"], "models": ["theirs"]}
+    alone = Run(*read_settings({"scale": "laptop", **own, "reading": reading}))
+    assert scope.read_texts(alone) == ["my-texts"]
+    assert not scope.published_fits(alone)
+    assert scope.published_fits(Run(*read_settings({"scale": "laptop"})))
+    reading["datasets"] = ["my-times", "natural_stories_maze"]
+    reading["models"] = ["theirs", "published-gpt2"]
+    both = {**own, "reading": reading}
+    assert scope.published_fits(Run(*read_settings({"scale": "laptop", **both})))
+    both["reading"] = {**reading, "published": False}
+    assert not scope.published_fits(Run(*read_settings({"scale": "laptop", **both})))

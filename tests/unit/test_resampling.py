@@ -12,6 +12,7 @@ from sklearn.metrics import roc_curve as their_roc_curve
 
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.resampling import (
+    CrossedDraws,
     accuracies,
     clustered_proportion_interval,
     correlation,
@@ -24,8 +25,10 @@ from lingprob.stats.resampling import (
     resampled_means,
     resamples,
     standardise,
+    sum_interval,
     tails,
     widened,
+    widening,
 )
 from lingprob.stats.roc import area_under_roc, resampled_areas, roc_curve
 
@@ -360,3 +363,53 @@ def test_other_data_have_the_density_of_the_fitted_errors():
     left = frame["y"] - intercept - slope * frame["a"]
     expected = norm(0, np.sqrt((left[:30] ** 2).mean())).logpdf(left[30:])
     np.testing.assert_allclose(fit.log_likelihoods(other), expected)
+
+
+def crossed_variance(cells: np.ndarray) -> float:
+    """Return the variance of a sum over crossed readers and items, by loops."""
+    rows, columns = cells.sum(axis=1), cells.sum(axis=0)
+    present = cells[cells != 0]
+    of_rows, of_columns, apart = (
+        sum((value - values.mean()) ** 2 for value in values) for values in (rows, columns, present)
+    )
+    return max(of_rows + of_columns - apart, of_rows, of_columns)
+
+
+@pytest.mark.parametrize(("of_row", "of_column", "noise"), [(0, 0, 1), (1, 0.2, 1), (0, 1, 1)])
+def test_crossed_draws_have_the_variance_of_both_samples(of_row, of_column, noise):
+    """Twelve readers of thirty items, each of whom read every second one."""
+    random = np.random.default_rng(6)
+    cells = of_row * random.normal(size=(12, 1)) + of_column * random.normal(size=(1, 30))
+    cells = cells + noise * random.normal(size=(12, 30)) + 2
+    cells[(np.arange(12)[:, None] + np.arange(30)) % 2 == 0] = 0
+    low, high = sum_interval(cells, 4000, 1)
+    reach = 1.96 * widening(12) * np.sqrt(crossed_variance(cells))
+    assert low < cells.sum() < high
+    assert (high - low) / 2 == pytest.approx(reach, rel=0.06)
+    assert sum_interval(cells, 100, 1) == sum_interval(cells, 100, 1) != sum_interval(cells, 100, 2)
+
+
+def test_crossed_draws_are_shared_by_all_variables():
+    random = np.random.default_rng(7)
+    one = random.normal(size=(6, 20))
+    drawn = CrossedDraws(np.array([one, one + 1, 2 * one]), 500, 3)
+    assert drawn.units == 6
+    assert drawn.interval(np.array([-1.0, 1, 0])) == pytest.approx((120, 120))
+    assert drawn.of(np.array([0.0, 0, 1])) == pytest.approx(drawn.of(np.array([2.0, 0, 0])))
+    # A single reader is not drawn, and a single cell has no interval.
+    items = CrossedDraws(one[None, :1], 4000, 3)
+    reach = 1.96 * widening(20) * np.sqrt(20) * one[0].std()
+    low, high = items.interval(np.ones(1))
+    assert (items.units, high - low) == (20, pytest.approx(2 * reach, rel=0.06))
+    assert np.isnan(sum_interval(one[:1, :1], 10, 0)).all()
+
+
+@pytest.mark.parametrize(("readers", "items"), [(8, 40), (20, 20)])
+def test_crossed_intervals_cover(readers, items):
+    random = np.random.default_rng(8)
+    found = []
+    for run in range(150):
+        cells = 0.5 * random.normal(size=(readers, 1)) + 0.5 * random.normal(size=(1, items))
+        low, high = sum_interval(cells + random.normal(size=(readers, items)), 200, run)
+        found.append(low <= 0 <= high)
+    assert 0.89 <= np.mean(found) <= 0.99
