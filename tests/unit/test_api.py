@@ -64,6 +64,13 @@ def test_pairs_are_matched_by_their_ids(lm):
         assert found["difference"] == pytest.approx(good - bad, abs=1e-4)
         assert found["preferred"] == ("good" if good > bad else "bad")
     assert lm.compare([("A cat.", "A cat.")], by="pair")["preferred"].tolist() == ["neither"]
+    # Of pair 9 the better sentence is called ungrammatical, and of pair 2 grammatical.
+    scores = lm.score(rows["sentence"])["logprob"]
+    better = scores == scores.groupby(rows["pair"]).transform("max")
+    rows["grammatical"] = (better == (rows["pair"] == "2")).where(rows["pair"].notna())
+    named = rows.assign(phenomenon=rows["pair"].map({"9": "wrong", "2": "right"}))
+    shares = lm.compare(named).set_index("phenomenon")["accuracy"]
+    assert shares.to_dict() == {"wrong": 0.0, "right": 1.0, "all": 0.5}
 
 
 def test_tables_keep_their_columns_and_contexts(lm, caplog):

@@ -122,6 +122,10 @@ def test_contexts_are_scored_as_by_the_rules(lm):
     ours = lm.score([good, bad], context=prefix)
     assert ours["logprob"].tolist() == scores["logprob"].tolist()
     assert ours["n_tokens"].tolist() == scores["n_tokens"].tolist()
+    (unigrams,) = lm.unigrams.values()
+    tokens = lm.tokens([good, bad], context=prefix)
+    sums = unigrams.loc[tokens["token_id"]].groupby(tokens["sentence_id"].to_numpy()).sum()
+    np.testing.assert_allclose(ours["unigram_logprob"], sums)
     # After contexts of their own, in another order, and after none: every token counts.
     mixed = lm.score([bad, good, bad, good], context=[prefix, None, "It seems.", prefix])
     np.testing.assert_allclose(mixed["logprob"][[3, 0]], ours["logprob"], atol=1e-4)
