@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from lingprob.catalog import Catalog, read_published
+from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
-from lingprob.figures.style import failures
 from lingprob.io.tables import write_table
 from lingprob.papers.run import Run
-from lingprob.papers.run import failures as failures_of_tables
 from lingprob.papers.string_probability.analysis import (
     POOLED,
     analyse,
@@ -32,97 +27,39 @@ from lingprob.papers.string_probability.claims import PAIRED, compare, counted
 from lingprob.papers.string_probability.data import (
     METRICS,
     Dataset,
-    Options,
     assemble,
     countable_sentences,
     pairs_of,
     paper_metrics,
     string_scores,
-    toy_surprisals,
     units,
     variables,
 )
-from lingprob.papers.string_probability.figures import draw, pairs_by_prediction, toy_cube
 from lingprob.papers.string_probability.tables import (
     count_datasets,
     count_filters,
-    page,
-    tabulate,
 )
 from lingprob.stats.resampling import correlation_interval, resamples, widened
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.distances import EditFilter
-
-VOCABULARY = 1000
-OPTIONS = Options(
-    bins=10,
-    filter=EditFilter(comparison="below", population="all"),
-    bootstrap=30,
-    resample="pairs",
-    seed=1,
-    scale="demo",
+from strings_for_tests import (
+    OPTIONS,
+    PUBLISHED,
+    READING,
+    TWO_BINS,
+    VOCABULARY,
+    data_set,
+    found,
+    made,
+    run_of,
+    scored,
+    three_datasets,
 )
-READING = OPTIONS.filter
-PUBLISHED = read_published("string_probability")
-
-
-def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> Dataset:
-    """A data set of made scores; pair 7 has identical sentences, pair 8 lacks a rating."""
-    rng = np.random.default_rng(seed)
-    n = 2 * pairs
-    good = np.arange(n) % 2 == 0
-    number = np.arange(n) // 2
-    words = rng.integers(4, 12, pairs)[number]
-    logprob = -6.0 * words + 3 * good + np.repeat(4 * rng.standard_normal(pairs), 2)
-    logprob += rng.standard_normal(n)
-    stimuli = pd.DataFrame(
-        {
-            "item_id": [f"{i}" for i in range(n)],
-            "pair_id": [f"p{i}" for i in number],
-            "condition": np.where(good, "good", "bad"),
-            "text": [f"text {i}" for i in range(n)],
-            "grammatical": good,
-            "rating": good + rng.standard_normal(n) + 0.1 * logprob,
-            "rating_source": "human",
-            "phenomenon": [f"ph{i % 3}" for i in number],
-            "paradigm": [f"pa{i % 6}" for i in number],
-            "language": "en",
-        }
-    )
-    stimuli.loc[stimuli["pair_id"] == "p7", "text"] = "the same"
-    stimuli.loc[16, "rating"] = np.nan
-    scores = pd.DataFrame(
-        {
-            "item_id": stimuli["item_id"],
-            "bos": "none",
-            "unigrams": "u",
-            "logprob": logprob,
-            "unigram_logprob": -8.0 * words + rng.standard_normal(n),
-            "n_tokens": words,
-            "n_words": words,
-        }
-    )
-    distances = pd.DataFrame(
-        {
-            "pair_id": [f"p{i}" for i in range(pairs)],
-            "levenshtein_characters": rng.integers(1, 40, pairs),
-            "levenshtein_words": rng.integers(1, 9, pairs),
-            "cosine_distance": rng.random(pairs),
-        }
-    )
-    return Dataset(name, frozenset(predictions), stimuli, scores, distances)
 
 
 @pytest.fixture(scope="module")
 def datasets() -> list[Dataset]:
-    rated = made("rated", {2, 3}, seed=1)
-    single = made("single", {3}, seed=2)
-    lonely = single.stimuli.assign(pair_id=None, rating=None)
-    return [
-        made("pairs", {1, 3}),
-        rated,
-        Dataset("single", single.predictions, lonely, single.scores, None),
-    ]
+    return three_datasets()
 
 
 @pytest.fixture(scope="module")
@@ -147,14 +84,6 @@ def wide(dataset: Dataset) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows).merge(dataset.distances, on="pair_id")
-
-
-def found(results: dict[str, pd.DataFrame], dataset: str, **chosen) -> pd.DataFrame:
-    table = results["string_correlations"]
-    table = table[table["dataset"] == dataset]
-    for key, value in chosen.items():
-        table = table[table[key] == value]
-    return table
 
 
 def test_prediction_1_is_scipy_s_r_over_pairs_and_bins(datasets, results):
@@ -348,10 +277,6 @@ def test_paradigms_of_one_name_in_two_data_sets_are_two_clusters():
     pd.testing.assert_frame_equal(pd.DataFrame(rows)[columns], pd.DataFrame(others)[columns])
 
 
-def run_of(**titles: str) -> Run:
-    return Run("demo", titles=titles, published=PUBLISHED)
-
-
 def test_counts_name_what_is_left_out(datasets):
     dataset = datasets[1]
     whole, run = {"li_large": dataset.stimuli}, run_of(li_large="LI")
@@ -473,216 +398,6 @@ def test_sentences_that_count_are_those_of_pairs_that_differ_and_those_without_p
     })  # fmt: skip
     assert countable_sentences(stimuli, "mine") == 2 * 2 + 3
     assert countable_sentences(stimuli[stimuli["pair_id"].notna()], "mine") == 4
-
-
-def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
-    """Prediction 2 is about ratings; prediction 1, of the same data set, is not."""
-    rated = made("rated", {1, 2}, pairs=300, seed=1)
-    for source in ("human", "simulated"):
-        stimuli = rated.stimuli.assign(rating_source="human")
-        stimuli.loc[10, "rating_source"] = source
-        given = Dataset("rated", rated.predictions, stimuli, rated.scores, rated.distances)
-        tables = analyse("m", [given], ["rated"], VOCABULARY, OPTIONS)
-        for name in ("string_correlations", "string_confounds"):
-            marked = tables[name].groupby("prediction")["simulated"].agg(["min", "max"])
-            expected = source == "simulated"
-            assert marked.loc[1].tolist() == [False, False]
-            assert marked.loc[2].tolist() == [expected, expected]
-        columns = ("dataset", "counted", "used_pairs", "identical_pairs", "kept")
-        none = pd.DataFrame({name: [] for name in columns} | {"used": np.array([], dtype=bool)})
-        counts = {"datasets": none, "filters": none, "toy_surprisals": NO_TOY}
-        card = compare({**tables, **counts}, Run("demo", published=PUBLISHED))
-        claims = card[card["row"] == "m/rated"].set_index("column")["note"]
-        of_ratings = claims.index.str.startswith("prediction_2")
-        assert of_ratings.sum() == 4
-        said = claims.str.contains("simulated ratings")
-        assert said.tolist() == (of_ratings & (source == "simulated")).tolist()
-        shown = page("confounds", tables["string_confounds"])
-        assert set(shown.loc[shown["prediction"] == 2, "note"]) == {
-            "simulated ratings" if source == "simulated" else ""
-        }
-        assert set(shown.loc[shown["prediction"] == 1, "note"]) == {""}
-
-
-@pytest.mark.parametrize("source", ["human", "simulated"])
-def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets, results, source):
-    models = {"m": 10**8, "n": 10**9}
-    catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
-                      "parameters": size} for name, size in models.items()}  # fmt: skip
-    catalog["n"]["note"] = "N is fine-tuned."
-    shown = {
-        name: pd.concat([table, table.assign(model="n")], ignore_index=True)
-        for name, table in results.items()
-    }
-    about_ratings = shown["string_correlations"]["prediction"] == 2
-    shown["string_correlations"]["simulated"] = about_ratings & (source == "simulated")
-    run = Run("demo", describe_models(catalog), note="Absent: HLL.")
-    figures = draw(tables_drawn(shown, datasets), run, ["pairs"])
-    looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
-    legend = figures["figure_2b"].legends[0]
-    assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
-    drawn = {line.get_color() for line in figures["figure_2b"].axes[0].lines}
-    assert set(looks) <= drawn
-    said = {
-        name: f"{figure.get_supxlabel()} {figure.get_label()}" for name, figure in figures.items()
-    }
-    simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
-    rated = {"figure_3a", "figure_3b", "deconfounded"}
-    assert simulated == (rated if source == "simulated" else set())
-    # What is to be known of a model stands where it is shown, what is absent wherever any could be.
-    assert {name for name, text in said.items() if "HLL" in text} == set(said) - simulated
-    without_n = {"figure_1a", "figure_1b"}
-    noted = {name for name, text in said.items() if re.search(r"N\s+is\s+fine-\n?tuned", text)}
-    assert noted == set(said) - simulated - without_n
-    plt.close("all")
-
-
-def test_differences_of_ratings_are_in_z_where_some_rating_is_below_0(results):
-    run = Run("demo", describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
-                                             "parameters": 1}}))  # fmt: skip
-    for shift, label in ((0, "Rating difference (z)"), (100, "Rating difference")):
-        scores = results["string_scores"].assign(rating=results["string_scores"]["rating"] + shift)
-        figure = pairs_by_prediction(scores, results["string_correlations"], run, 2)
-        assert {ax.get_xlabel() for ax in figure.axes} - {""} == {label}
-    plt.close("all")
-
-
-NO_TOY = toy_surprisals(pd.DataFrame(), None, {})
-
-
-def stimuli_of(datasets: list[Dataset]) -> pd.DataFrame:
-    return pd.concat([one.stimuli.assign(dataset=one.name) for one in datasets], ignore_index=True)
-
-
-def tables_drawn(results: dict, datasets: list[Dataset]) -> dict:
-    """Return all tables that figures are drawn from."""
-    return {**results, "stimuli": stimuli_of(datasets), "toy_surprisals": NO_TOY}
-
-
-def toy_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two toy strings under two conventions of one model."""
-    stimuli = pd.DataFrame(
-        {"item_id": ["a", "b"], "text": ["ok", "ko"], "grammatical": [True, False]}
-    )
-    scores = pd.DataFrame({"item_id": ["a", "b"] * 2, "bos": ["bos"] * 2 + ["none"] * 2,
-                           "unigrams": "u", "logprob": np.log(2) * np.array([-3, -5, -7, -9.0]),
-                           "model": "m"})  # fmt: skip
-    return stimuli, scores
-
-
-def test_toy_strings_have_the_surprisal_of_one_bos_policy_in_bits():
-    toy = toy_surprisals(*toy_tables(), {"m": "bos"})
-    assert toy["surprisal"].tolist() == pytest.approx([3, 5])
-    assert toy["model"].tolist() == ["m", "m"]
-    assert NO_TOY.empty
-
-
-def test_each_edge_of_the_toy_cube_is_one_edit():
-    (ax,) = toy_cube().axes
-    places = {text.get_text(): text.xy for text in ax.texts}
-    assert {name for name in places if "*" not in name} == {
-        "The moon emerges", "A moon emerges", "The moons emerge"
-    }  # fmt: skip
-    edges = {
-        tuple(zip(*line.get_data(), strict=True))
-        for line in ax.lines
-        if line.get_marker() == "None"
-    }
-    of = {tuple(place): name.strip("*").split() for name, place in places.items()}
-    edits = [sum(a != b for a, b in zip(*(of[end] for end in edge), strict=True)) for edge in edges]
-    assert edits == [1] * 12
-    plt.close("all")
-
-
-def with_lone(dataset: Dataset, number: int) -> Dataset:
-    """A data set with so many sentences of either class that have a rating and no pair."""
-    names = [f"lone{place}" for place in range(2 * number)]
-    stimuli = dataset.stimuli.iloc[: 2 * number].assign(item_id=names, pair_id=None)
-    scores = dataset.scores.iloc[: 2 * number].assign(item_id=names)
-    return replace(
-        dataset,
-        stimuli=pd.concat([dataset.stimuli, stimuli], ignore_index=True),
-        scores=pd.concat([dataset.scores, scores], ignore_index=True),
-    )
-
-
-@pytest.mark.parametrize("lone", [0, 1, 3])
-def test_own_data_without_paradigms_and_with_sentences_that_have_no_pair(lone):
-    """Nothing fails, and sentences without a pair make no point of a pair."""
-    own = [made("pairs", {1, 3}), with_lone(made("rated", {2, 3}, seed=1), lone)]
-    own = [replace(one, stimuli=one.stimuli.assign(paradigm=None, phenomenon=None)) for one in own]
-    tables = analyse("m", own, ["pairs", "rated"], VOCABULARY, OPTIONS)
-    looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
-                                   "parameters": 1}})  # fmt: skip
-    figures = draw(tables_drawn(tables, own), Run("demo", looks), ["pairs"])
-    assert failures(figures) == {}
-    points = figures["figure_3a"].axes[0].lines[0].get_xdata()
-    assert len(points) == found(tables, "rated", subset="overall")["n"].item()
-    plt.close("all")
-
-
-def test_one_figure_s_fault_is_its_own(datasets, results):
-    looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
-                                   "parameters": 1}})  # fmt: skip
-    confounds = results["string_confounds"].drop(columns="value_low")
-    broken = {**results, "string_confounds": confounds}
-    figures = draw(tables_drawn(broken, datasets), Run("demo", looks))
-    why = "deconfounded was not drawn. KeyError: 'value_low'"
-    assert failures(figures) == {"deconfounded": why}
-    assert "'value_low'" in " ".join(text.get_text() for text in figures["deconfounded"].texts)
-    plt.close("all")
-
-
-def test_one_table_s_fault_is_its_own(datasets, results):
-    run = Run("demo", {"m": {"title": "M"}}, {"pairs": "P"}, read_published("string_probability"))
-    stimuli = stimuli_of(datasets)
-    tables = {**results, "stimuli": stimuli, "whole": stimuli}
-    made = tabulate(tables, run, {})
-    assert list(failures_of_tables(made)) == ["datasets"]  # `rated` has no title
-    assert "KeyError: 'rated'" in made["datasets"].iloc[0, 0]
-    assert made["filters"].empty
-
-
-TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstrap=60)
-CLUSTERED = replace(TWO_BINS, resample="clusters")
-
-
-def data_set(
-    name: str,
-    pairs: int,
-    predictions: set[int],
-    *,
-    lone: int = 0,
-    paradigms: int = 1,
-    seed: int = 0,
-) -> Dataset:
-    """Rated pairs in paradigms and three phenomena, and so many sentences without a pair."""
-    rng = np.random.default_rng(seed)
-    row = np.arange(2 * pairs + lone)
-    number, good = row // 2, row % 2 == 0
-    length = 4 + number % 5
-    message = rng.normal(0, 6, len(row))[number]
-    stimuli = pd.DataFrame({
-        "item_id": [f"s{k}" for k in row], "text": [f"{name} {k}" for k in row],
-        "pair_id": [f"p{k}" if k < pairs else None for k in number], "grammatical": good,
-        "rating": good + rng.normal(size=len(row)), "rating_source": "human",
-        "phenomenon": [f"ph{k % 3}" for k in number],
-        "paradigm": [f"pa{k % paradigms}" for k in number],
-    })  # fmt: skip
-    scores = pd.DataFrame({
-        "item_id": stimuli["item_id"], "bos": "bos", "unigrams": "u", "n_tokens": length,
-        "logprob": -6.0 * length + message + 4 * good + rng.normal(0, 3, len(row)),
-        "unigram_logprob": -9.0 * length + rng.normal(0, 3, len(row)), "n_words": length,
-    })  # fmt: skip
-    distances = pd.DataFrame({
-        "pair_id": [f"p{k}" for k in range(pairs)], "levenshtein_characters": 1,
-        "levenshtein_words": 1, "cosine_distance": rng.random(pairs),
-    })  # fmt: skip
-    return Dataset(name, frozenset(predictions), stimuli, scores, distances)
-
-
-def scored(dataset: Dataset) -> pd.DataFrame:
-    return string_scores("m", dataset, 100, TWO_BINS)
 
 
 @pytest.mark.parametrize(("pairs", "bins"), [(4, 4), (3, 0)])
