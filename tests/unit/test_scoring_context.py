@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -308,8 +309,20 @@ def test_finished_shards_are_found_again(llama, tmp_path):
         shards[0].unlink()
         pd.testing.assert_frame_equal(score_in_context(llama, items, **options), whole)
         assert fed
-        n_fed = len(fed)
-        score_in_context(llama, items, **{**options, "identity": "other weights"})
-        assert len(fed) > n_fed
     finally:
         handle.remove()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"identity": "others"}, {"start_token": "none"}, {"separator": "\n"}, {"context_window": 60}],
+)
+def test_shards_of_another_setting_are_not_taken(llama, tmp_path, change):
+    options = {"start_token": "bos", "identity": "these", "shard_directory": tmp_path}
+    score_in_context(llama, [OTHER], **options)
+    change = dict(change)
+    lm = replace(llama, context_window=change.pop("context_window", llama.context_window))
+    found = score_in_context(lm, [OTHER], **{**options, **change})
+    assert len(list(tmp_path.glob("*.parquet"))) == 2
+    apart = {**options, **change, "shard_directory": tmp_path / "apart"}
+    pd.testing.assert_frame_equal(found, score_in_context(lm, [OTHER], **apart))

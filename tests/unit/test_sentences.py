@@ -52,6 +52,17 @@ def test_sums_and_lengths_by_hand():
     assert len(table) == len(expected)
 
 
+def test_sums_are_in_float64():
+    """In float32 the sum of so many thirds is off by more than 1e-6."""
+    many = pd.DataFrame({
+        "item_id": ["b"] * 400 + ["a"] * 400, "token_index": [*range(400)] * 2, "token_id": 5,
+        "logprob": np.full(800, -1 / 3, dtype="float32"), "scored": True,
+    })  # fmt: skip
+    table = summarise_sentences(STIMULI, {"bos": many}, {"bos": POLICIES["bos"]}, UNIGRAMS)
+    expected = 400 * float(np.float32(-1 / 3))
+    assert table["logprob"].tolist() == pytest.approx([expected] * 2, abs=1e-10)
+
+
 def test_without_unigrams_the_sums_remain():
     table = summarise_sentences(STIMULI, SCORES, {"bos": POLICIES["bos"]}, {})
     assert table["logprob"].tolist() == [-15.0, -14.0]
