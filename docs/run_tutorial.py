@@ -1,9 +1,9 @@
-"""Run docs/tutorial.ipynb from its first cell to its last and write what each shows into it.
+"""Run docs/tutorial.ipynb from its first cell to its last and write the outputs into it.
 
     python docs/run_tutorial.py
 
-Jupyter does the same and needs a kernel; this needs none, and leaves out what changes from run to
-run. The notebook is edited in any program that knows notebooks.
+Unlike Jupyter, this needs no kernel, and it leaves out all that changes between runs. Any program
+for notebooks can edit the notebook.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOTEBOOK = Path(__file__).resolve().parent / "tutorial.ipynb"
 
 
 def run(notebook: nbformat.NotebookNode) -> list[str | None]:
-    """Return what each code cell shows: its last expression as text, None where it is a statement.
+    """Return the output of each code cell: its last expression as text, or None for a statement.
 
     A data frame is shown whole, without its index. An error in a cell is an error here.
     """
@@ -41,7 +41,7 @@ def as_text(value: Any) -> str:
 
 
 def main() -> None:
-    """Run the notebook and write it with what its cells show."""
+    """Run the notebook and write it with the outputs of its cells."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for number, (cell, text) in enumerate(zip(cells, run(notebook), strict=True), 1):

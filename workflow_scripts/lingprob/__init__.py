@@ -14,7 +14,7 @@ Code, tables, settings and messages use these words in one meaning:
     prefix, target  sentences that precede a target, and the sentence scored after them
     window, stride  tokens of a longer text that are run at once, and the step to the next ones
     data set        an entry under `datasets` in the catalog, of one kind
-    item, pair      a sentence of a data set; two sentences that differ in grammaticality
+    item, pair      a sentence of a data set, and two that differ in grammaticality
     paradigm        pairs of one pattern, of which a phenomenon has several
     text, passage   a text consists of passages, and a passage of words
     corpus, file    documents to search, count or train on, which lie in files

@@ -94,7 +94,7 @@ class HubRepository:
             "  run again, which continues the download;\n"
             "  or set HF_ENDPOINT to a mirror of the hub (and do not set HF_HUB_OFFLINE);\n"
             f"  or {OWN_ENTRY[self.kind]};\n"
-            "  or run with `--config scale=demo`, for which no hub is needed."
+            "  or run with `--config scale=demo`, which needs no hub."
         )
 
     def _info(self) -> ModelInfo | DatasetInfo:

@@ -75,7 +75,7 @@ def known_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
     """Return the joint log10-probability of the words of each text that a model knows.
 
     The probability of a word that a small corpus lacks is a guess, and far too low for a name.
-    Without such words a text is at least as probable. 0 for a text without a known word.
+    Without such words, a text is at least as probable. 0 for a text without a known word.
     """
     return np.array(
         [

@@ -190,7 +190,7 @@ def widening(units: float, freedom: float | None = None) -> float:
     """Return the factor by which a percentile interval over few resampled units is too narrow.
 
     It is short by sqrt((n - 1) / n) and takes the normal quantile instead of Student's t
-    (Hesterberg 2015, "What teachers should know about the bootstrap"): 22% for ten units. NaN for a
+    (Hesterberg 2015): 22% for ten units. NaN for a
     single unit, which gives no interval. The degrees of freedom are n - 1 by default.
     """
     from scipy import stats  # half a second to import

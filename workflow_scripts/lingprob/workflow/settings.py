@@ -233,7 +233,7 @@ class Overlap(Section):
     """the paper's own tables that are drawn next to the run's"""
     whole_coverage: float = key(0.9, gt=0, le=1)
     """share of a passage's tokens from which on an overlap counts as the whole passage, read off
-    Figure 1a (leakage, §2.2); 1 asks for every token, and the summary has both counts"""
+    Figure 1a (leakage, §2.2). The summary also has the count for 1, which is every token."""
     min_length: int = key(1, ge=1)
     """shortest overlaps that count, tokens (at most max_overlap + 1; much faster from 4 on)"""
     soft_min_words: int | None = key(12, ge=1)

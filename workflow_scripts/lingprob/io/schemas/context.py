@@ -7,8 +7,8 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
 
 SCHEMAS = {
-    # One row per prefix, with the pairs that it precedes; `source_ids` are the stimuli in it, and
-    # `char_ends` the character where each ends. `suite` is that of the targets (null: several),
+    # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli in it, and
+    # `char_ends` the last character of each. `suite` is that of the targets (null: several),
     # `source_suite` that of the sentences if they have one by design. `similarity` is a perturbed
     # prefix's to the original.
     "context_prefixes": pa.schema(
@@ -20,7 +20,7 @@ SCHEMAS = {
         + required(pa.list_(TEXT), "source_ids")
         + required(pa.list_(INT32), "char_ends")
     ),
-    # One row per pair (or item of a suite), prefix and length; length 0 has no prefix.
+    # One row per pair (or item of a suite), prefix and length. Length 0 has no prefix.
     "context_judgments": pa.schema(
         required(TEXT, "model", "dataset", "suite")
         + optional(TEXT, "phenomenon")

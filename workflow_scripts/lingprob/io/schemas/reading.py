@@ -117,8 +117,8 @@ SCHEMAS = {
         + required(TRUTH, "converged", "singular")
         + required(TEXT, "scale")
     ),
-    # One row per model, subject and item: their share in ΔLogLik (`of` delta; items are sentences,
-    # and the subject is `mean` for means), or in log perplexity (items are passages). It is the sum
+    # One row per model, subject and item: their share in ΔLogLik (`of` delta, by
+    # sentence, with the subject `mean` for means), or in log perplexity (by passage). It is the sum
     # over `n` reading times or words, in nats. `convention` is that of a published fit, or empty.
     "reading_gains": pa.schema(
         required(TEXT, "dataset", "convention", "model", "of", "subject", "item")
