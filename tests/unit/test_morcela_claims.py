@@ -459,3 +459,8 @@ def test_small_models_are_compared_on_shared_resamples():
     differences = own[:, 0] - own[:, 1]
     ends = np.quantile(differences - differences.mean(), (0.025, 0.975))
     assert (row["low"], row["high"]) == pytest.approx(tuple(row["ours"] + ends))
+    # It is OPT minus Pythia, whichever is first.
+    (other,) = judged("small_opt_above_pythia", {**tables, "linking_draws": draws[::-1]})
+    assert [other[key] for key in ("ours", "low", "high")] == pytest.approx(
+        [row[key] for key in ("ours", "low", "high")]
+    )

@@ -16,6 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.tables import write_table
 from lingprob.papers.run import Run
 from lingprob.papers.string_probability.analysis import (
+    FOLLOWERS,
     POOLED,
     analyse,
     confounds,
@@ -470,16 +471,22 @@ def test_intervals_of_a_flat_set_by_a_loop_over_draws():
     of_pair = np.flatnonzero(paired & ~table.duplicated(names))
     keys = pd.MultiIndex.from_frame(table.loc[of_pair, names])
     right = (sides[0].reindex(keys) > sides[1].reindex(keys)).to_numpy()
-    drawn: dict[str, list[float]] = {"auc": [], "accuracy": [], "gain": []}
+    drawn: dict[str, list[float]] = {"auc": [], "accuracy": [], "gain": [], "lead": []}
+    best = set()
     for counts in np.concatenate(list(resamples(int(unit.max()) + 1, options.bootstrap, 5))):
         times = table["weight"].to_numpy() * counts[unit]
         area = roc_auc_score(good, table["slor"], sample_weight=times)
         share = np.average(right, weights=times[of_pair])
-        for name, value in (("auc", area), ("accuracy", share), ("gain", share - area)):
+        rivals = {name: roc_auc_score(good, table[name], sample_weight=times) for name in FOLLOWERS}
+        best.add(max(rivals, key=rivals.get))
+        values = {"auc": area, "accuracy": share, "gain": share - area}
+        values["lead"] = area - max(rivals.values())
+        for name, value in values.items():
             drawn[name].append(value)
+    assert len(best) > 1  # in each draw, the lead is over its best rival
     sizes = np.bincount(unit, table["weight"])
     for name, values in drawn.items():
-        limits = (-1.0, 1.0) if name == "gain" else (0.0, 1.0)
+        limits = (-1.0, 1.0) if name in ("gain", "lead") else (0.0, 1.0)
         ends = widened(found[name], tuple(np.quantile(values, (0.025, 0.975))), sizes, limits)
         assert found[[f"{name}_low", f"{name}_high"]].tolist() == pytest.approx(ends)
 
@@ -541,3 +548,12 @@ def test_counts_of_data_sets_with_pairs_without_and_with_both():
     assert table["missing_ratings"].to_dict() == {"blimp": 0, "mine": 1, "cola": 0}
     assert table["used_pairs"].to_dict() == {"blimp": 2, "mine": 3, "cola": 0}
     assert table["used_sentences"].to_dict() == {"blimp": 4, "mine": 8, "cola": 3}
+
+
+def test_models_trained_here_test_no_claim_about_strings(datasets, results):
+    more = {name: pd.concat([table, table.assign(model="tiny")]) for name, table in results.items()}
+    toy = pd.DataFrame(columns=["model", "text", "grammatical", "surprisal"])
+    models = {"m": {"source": "hub"}, "tiny": {"source": "trained"}}
+    card = compare({**more, "toy_surprisals": toy}, Run("demo", models, published=PUBLISHED))
+    found = {row.partition("/")[0] for row in card.loc[card["kind"] == "claim", "row"]}
+    assert found == {"m", "(none)"}
