@@ -1,10 +1,9 @@
 """One pass of a causal model: rows of tokens in, log-probabilities of wanted tokens out.
 
-Four shortcuts make it fast, and each is checked against the plain model before it is used. A row
-may contain trees, whose tokens see only their ancestors. Only hidden states that predict a wanted
-token go through the output embedding, and the vocabulary is reduced to a log-sum-exp. Rows are
-padded on the right, which earlier positions of a causal model never see. The tokens before all
-others of a batch, such as a start token, are run once.
+Four shortcuts make it fast, and each is checked against the plain model before use. A row may have
+trees, whose tokens see only their ancestors. Only hidden states that predict a wanted token go
+through the output embedding, and the vocabulary is reduced to a log-sum-exp. Rows are padded on
+the right, which earlier positions never see. The tokens before a whole batch are run once.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
 
-# Positions, and entries of the vocabulary, whose logits are computed at a time; on a CPU they fit
-# its cache.
+# Positions and vocabulary entries whose logits are computed at a time, to fit the cache of a CPU.
 LOGITS_AT_ONCE = {"cpu": (512, 2048), "cuda": (2048, 2**16), "mps": (2048, 2**16)}
 # Logits in one pass of a model without a separate head.
 LOGITS_PER_PASS = {"cpu": 2**23, "cuda": 2**27, "mps": 2**26}
