@@ -83,7 +83,7 @@ def test_deviance_and_derivatives(frame: pd.DataFrame, seed: int) -> None:
         np.testing.assert_allclose(hessian[place], bend, atol=1e-3, rtol=1e-4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(frame=frames())
 def test_no_search_of_the_dense_deviance_does_better(frame: pd.DataFrame) -> None:
     (fit,) = fit_mixed_models(read(frame, [FORMULA]), [FORMULA])
