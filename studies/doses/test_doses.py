@@ -1,4 +1,4 @@
-"""Passages in training: which rows have them, that nothing else differs, and what they do."""
+"""Passages in training: which rows have them, that nothing else differs, and their effect."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def slow_rows(passages: list[list[int]], copies: int, length: int, seed: int) ->
 
 
 def test_rows_of_two_copies_by_hand():
-    """Two orders of 5 6 and 7 8 9, each passage between separators; the last row is not full."""
+    """Two orders of 5 6 and 7 8 9, each passage between separators. The last row is not full."""
     shuffled = [np.random.default_rng([2, copy]).permutation(2).tolist() for copy in (1, 2)]
     assert shuffled == [[0, 1], [1, 0]]
     passages = [np.array([5, 6]), np.array([7, 8, 9])]
@@ -116,7 +116,7 @@ def test_more_rows_than_places_are_refused():
 def test_a_training_sees_the_passages_so_many_times_and_else_what_it_would(
     corpus, tmp_path, copies, held_out
 ):
-    """A token of a passage stands in no other row, so that what is put in can be counted."""
+    """A token of a passage is in no other row, so that the copies can be counted."""
     if not held_out:
         corpus = {**corpus, "validation": []}
     corpus = {**corpus, "training": [str(tmp_path / "a.npy")]}
@@ -223,7 +223,7 @@ def test_a_dosed_training_that_broke_goes_on_to_the_same_weights(corpus, tmp_pat
     assert all(torch.equal(weights(broken)[name], value) for name, value in weights(whole).items())
 
 
-# What the doses do.
+# The effect of doses.
 
 THREE = dosed_models(["small", "large"], [0, 1, 3])  # on log2(1 + copies): 0, 1 and 2
 
@@ -244,8 +244,8 @@ def simulated(random: np.random.Generator, models: pd.DataFrame, items: int) -> 
 
 
 def test_slopes_by_hand():
-    """Values 10, 8, 3 and 10, 4, 4 on 0, 1, 2: slopes -3.5 and -3; about the lines they are
-    off by -.5, 1, -.5 and 1, -2, 1, so that the variance is 7.5 on two degrees."""
+    """Values 10, 8, 3 and 10, 4, 4 on 0, 1, 2: slopes -3.5 and -3. About the lines they are
+    off by -0.5, 1, -0.5 and 1, -2, 1, so that the variance is 7.5 on two degrees."""
     totals = zip(THREE["model"], [10, 8, 3, 10, 4, 4], strict=True)
     values = {name: [total / 2 + 1, total / 2 - 1] for name, total in totals}
     table = dose_slopes(gains_of(values), THREE)
