@@ -304,6 +304,15 @@ def test_a_second_run_has_nothing_to_do(demo):
     assert "Nothing to be done" in snakemake(demo, "-n", "demo").stdout
 
 
+def test_a_copy_with_other_times_has_nothing_to_do(demo, tmp_path):
+    copied = tmp_path / "copy"
+    shutil.copytree(demo, copied, copy_function=shutil.copy)
+    made = [path for part in ("results", "resources") for path in (copied / part).rglob("*")]
+    for seconds, path in enumerate(sorted(made, key=lambda path: path.name)):
+        os.utime(path, (10**9 + seconds, 10**9 + seconds))
+    assert "Nothing to be done" in snakemake(copied, "-n", "demo").stdout
+
+
 @pytest.mark.parametrize(
     ("changed", "reruns", "leaves"),
     [
