@@ -466,9 +466,9 @@ def test_intervals_of_a_flat_set_by_a_loop_over_draws():
     given[1] = replace(given[1], weight=3.0)
     table = pd.concat([scored(one) for one in given], ignore_index=True)
     table = table.sample(frac=1, random_state=0, ignore_index=True)
-    options = replace(TWO_BINS, resample="clusters", seed=5)
+    options = replace(TWO_BINS, resample="pairs", seed=5)
     found = pd.DataFrame(separation_rows(table, options)).set_index("metric").loc["slor"]
-    unit, good = units(table, "clusters"), table["grammatical"].to_numpy()
+    unit, good = units(table, "pairs"), table["grammatical"].to_numpy()
     names, paired = ["dataset", "pair_id"], table["pair_id"].notna()
     sides = [table[paired & (good == side)].set_index(names)["slor"] for side in (True, False)]
     of_pair = np.flatnonzero(paired & ~table.duplicated(names))
