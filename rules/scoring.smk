@@ -1,4 +1,5 @@
-# Scores of stimuli, shared by all papers: one job for each model and paper loads the model once.
+# Scores of stimuli, shared by all papers. The rules are score_MODEL_for_PAPER, with the script
+# score_stimuli.py, so that one job per model and paper loads the model once.
 # REQUIRES results/stimuli/{dataset}.parquet, a model's manifest or a file of imported scores.
 # PROVIDES results/scores/{model}/{start_token}/{dataset}.parquet (tokens) and
 # results/sentence_scores/{model}/{dataset}.{parquet,csv} (sentences, under each convention of the

@@ -3,8 +3,8 @@
 # a tokenizer.
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
 # trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as
-# any other), results/training/: each size's log, perplexity.{parquet,csv}, passage_logprobs, figures
-# figure_2_perplexity, scorecard.
+# any other), results/training/: corpus.json (the chunks), each size's log, perplexity.{parquet,csv},
+# passage_logprobs, figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, and a killed one continues from there.
 
 TRAINING = settings["training"]

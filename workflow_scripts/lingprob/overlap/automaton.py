@@ -117,7 +117,7 @@ def build_index(
     """
     arrays = [_checked(passage, i, vocabulary_size) for i, passage in enumerate(passages)]
     if not arrays:
-        raise LingprobError("there are no passages to index. Check the choice of stimuli.")
+        raise LingprobError("there are no passages to index. Check `overlap.texts`.")
     offsets = np.cumsum([0, *map(len, arrays)]).astype(np.int64)
     tokens = np.concatenate(arrays).astype(np.int64)
     vocabulary, codes = np.unique(tokens, return_inverse=True)

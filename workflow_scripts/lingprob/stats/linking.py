@@ -9,7 +9,8 @@ rating ~ a p/l + b u/l + c 1/l + d, has beta = -b/a and gamma = c/a.
     fits = fit_linking_functions(*given, clusters=table.article)
     print(fits[["linking_function", "r_cv", "beta", "gamma"]])
 
-Cross-validation and bootstrap are fits on reweighted sentences (`stats.linking_fits`).
+Cross-validation and bootstrap are fits on reweighted sentences. `stats.linking_fits` has them, and
+the list of linking functions.
 """
 
 from __future__ import annotations

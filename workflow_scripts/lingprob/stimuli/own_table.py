@@ -33,7 +33,7 @@ def own_table(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     `paradigm` and `grammatical`. With a column `participant`, a row is one judgment. A table with
     one row per pair has `good` and `bad` and, if it has them, `pair`, `phenomenon` and `paradigm`.
     The entry's `columns` gives other names. Its `ratings` says which the analyses need: `every`
-    rating, `some`, or `none` of them, the default.
+    rating, `some`, or `none` of them, the default. `scope.stimuli_entry` adds it, and `needed`.
     """
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     setting = f"datasets.{dataset}.columns"

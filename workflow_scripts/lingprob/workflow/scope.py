@@ -246,7 +246,7 @@ def string_panels(run: Run) -> list[str]:
 
 
 def scored_as(run: Run, dataset: str) -> str:
-    """Return the name under which string_probability scores a data set: its own or its sample's."""
+    """Return the name under which papers find a data set's scores: its own or its sample's."""
     strings = run.settings["string_probability"]
     pairs = strings["pairs_per_dataset"]
     return f"{dataset}_sample{pairs}" if pairs and dataset in strings["sampled"] else dataset
