@@ -63,7 +63,7 @@ class CausalScorer:
         """The policy that puts the model's start token before a sentence and counts every token.
 
         The start token is the first of the model's own policies that its tokenizer has, or else
-        the tokenizer's BOS token or end of text. Without any, the first token is left out, and a
+        the tokenizer's BOS or end-of-text token. Without any, the first token is left out, and a
         warning is logged.
         """
         catalog = self.run.catalog

@@ -119,7 +119,7 @@ def count_ngrams(
 
     Nothing is pruned, and the unigrams are interpolated with the uniform distribution over the
     vocabulary, so that the probabilities after any context sum to one over the V token ids.
-    `sentences` are token ids without the mark, which begins and ends every sentence.
+    `sentences` are token ids without the mark. It is added at both ends of every sentence.
 
     Raises LingprobError if there is no sentence.
     """
@@ -169,9 +169,9 @@ def discounts(counts: np.ndarray) -> np.ndarray:
 def _ngrams(
     tokens: np.ndarray, depth: np.ndarray, order: int, vocabulary_size: int
 ) -> list[_Ngrams]:
-    """Return the n-grams of every order, of the first all token ids, even unseen ones.
+    """Return the n-grams of every order. Those of order 1 are all token ids, even unseen ones.
 
-    `depth` is the number of tokens, the mark included, before each in its sentence.
+    `depth` is the number of tokens that precede each token in its sentence, the mark included.
     """
     every = np.arange(vocabulary_size)
     outcomes = np.bincount(tokens[depth > 0], minlength=vocabulary_size)

@@ -119,8 +119,8 @@ def check_words(
 def check_numbers(times: pd.DataFrame, words: pd.DataFrame, about: str) -> None:
     """Warn that times are aligned by word numbers alone, and refuse numbers that look shifted.
 
-    Raises LingprobError if no reader has a first word, or if the passages of the times are longer
-    or shorter than those of the text by the same number of words.
+    Raises LingprobError if no reader has a time for the first word of any passage, or if every
+    passage has more (or fewer) words in the times than in the text, by the same number.
     """
     remedy = (
         "Words are numbered from 0 in each passage, and none is left out of the numbering. Add a "

@@ -240,9 +240,9 @@ class Overlap(Section):
     """shortest soft overlaps that count: words in common without case, punctuation and white
     space, in corpora that are text; null looks for none"""
     ngrams: str | None = key(names="corpus file", example="auto", pattern="^[^{}]+$")
-    """source of the chance level of an overlap (leakage, §2.1): a corpus, over which KenLM
-    estimates a 5-gram model, or your own ARPA or KenLM file. auto: the paper's gigaword if it is
-    placed, otherwise the first of the corpora that is text, and nothing without KenLM"""
+    """source of the chance level of an overlap (leakage, §2.1): a corpus, for which KenLM
+    or lingprob estimates a 5-gram model, or your own ARPA or KenLM file. auto: the paper's gigaword
+    if it is placed, otherwise the first of the corpora that is text (up to 200 MB without KenLM)"""
     max_overlap: int = key(11, ge=0)
     """longest overlap of a leakage-free chunk, tokens (leakage, §3.1)"""
     chunks_selected: int = key(ge=0)

@@ -108,9 +108,10 @@ def drawn_slopes(draws: pd.DataFrame | None, points: pd.DataFrame, x: str, y: st
 
 
 def drawn_values(draws: pd.DataFrame | None, points: pd.DataFrame, column: str) -> np.ndarray:
-    """Return a column of models' points in each resample, of shape (resamples, models).
+    """Return a column's value for each model in each resample, of shape (resamples, models).
 
-    A column or model that was not resampled has its point in each. Without draws there is one row.
+    A column or model that was not resampled has its point estimate in each resample. Without draws
+    there is one row.
     """
     fixed = points[column].to_numpy(float)
     if draws is None:

@@ -77,7 +77,7 @@ def change_over_bins(prediction: int, quantity: str) -> Statistic:
 def surprisal_difference(difference: str) -> Statistic:
     """Return the statistic that is a difference between the eight strings.
 
-    They are no sample, so only the precision of scores blurs it.
+    The strings are not a sample, so its interval covers only the precision of the scores.
     """
 
     def statistic(tables: Tables, run: Run) -> Rows:
