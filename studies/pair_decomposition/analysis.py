@@ -15,8 +15,9 @@ from lingprob.papers.morcela.analysis import (
     UNITS,
     Convention,
     DataSet,
-    default_scores,
     sampling_units,
+    scores_under,
+    with_ratings,
 )
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims, make_scorecard
@@ -48,7 +49,9 @@ def decompose_model(
     cluster. A data set without pairs, paradigms or articles has no rows.
     """
     tables = [pd.DataFrame(columns=[*ABOUT, "grouping", "linking_function"])]
-    for dataset, rated, source in default_scores(model, datasets, convention):
+    for dataset, data_set in datasets.items():
+        scores = scores_under(convention, model, dataset, data_set.scores)
+        rated = with_ratings(dataset, data_set.stimuli, scores)
         groupings = find_groupings(rated)
         if not groupings:
             logger.info("%s: no pairs, paradigms or articles to decompose r by", dataset)
@@ -61,7 +64,9 @@ def decompose_model(
             bootstrap=bootstrap,
             seed=seed,
         )
-        about = dict(zip(ABOUT, (model, dataset, source, *convention, cluster), strict=True))
+        about = dict(
+            zip(ABOUT, (model, dataset, data_set.rating_source, *convention, cluster), strict=True)
+        )
         tables.append(parts.assign(**about)[[*ABOUT, *parts]])
     return pd.concat(tables[1:] or tables, ignore_index=True)
 

@@ -109,7 +109,8 @@ def test_five_data_sets_by_the_size_of_many_models_fit():
     table["parameters"] = table["model"].map(lambda name: MODELS[name]["parameters"])
     table["delta"] = 900 - 50 * np.log10(table["parameters"])
     table["delta_low"], table["delta_high"] = table["delta"] - 60, table["delta"] + 60
-    table["token_perplexity"] = 4e3 / np.log10(table["parameters"])
+    table["singular"] = False
+    table["word_perplexity"] = 4e3 / np.log10(table["parameters"])
     titles = {name: f"{name.replace('_', ' ').capitalize()}, first pass" for name in datasets}
     figure = figure_2(table, Run("paper", MODELS, titles))
     label_provenance(figure, ["paper"])

@@ -139,7 +139,7 @@ def test_figures_name_scale_and_model_once():
     assert all("scale demo" in figure.get_supxlabel() for figure in figures.values())
     said = [figure.get_label() for figure in figures.values()]
     assert all(text.count("SmolLM2-135M-Instruct (Q4_1)") == 1 for text in said)
-    assert all("the papers have base models" in text for text in said)
+    assert all("papers have base models" in text for text in said)
     legend = [text.get_text() for text in figures["figure_4"].legends[0].get_texts()]
     assert legend == ["SmolLM2", "OPT", "Pythia", "published"]
     plt.close("all")

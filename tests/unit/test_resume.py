@@ -301,6 +301,8 @@ def test_nothing_is_kept_without_a_word_on_what_it_is_the_work_of(tmp_path):
         lambda: word_surprisals(lm, words, start_token="bos", **kept),
         lambda: score_in_context(lm, [one], start_token="bos", **kept),
     ):
-        with pytest.raises(LingprobError, match="nothing tells it from that of other weights"):
+        with pytest.raises(
+            LingprobError, match="nothing distinguishes it from that of other weights"
+        ):
             call()
     assert not (tmp_path / "kept").exists()
