@@ -273,7 +273,8 @@ MODELS = {"gpt2": {"source": "hub"}, "opt-tiny": {"source": "trained"},
         ("gpt2/blimp", {"scales": ["paper"]}, "", "also"),
         ("gpt2/published", {"datasets": ["*"]}, "", "check"),
         ("gpt2/blimp", {}, "5 pairs; simulated ratings", "simulated"),
-        ("smollm/mine", {"own": True}, "simulated ratings", "own"),
+        ("smollm/mine", {"own": True}, "", "own"),
+        ("smollm/mine", {"own": True}, "simulated ratings", "own, simulated"),
     ],
 )
 def test_a_population_counts_if_the_sentence_is_about_it(about, claim, note, role):
@@ -318,10 +319,13 @@ def test_a_sentence_has_one_verdict_however_many_rows(verdicts, verdict):
 
 
 def test_own_sentences_are_judged_but_not_counted():
-    sentences = judge_sentences(card_of(("x", "own", "supported"), ("y", "paper", "undecided")))
+    rows = [("x", "own", "supported"), ("y", "paper", "undecided"),
+            ("z", "own, simulated", "supported")]  # fmt: skip
+    sentences = judge_sentences(card_of(*rows))
     assert dict(zip(sentences["claim"], sentences["verdict"], strict=True)) == {
-        "x": "supported", "y": "undecided",
+        "x": "supported", "y": "undecided", "z": "not tested",
     }  # fmt: skip
+    assert sentences["simulated"].tolist() == ["", "", "yes"]
     assert count_sentences(sentences) == [("undecided", 1)]
 
 

@@ -29,7 +29,8 @@ from lingprob.scorecard.verdicts import (
 
 # The role of a row. Rows of the paper's own models and data decide the verdict on its sentence.
 # Other models and data are shown below it. Re-readings of published tables check the pipeline.
-PAPER, ALSO, CHECK, SIMULATED, OWN = "paper", "also", "check", "simulated", "own"
+PAPER, ALSO, CHECK, SIMULATED = "paper", "also", "check", "simulated"
+OWN, OWN_SIMULATED = "own", "own, simulated"  # of sentences that are not the paper's
 # Sources of models that no sentence of a paper is about, unless the sentence names them.
 MADE_HERE = ("trained", "ngram")
 # The estimate of a run by row and column, as the files of `catalog/published` name them.
@@ -94,7 +95,7 @@ def role_of(
         run: the paper's `papers.run.Run`.
     """
     if claim.get("own"):
-        return OWN
+        return OWN_SIMULATED if "simulated" in note else OWN
     parts = re.split(r"[/,]\s*", about)
     if "published" in parts:
         return CHECK

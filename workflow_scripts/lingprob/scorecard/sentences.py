@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from lingprob.scorecard.comparison import ALSO, CHECK, OWN, PAPER, SIMULATED
+from lingprob.scorecard.comparison import ALSO, CHECK, OWN, OWN_SIMULATED, PAPER, SIMULATED
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import (
     CONTRADICTED,
@@ -56,7 +56,7 @@ def count_sentences(sentences: pd.DataFrame) -> list[tuple[str, int]]:
 
 def _sentence(rows: pd.DataFrame) -> dict[str, Any]:
     first = rows.iloc[0]
-    own = first["role"] == OWN
+    own = first["role"] in (OWN, OWN_SIMULATED)
     run = rows[rows["verdict"] != NOT_RUN]
     deciding = run[run["role"] == (OWN if own else PAPER)]
     return {
@@ -70,7 +70,7 @@ def _sentence(rows: pd.DataFrame) -> dict[str, Any]:
         "p": max(map(_p_value, deciding.to_dict("records")), default=math.nan),
         "also": counted(run[run["role"] == ALSO]),
         "check": counted(run[run["role"] == CHECK]),
-        "simulated": recovered(run[run["role"] == SIMULATED]),
+        "simulated": recovered(run[run["role"].isin([SIMULATED, OWN_SIMULATED])]),
         "figure": first["figure"] if len(run) else None,
     }
 

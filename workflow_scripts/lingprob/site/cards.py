@@ -10,7 +10,7 @@ import pandas as pd
 
 from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
-from lingprob.scorecard.comparison import ALSO, CHECK, OWN, PAPER, SIMULATED
+from lingprob.scorecard.comparison import ALSO, CHECK, OWN, OWN_SIMULATED, PAPER, SIMULATED
 from lingprob.scorecard.sentences import count_sentences, judge_sentences
 from lingprob.scorecard.verdicts import FAILED, NOT_RUN, order_verdicts
 from lingprob.site.page import heading_of, render_page, simulated_in
@@ -22,6 +22,7 @@ ROLES = {
     CHECK: "published tables",
     SIMULATED: "simulated",
     OWN: "",
+    OWN_SIMULATED: "simulated",
 }
 
 

@@ -90,7 +90,7 @@ def overlaps(overlap: pd.DataFrame) -> Figure:
         image = ax.imshow(wide, cmap="viridis")
         name_suites(ax, wide)
         ax.set_title(f"Overlap of {'dependency labels' if measure == 'dependency' else 'tokens'}")
-        figure.colorbar(image, ax=ax, label="Mean F₁", shrink=0.8)
+        figure.colorbar(image, ax=ax, label="Mean F₁", shrink=0.6)
     return figure
 
 
@@ -110,7 +110,7 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
             image = ax.imshow(wide, cmap=colours, vmin=low, vmax=1)
             name_suites(ax, wide)
             ax.set_title(f"{models[model]['title']}: {name}\n{each(here)}")
-            figure.colorbar(image, ax=ax, format=in_percent("%"), shrink=0.8)
+            figure.colorbar(image, ax=ax, format=in_percent("%"), shrink=0.6)
     return figure
 
 
@@ -166,7 +166,7 @@ def matrices(tables: list[pd.DataFrame], columns: int) -> tuple[Figure, list[lis
     key = len(names) > MOST_NAMES
     height = 3.0 if key else 2.4 + 0.1 * len(names)
     figure, axes = grid(
-        len(tables) + key, columns, width=style.PAGE_INCHES, height=height, margins=(0.0, 0.3)
+        len(tables) + key, columns, width=style.PAGE_INCHES, height=height, margins=(0.0, 0.6)
     )
     if key:
         for ax in axes[-1]:
