@@ -322,8 +322,8 @@ def test_configurations_are_settled_or_refused(times):
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        (["morcela"], "it is a list, and"),
-        (None, "it is a NoneType, and"),
+        (["morcela"], "it is a list, but"),
+        (None, "it is a NoneType, but"),
         ({"models": {1: {}}}, "the key 1 at models is not text"),
         ({"datasets": {"mine": {"title": "\ud800"}}}, "title has half of a character"),
         ({"seed": "["}, r"seed: '\[' is not a valid integer"),

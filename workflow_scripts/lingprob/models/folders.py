@@ -205,7 +205,7 @@ def _read_tensors(path: Path) -> dict[str, Any]:
         )
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise LingprobError(
-            f"{path}: a pickle that is damaged or has more than weights, and reading it could run "
+            f"{path}: a pickle that is damaged or has more than weights. Reading it could run "
             "code. Take a revision of the model that has safetensors."
         ) from error
     if not isinstance(content, dict) or not all(map(torch.is_tensor, content.values())):

@@ -177,7 +177,7 @@ def check_ids(tokens: np.ndarray, vocabulary_size: int, where: str) -> None:
     if low < 0 or high >= vocabulary_size:
         raise LingprobError(
             f"{where}: token ids from {low} to {high}, but the tokenizer has {vocabulary_size}. "
-            "It was tokenised by another one, or is read with the wrong dtype (uint16 or uint32)."
+            "The ids are of another tokenizer, or read with the wrong dtype (uint16 or uint32)."
         )
 
 

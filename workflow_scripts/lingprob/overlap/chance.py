@@ -116,12 +116,13 @@ def chance_level(log10_prob: np.ndarray, n_words: float) -> np.ndarray:
 def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float) -> pd.DataFrame:
     """Return the overlaps with one corpus with their chance levels (leakage, §2.1).
 
-    Only words count that lie whole in an overlap and that the model knows. The overlap is no more
-    probable than these.
+    Only words that lie entirely within an overlap and that the model knows are counted. The overlap
+    cannot be more probable than these words.
 
     Args:
         overlaps: table of `longest_overlaps`.
-        ngrams: a model of words, better not of this corpus, whose own sentences it would expect.
+        ngrams: a model of words, preferably of another corpus, because it would expect the
+            sentences of the corpus that it was estimated from.
         n_words: words of the corpus.
 
     Returns:

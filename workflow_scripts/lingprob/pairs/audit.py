@@ -103,9 +103,9 @@ class Evidence:
 def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return one row per pair, and whether each convention prefers its grammatical sentence.
 
-    The second table, by pair id, has a column for each convention, the one that counts first, with
-    True, False or None (a metric unknown). Raises LingprobError for a data set without pairs or
-    without scores.
+    The second table, by pair id, has one column per convention. The convention that counts comes
+    first. Values are True, False or None (a metric is unknown). Raises LingprobError for a data
+    set without pairs or without scores.
     """
     texts = pair_texts(evidence.stimuli, evidence.dataset)
     if texts.empty:

@@ -91,8 +91,8 @@ def natural_stories_maze(source: Source) -> pd.DataFrame:
     """Read rt, wlen, subject, docid, sentid (from 0 through all stories), sentpos (from 1).
 
     Its sentences are those of the text except for two that it splits. First and last words have no
-    times. So a sentence is one word longer than its last position, and a sentence without any times
-    has the rest of its story. The lengths of the words (wlen) are checked.
+    times. So a sentence has one word after its last position, and a sentence without any times has
+    the words of its story that remain. The lengths of the words (wlen) are checked.
     """
     path = source.files[0]
     columns = {"subject_id": "subject", "passage_id": "docid", "sentence": "sentid",

@@ -38,7 +38,7 @@ def split_half(
         confidence: of the interval.
 
     Returns one row per definition: definition, description, r (mean over draws), r_low and r_high
-    (interval of the draws: chance of one split, not sampling error), and draws. Definitions with an
+    (interval of the draws: spread over splits, not sampling error), and draws. Definitions with an
     undefined r, because of fewer than three items or constant means, are left out. (morcela, §3.4)
 
     Raises LingprobError if a column is missing, a value is not finite, or an id is missing.

@@ -46,9 +46,9 @@ def pair_texts(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
 def measure_pairs(stimuli: pd.DataFrame, dataset: str, embed: Embed) -> pd.DataFrame:
     """Return a `minimalness` table: edit distances and cosine distance of each pair.
 
-    The cosine distance is one minus the product of the two sentences' embeddings, which `embed`
-    returns with length one, (n, d). Each distinct sentence is embedded once. Raises LingprobError
-    for a data set without pairs. (string_probability, §4.2 and §5.1)
+    The cosine distance is one minus the dot product of the two sentences' embeddings, which
+    `embed` returns normalised to length one, (n, d). Each distinct sentence is embedded once.
+    Raises LingprobError for a data set without pairs. (string_probability, §4.2 and §5.1)
     """
     texts = pair_texts(stimuli, dataset)
     if texts.empty:

@@ -98,7 +98,7 @@ def world_of(device: str) -> Iterator[World]:
     rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if device == "cuda" and not torch.cuda.is_available():
         raise LingprobError(
-            "training.device: cuda is chosen, and torch finds no GPU. Set `training.device: auto`, "
+            "training.device: cuda is chosen, but torch finds no GPU. Set `training.device: auto`, "
             "or run with a profile that requests a GPU (--workflow-profile profiles/slurm)."
         )
     on_gpu = device == "cuda" or (device == "auto" and torch.cuda.is_available())
@@ -164,7 +164,7 @@ class Trainer:
             self._train()
         except torch.OutOfMemoryError as error:
             raise LingprobError(
-                f"{self.folder}: {self.world.device} has not enough memory ({error}). Lower "
+                f"{self.folder}: not enough memory on {self.world.device} ({error}). Lower "
                 f"training.micro_batch_size ({self.means.micro_batch_size}). The last checkpoint "
                 "is kept."
             ) from error

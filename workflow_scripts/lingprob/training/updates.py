@@ -62,7 +62,7 @@ def warmup_steps(steps: int, share: float) -> int:
 def build_optimizer(
     model: nn.Module, betas: tuple[float, float], weight_decay: float
 ) -> torch.optim.Optimizer:
-    """Return Adam with Pythia's decoupled weight decay, of matrices alone, and no rate yet."""
+    """Return Adam with Pythia's decoupled weight decay (of matrices only) and rate 0 for now."""
     parameters = list(model.parameters())
     groups = [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},

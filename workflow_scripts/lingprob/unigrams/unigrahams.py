@@ -55,10 +55,10 @@ def unigrahams_sums(
     """Sum up the next-token distributions along sampled responses (morcela, Algorithm 1).
 
     A sample's total for token w is the sum over i = 0..length-1 of P[w | x y_:i]. Here x is the
-    prompt, and y is sampled from the model's whole distribution. Its expectation is the number of
-    times that w occurs in a response of `length` tokens (Theorem 1). An end-of-text token is a
-    token like any other. The last token of a response need not be sampled. Progress is advanced by
-    the number of samples.
+    prompt, and y is sampled from the model's whole distribution. The total's expectation is the
+    number of times that w occurs in a response of `length` tokens (Theorem 1). An end-of-text
+    token is a token like any other. The last token of a response need not be sampled. Progress is
+    advanced by the number of samples.
 
     Returns the sum and the sum of squares of the samples' totals, float64 of shape (V,), and the
     number of samples.

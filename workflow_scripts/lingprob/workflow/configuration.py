@@ -84,7 +84,7 @@ def without_empty_sections(config: Settings) -> Settings:
     """Return a configuration without sections whose keys are all commented out."""
     if not isinstance(config, dict):
         raise LingprobError(
-            f"config: it is a {type(config).__name__}, and `key: value` lines are needed."
+            f"config: it is a {type(config).__name__}, but `key: value` lines are needed."
         )
     refuse_odd_parts(config)
     fields = declared.Settings.model_fields
@@ -199,7 +199,9 @@ def refuse_odd_parts(config: Settings) -> None:
         try:
             f"{key}{value if isinstance(value, str) else ''}".encode()
         except UnicodeEncodeError as error:
-            raise LingprobError(f"config: {where} has half of a character ({error}).") from error
+            raise LingprobError(
+                f"config: {where} has half of a character (a lone surrogate: {error}). Correct it."
+            ) from error
 
 
 def _parts(value: Any, place: str, depth: int = 0) -> Iterator[tuple[str, Any, Any]]:

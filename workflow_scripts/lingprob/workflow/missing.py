@@ -48,13 +48,13 @@ class LeftOut:
 
 
 def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any], list[LeftOut]]:
-    """Return the settings without the data sets and models that cannot be had, and these.
+    """Return the settings without the data sets and models that are missing, and a list of these.
 
-    A data set of manual or gated access is left out if one of its files lies neither in resources/
-    nor in the mirror. Reading times are left out with their texts, and a gated model that is not
-    there if there is no token. Downloads check whether a file is right. A list that would become
-    empty although it must not keeps its names, and so does every list with `missing: stop`. The job
-    that needs them then stops and says how to get them.
+    A data set with manual or gated access is left out if one of its files is neither in resources/
+    nor in the mirror. Reading times are left out with their texts. A gated model
+    that is missing is left out if there is no token. Downloads check whether a file is right. If a
+    list must not become empty, it keeps its names, and so does every list with `missing: stop`.
+    The job that needs them then stops and says how to get them.
     """
     settings = copy.deepcopy(settings)
     if settings["missing"] == "stop":
@@ -117,7 +117,7 @@ def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
         texts = [PAPERS_CORPUS, *texts]
     if not texts:
         raise LingprobError(
-            "overlap.ngrams: none of overlap.corpora is text for a 5-gram model. "
+            "overlap.ngrams: none of overlap.corpora has text for a 5-gram model. "
             f"Name a corpus, place {PAPERS_CORPUS}, or set null."
         )
     if not has_kenlm():

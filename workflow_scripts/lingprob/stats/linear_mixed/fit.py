@@ -115,7 +115,7 @@ def fit_mixed_models(
     formulas outside the scope, unknown names, and models that the data do not determine.
     """
     if starts < 1:
-        raise LingprobError(f"starts={starts}: a fit needs a start.")
+        raise LingprobError(f"starts={starts}: a fit needs at least one start.")
     parsed = [parse_formula(text) if isinstance(text, str) else text for text in formulas]
     return [_fit(data, formula, starts) for formula in parsed]
 
