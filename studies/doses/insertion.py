@@ -1,8 +1,4 @@
-"""Passages put into training in the place of some of its rows.
-
-Training on the corpus that is written here sees the same rows at the same steps as on the corpus
-without passages, except for the rows that have them.
-"""
+"""Passages put into training in the place of some of its rows, at the same steps."""
 
 from __future__ import annotations
 

