@@ -428,7 +428,7 @@ def test_auto_takes_the_first_corpus_that_is_possible(tmp_path, monkeypatch):
     assert overlap_settings("paper")["ngrams"] == "gigaword"
     assert overlap_settings("demo")["ngrams"] is None
     placed.unlink()
-    with pytest.raises(LingprobError, match=r"none of overlap\.corpora is text"):
+    with pytest.raises(LingprobError, match=r"none of overlap\.corpora has text"):
         overlap_settings("paper", corpora=["pile_pythia"])
 
 
