@@ -33,6 +33,8 @@ rule sample_prefixes:
         "logs/sample_prefixes/{dataset}.log",
     conda:
         "../envs/environment.yaml"
+    # The longest chain of jobs on few cores starts here.
+    priority: 1
     resources:
         mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
         runtime=costs.at_most(240),
@@ -113,6 +115,7 @@ rule judge_contexts:
         model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
+    priority: 1
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
