@@ -31,10 +31,10 @@ rule sample_prefixes:
         "results/context/prefixes/sampled/{dataset}.parquet",
     log:
         "logs/sample_prefixes/{dataset}.log",
-    conda:
-        "../envs/environment.yaml"
     # The longest chain of jobs on few cores starts here.
     priority: 1
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
         runtime=costs.at_most(240),
@@ -113,9 +113,9 @@ rule judge_contexts:
         "logs/judge_contexts/{model}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(CAUSAL),
+    priority: 1
     conda:
         "../envs/environment.yaml"
-    priority: 1
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
