@@ -13,12 +13,11 @@ from lingprob.demo import demo_files
 from lingprob.workflow.digests import code_digest, modules_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.io.parsers import reading_times_parser, stimuli_parser
+from lingprob.io.parsers import TOKEN_ROWS, reading_times_parser, stimuli_parser
 from lingprob.site.facts import facts_of_model, run_facts, template_files, used
 from lingprob.site.papers import papers_of, read_captions
 from lingprob.workflow import scope, sources
 from lingprob.workflow.costs import BASE_MEMORY_MB, Costs
-from lingprob.workflow.missing import NO_TEXT
 from lingprob.workflow.scope import SECTIONS
 from lingprob.workflow.sources import pick
 

@@ -161,11 +161,12 @@ rule report_morcela:
         frequency_slopes=collect(rules.regress_on_frequency.output.slopes, model=FREQUENCY_MODELS),
         frequency_bins=collect(rules.regress_on_frequency.output.bins, model=FREQUENCY_MODELS),
         stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
-        # Of one data set, whose bits per byte measure the quality of models.
+        # Their bits per byte measure the quality of models.
         sentence_scores=[
-            f"results/sentence_scores/{model}/{scope.main_rated(run)}.parquet"
+            f"results/sentence_scores/{model}/{name}.parquet"
             for model in FITTED_MODELS
-            if model in CAUSAL and scope.main_rated(run) in scope.rated_datasets(run, model)
+            if model in CAUSAL
+            for name in scope.rated_datasets(run, model)
         ],
     output:
         figures=figure_files(

@@ -22,7 +22,7 @@ OVERLAP_CHUNKS = [
 SOFT_CORPORA = [
     name
     for name in OVERLAP["corpora"]
-    if OVERLAP["soft_min_words"] and catalog.dataset(name)["parser"] != NO_TEXT
+    if OVERLAP["soft_min_words"] and catalog.dataset(name)["parser"] != TOKEN_ROWS
 ]
 SOFT_OPTIONS = dict(min_words=OVERLAP["soft_min_words"], gaps=2, scale=settings["scale"])
 
@@ -53,7 +53,7 @@ rule scan_corpus:
         tokenizer=OVERLAP_TOKENIZER,
         corpus=lambda wildcards: (
             []
-            if costs.passes_by(wildcards.corpus)
+            if sources.is_transient(run, wildcards.corpus)
             else sources.corpus_file(run, wildcards.corpus, wildcards.file)
         ),
     output:
@@ -73,10 +73,10 @@ rule scan_corpus:
     resources:
         disk_mb=lambda wildcards: (
             costs.download_mb(wildcards.corpus, wildcards.file)
-            if costs.passes_by(wildcards.corpus)
+            if sources.is_transient(run, wildcards.corpus)
             else 1000
         ),
-        download=lambda wildcards: int(costs.passes_by(wildcards.corpus)),
+        download=lambda wildcards: int(sources.is_transient(run, wildcards.corpus)),
         runtime=lambda wildcards: costs.runtime(
             costs.scanning(wildcards.corpus, wildcards.file), start=30
         ),
@@ -84,7 +84,7 @@ rule scan_corpus:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         chunk=lambda wildcards: (
             sources.corpus_file_source(run, wildcards.corpus, wildcards.file)
-            if costs.passes_by(wildcards.corpus)
+            if sources.is_transient(run, wildcards.corpus)
             else None
         ),
         entry=entry_of("corpus", "parser separator"),

@@ -62,7 +62,7 @@ rule prepare_training_corpus:
         corpora=[
             (
                 f"resources/datasets/{corpus}/manifests/chosen.tsv"
-                if costs.passes_by(corpus)
+                if sources.is_transient(run, corpus)
                 else sources.corpus_files(run, corpus)
             )
             for corpus in OVERLAP["chunk_corpora"]

@@ -7,13 +7,13 @@ from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.models.loading import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.engine import Scorer
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 
 KEYS = ("start_token", "context", "window_counts")
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    how = means(snakemake, "device_map", "tokens_per_batch")
+    how = work_settings(snakemake, "device_map", "tokens_per_batch")
     lm, provenance = load_prepared(
         snakemake.input.model, params.entry, params.device, params.dtype, how["device_map"]
     )

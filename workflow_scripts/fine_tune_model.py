@@ -6,7 +6,7 @@ from lingprob.io.tables import read_table
 from lingprob.models.folders import read_manifest, write_manifest
 from lingprob.reading.texts import passage_texts
 from lingprob.training.fine_tuning import fine_tune
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 
 with job(snakemake):
     params = snakemake.params
@@ -21,7 +21,7 @@ with job(snakemake):
         seed=params.seed,
         device=params.device,
         precision=params.precision,
-        **means(snakemake, "micro_batch_size", section="training"),
+        **work_settings(snakemake, "micro_batch_size", section="training"),
         rows=params.rows,
     )
     for steps, manifest in manifests.items():

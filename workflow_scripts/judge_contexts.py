@@ -8,11 +8,11 @@ from lingprob.io.files import identity_of
 from lingprob.io.shards import delete_shards
 from lingprob.io.tables import table_writer
 from lingprob.models.loading import load_prepared
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 
 with job(snakemake):
     files, params, name = snakemake.input, snakemake.params, snakemake.wildcards.model
-    how = means(snakemake, "device_map", "tokens_per_batch")
+    how = work_settings(snakemake, "device_map", "tokens_per_batch")
     lm, provenance = load_prepared(
         files.model, params.entry, params.device, params.dtype, how["device_map"]
     )

@@ -5,7 +5,7 @@ from lingprob.io.tables import write_table
 from lingprob.models.loading import load_prepared
 from lingprob.unigrams.estimate import sums_table
 from lingprob.unigrams.unigrahams import Sampling, unigrahams_sums
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 
 with job(snakemake):
     wildcards, params = snakemake.wildcards, snakemake.params
@@ -14,7 +14,7 @@ with job(snakemake):
         params.entry,
         params.device,
         params.dtype,
-        **means(snakemake, "device_map"),
+        **work_settings(snakemake, "device_map"),
     )
     sampling = Sampling(
         params.samples,

@@ -6,17 +6,17 @@ from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.scoring.sentences import summarise_sentences
 from lingprob.scoring.stimuli import load_token_scorer
 from lingprob.unigrams.estimate import read_unigrams
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     score, provenance = load_token_scorer(
         snakemake.input.model,
         params.entry,
-        {"device": params.device, "dtype": params.dtype, **means(snakemake, "device_map")},
+        {"device": params.device, "dtype": params.dtype, **work_settings(snakemake, "device_map")},
         {
             "shard_directory": Path("resources/shards/scores", params.model),
-            **means(snakemake, "tokens_per_batch", "sentences_per_shard"),
+            **work_settings(snakemake, "tokens_per_batch", "sentences_per_shard"),
         },
         engine=params.engine,
         workers=snakemake.threads,

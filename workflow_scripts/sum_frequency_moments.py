@@ -3,11 +3,11 @@
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_prepared
 from lingprob.scoring.frequency_moments import moments_of_shard
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 
 with job(snakemake):
     params, files, wildcards = snakemake.params, snakemake.input, snakemake.wildcards
-    how = means(snakemake, "device_map")
+    how = work_settings(snakemake, "device_map")
     lm, provenance = load_prepared(files.model, params.entry, params.device, params.dtype, **how)
     unigrams = read_table(files.unigrams, "unigrams")
     shard = int(wildcards.shard), int(wildcards.shards)

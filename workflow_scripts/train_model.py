@@ -6,9 +6,9 @@ from pathlib import Path
 
 from lingprob.models.folders import write_manifest
 from lingprob.training.launch import kept_model, train
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 
-MEANS = (
+WORK_SETTINGS = (
     "micro_batch_size", "repeat_examples", "validation_steps", "checkpoint_steps",
     "keep_checkpoints", "processes",
 )  # fmt: skip
@@ -17,7 +17,7 @@ with job(snakemake):
     params, output = snakemake.params, snakemake.output
     folder, directory = Path(params.folder), Path(output.manifest).parent
     corpus = json.loads(Path(snakemake.input[0]).read_text())
-    how = means(snakemake, *MEANS, section="training")
+    how = work_settings(snakemake, *WORK_SETTINGS, section="training")
     processes = how.pop("processes")
     train(
         {

@@ -9,14 +9,14 @@ from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.training.launch import train
-from lingprob.workflow import job, means
+from lingprob.workflow import job, work_settings
 from studies.doses.insertion import corpus_with_passages
 
-MEANS = ["micro_batch_size", "repeat_examples", "validation_steps", "checkpoint_steps"]
+WORK_SETTINGS = ["micro_batch_size", "repeat_examples", "validation_steps", "checkpoint_steps"]
 
 with job(snakemake):
     params, files = snakemake.params, snakemake.input
-    how = means(snakemake, "processes", *MEANS, section="training")
+    how = work_settings(snakemake, "processes", *WORK_SETTINGS, section="training")
     processes = how.pop("processes")
     folder, manifest = Path(params.folder), Path(snakemake.output.manifest)
     texts = [read_table(path, "words") for path in files.words]

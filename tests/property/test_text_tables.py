@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.errors import LingprobError
-from lingprob.io.own_tables import read_frame
+from lingprob.io.table_files import read_frame
 
 # Letters, digits, spaces and marks that readers of tables have tripped over.
 ODD = [*"ab1\"'`,;\t |", "\u00a0", "\u2028", "\x0c", "\x85", *"²①é猫\\#", '""', "NA"]

@@ -19,7 +19,7 @@ from lingprob.api.inputs import COLUMNS, as_frame, is_table, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.io.files import atomic_path
-from lingprob.io.own_tables import numeric, read_frame
+from lingprob.io.table_files import numeric, read_frame
 from lingprob.io.tables import guard_formulas, write_csv
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run

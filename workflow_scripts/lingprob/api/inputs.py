@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.own_tables import FORMATS, need_columns, text_of
+from lingprob.io.table_files import FORMATS, need_columns, text_of
 from lingprob.io.tables import as_table
 from lingprob.io.text_units import sentence_ends, split_words
 from lingprob.reading.texts import PARSED, lines_of, with_places
 from lingprob.stimuli.distances import pair_texts
-from lingprob.stimuli.own_table import as_stimuli
+from lingprob.stimuli.own_sentences import as_stimuli
 from lingprob.stimuli.tables import check_stimuli
 
 logger = logging.getLogger(__name__)

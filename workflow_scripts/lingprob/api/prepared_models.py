@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
-from lingprob.io.own_tables import FORMATS, need_columns, numeric, read_frame, whole
+from lingprob.io.table_files import FORMATS, need_columns, numeric, read_frame, whole
 from lingprob.io.tables import read_table
 from lingprob.models.folders import (
     files_digest,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from lingprob.api.cli import HUB
 from lingprob.errors import LingprobError
-from lingprob.io.own_tables import read_frame
+from lingprob.io.table_files import read_frame
 
 logger = logging.getLogger(__name__)
 

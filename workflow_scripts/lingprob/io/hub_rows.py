@@ -28,7 +28,7 @@ from lingprob.io.shards import delete_shards, read_shard, write_shard
 ROWS_PER_PART = 10_000
 # A part's key of metadata for the place in the stream after it.
 STATE = b"lingprob.state"
-# Columns of stimuli that are read if the data set has them (stimuli/own_table.py).
+# Columns of stimuli that are read if the data set has them (stimuli/own_sentences.py).
 OPTIONAL = ("rating", "item", "pair", "phenomenon", "paradigm", "grammatical")
 
 logger = logging.getLogger(__name__)

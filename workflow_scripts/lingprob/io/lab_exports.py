@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import pandas as pd
 
 from lingprob.errors import LingprobError, looked_up
-from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import split_lines
 

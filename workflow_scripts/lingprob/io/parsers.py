@@ -8,6 +8,7 @@ from typing import Any
 
 from lingprob.errors import looked_up
 
+TOKEN_ROWS = "token_rows"  # of a corpus of token ids, which is no text
 STIMULI = {
     "blimp": "lingprob.stimuli.pairs:blimp",
     "cola": "lingprob.stimuli.sentences:cola",
@@ -21,7 +22,7 @@ STIMULI = {
     "sling": "lingprob.stimuli.pairs:sling",
     "syntaxgym": "lingprob.stimuli.syntaxgym:syntaxgym",
     "syntaxgym_pairs": "lingprob.stimuli.syntaxgym:syntaxgym_pairs",
-    "table": "lingprob.stimuli.own_table:own_table",
+    "table": "lingprob.stimuli.own_sentences:own_sentences",
     "toy_strings": "lingprob.stimuli.sentences:toy_strings",
     "zhoblimp": "lingprob.stimuli.pairs:zhoblimp",
 }
@@ -38,7 +39,7 @@ READING_TIMES = {
     "provo_first_pass": "lingprob.reading.eye_tracking:provo_first_pass",
     "provo_first_pass_means": "lingprob.reading.eye_tracking:provo_first_pass_means",
     "provo_motr": "lingprob.reading.eye_tracking:provo_motr",
-    "reading_times_table": "lingprob.reading.own_tables:own_reading_times",
+    "reading_times_table": "lingprob.reading.own_reading:own_reading_times",
     "ucl_first_pass": "lingprob.reading.eye_tracking:ucl_first_pass",
     "ucl_self_paced": "lingprob.reading.self_paced:ucl",
 }

@@ -20,6 +20,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
 from lingprob.io.files import write_text
+from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.models.tokenizer import Tokenizer
@@ -29,7 +30,6 @@ from lingprob.overlap.matches import Matches, counted_matches, longest_matches
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts, token_ids
 
-TOKEN_ROWS = "token_rows"
 CONTENTS = "corpus.json"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.reading.alignment import KEYS, check_words
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def import_word_surprisals(
     a context. It is missing in the result, and the log says how many are.
 
     Args:
-        path: a table (`own_tables.FORMATS`) with passage_id, word_index (from 0), surprisal and
+        path: a table (`table_files.FORMATS`) with passage_id, word_index (from 0), surprisal and
             optionally word, which is checked; or JSON {passage_id: numbers, possibly in lists by
             sentence}. Passages that the text does not have are ignored. With a column `text`, only
             rows of `text` are read.

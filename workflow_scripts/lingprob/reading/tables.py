@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.own_tables import numeric, whole
+from lingprob.io.table_files import numeric, whole
 from lingprob.io.workbooks import as_text, rows_of_first_sheet
 
 READER = "mean"  # of times that are only known as means over readers

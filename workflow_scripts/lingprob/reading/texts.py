@@ -17,11 +17,11 @@ import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError, looked_up, no_such_file, refuse_rows
-from lingprob.io.own_tables import FORMATS
+from lingprob.io.table_files import FORMATS
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import sentence_ends, split_lines, split_words
 from lingprob.reading.alignment import align_words
-from lingprob.reading.own_tables import own_passages
+from lingprob.reading.own_reading import own_passages
 from lingprob.reading.printed import printed_geco
 from lingprob.reading.tables import read
 
@@ -180,7 +180,7 @@ def _frank2013(path: Path) -> pd.DataFrame:
 
 
 def _passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Read a user's own text: one passage per line, numbered from 1, or a table (`own_tables`)."""
+    """Read a user's own text: one passage per line, numbered from 1, or a table (`own_reading`)."""
     if path.suffix.lower() in FORMATS:
         return own_passages(path, entry)
     lines = [line for line in lines_of(path) if line.strip()]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import refuse_rows
-from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.scoring.sentences import summarise_sentences
 
 REMEDY = "docs/own_data.md lists the columns."

@@ -23,6 +23,7 @@ from transformers import PreTrainedTokenizerFast
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches, iter_documents
 from lingprob.io.files import atomic_path, identity_of, sha256_of
+from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.progress import Progress
 from lingprob.models.folders import read_manifest
 from lingprob.overlap.token_blocks import count_rows, token_ids
@@ -143,7 +144,7 @@ def _rows_of(
 ) -> Path:
     """Return the file with a chunk's rows: its own, or one made of its text."""
     row_length, sha256 = described["context_window"] + 1, described["tokenizer_sha256"]
-    if chunk.entry["parser"] == "token_rows":
+    if chunk.entry["parser"] == TOKEN_ROWS:
         made_by = chunk.entry.get("tokenizer_sha256", sha256)
         if made_by != sha256:
             raise LingprobError(

@@ -17,7 +17,7 @@ from lingprob.errors import LingprobError
 logger = logging.getLogger("lingprob")
 
 
-def means(snakemake: Any, *keys: str, section: str = "scoring") -> dict[str, Any]:
+def work_settings(snakemake: Any, *keys: str, section: str = "scoring") -> dict[str, Any]:
     """Return settings that change how a job does its work and none of its results.
 
     They are not params, because a change must not repeat the work. rules/common.smk puts them into

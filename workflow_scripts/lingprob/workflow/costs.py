@@ -16,7 +16,7 @@ from lingprob.context.names import CROWS_PAIRS, pairs_per_suite, primary_dataset
 from lingprob.io.files import dataset_paths
 from lingprob.training.sizes import ModelSize, model_name
 from lingprob.workflow.scope import context_lengths
-from lingprob.workflow.sources import Run, formats
+from lingprob.workflow.sources import Run, formats, is_transient
 
 BASE_MEMORY_MB = 2000  # Python with torch
 MARGIN = 3  # times the expected time that a job asks for
@@ -93,11 +93,6 @@ class Costs(Run):
         if self.settings["training"]["chunks"] != "all":
             chunks = min(chunks, 2 * self.settings["overlap"]["chunks_selected"])
         return float(chunks * CHUNK_BYTES)
-
-    def passes_by(self, corpus: str) -> bool:
-        """Tell whether the jobs that scan a corpus fetch its files, and delete them."""
-        keeps = self.settings["overlap"]["keep_chunks"]
-        return "shards" in self.catalog.dataset(corpus) and not keeps
 
     def text_tokens(self, texts: str) -> float:
         """Return the approximate number of tokens of texts that people read."""
@@ -207,7 +202,7 @@ class Costs(Run):
     def scanning(self, corpus: str, file: str | None = None) -> float:
         """Return the seconds in which a corpus, or one file of it, streams by."""
         rates, size = speeds()["scanning"], self.bytes_of(corpus, file)
-        fetched = self.downloading(size) if self.passes_by(corpus) else 0.0
+        fetched = self.downloading(size) if is_transient(self, corpus) else 0.0
         rate = rates.get(self.catalog.dataset(corpus)["parser"], rates["text"])
         return float(fetched + size / rate)
 

@@ -15,6 +15,7 @@ from annotated_types import MinLen
 
 from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError
+from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.ngrams.lmplz import has_kenlm
 from lingprob.workflow.settings import keys, value_of
 
@@ -24,7 +25,6 @@ CORPORA: dict[str, tuple[str, Any]] = {
     "overlap.ngrams": ("ngrams", None),
 }
 PAPERS_CORPUS = "gigaword"  # leakage, §2.1
-NO_TEXT = "token_rows"
 COUNTABLE = 200_000_000  # bytes of a corpus
 TOO_LARGE = (
     "no corpus of text is small enough for n-grams to be counted in memory, and KenLM is not there "
@@ -112,7 +112,7 @@ def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
     if overlap["ngrams"] != "auto":
         wanted = overlap["ngrams"] is not None
         return {"no_chance_level": "" if wanted else "overlap.ngrams is null"}
-    texts = [n for n in overlap["corpora"] if catalog.dataset(n)["parser"] != NO_TEXT]
+    texts = [n for n in overlap["corpora"] if catalog.dataset(n)["parser"] != TOKEN_ROWS]
     if is_placed(PAPERS_CORPUS, catalog):
         texts = [PAPERS_CORPUS, *texts]
     if not texts:

@@ -175,13 +175,6 @@ def predicted_datasets(run: Run, model: str) -> list[str]:
     return list(dict.fromkeys([*rated, *others]))
 
 
-def main_rated(run: Run) -> str:
-    """Return MORCELA's own rated data set, or the first if the run has others alone."""
-    names: list[str] = run.settings["morcela"]["datasets"]
-    of_paper = read_yaml("scales.yaml")["paper"]["morcela"]["datasets"]
-    return next((name for name in names if name in of_paper), names[0])
-
-
 def fitted_models(run: Run) -> list[str]:
     """Return the models of MORCELA that have a rated data set to be fitted to."""
     return [name for name in run.settings["morcela"]["models"] if rated_datasets(run, name)]

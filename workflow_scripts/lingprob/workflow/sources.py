@@ -139,6 +139,11 @@ def corpus_files(run: Run, corpus: str) -> list[str | list[str]]:
     return [corpus_file(run, corpus, file) for file in _paths(run, corpus)]
 
 
+def is_transient(run: Run, corpus: str) -> bool:
+    """Tell whether the jobs that scan a corpus fetch its files, and delete them."""
+    return "shards" in run.catalog.dataset(corpus) and not run.settings["overlap"]["keep_chunks"]
+
+
 def corpus_file_source(run: Run, corpus: str, file: str) -> Entry:
     """Return the part of a corpus's entry by which `obtain_file` fetches a file."""
     entry = run.catalog.dataset(corpus)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.io.schemas import context, morcela, reading, scoring, string_probability
+from lingprob.io.schemas import context, leakage, morcela, scoring, string_probability
 
-STAGES = (scoring, morcela, string_probability, reading, context)
+STAGES = (scoring, morcela, string_probability, leakage, context)
 SCHEMAS: dict[str, pa.Schema] = {
     name: schema for stage in STAGES for name, schema in stage.SCHEMAS.items()
 }

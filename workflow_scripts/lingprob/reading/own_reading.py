@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.io.text_units import split_words
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
-from lingprob.io.own_tables import as_boolean, need_columns, numeric, read_frame, refuse, text_of
+from lingprob.io.table_files import as_boolean, need_columns, numeric, read_frame, refuse, text_of
 from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.distances import pair_texts
 from lingprob.stimuli.tables import NO_RATINGS, SIDES, Entry, Parsed
@@ -25,7 +25,7 @@ COLUMNS = ("sentence", "rating", "item", "condition", *ABOUT)
 logger = logging.getLogger(__name__)
 
 
-def own_table(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
+def own_sentences(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     """Return the user's table as stimuli, and its single judgments if it has them.
 
     It is the file at the entry's `path`, or the rows of a data set on the hub. The columns are
