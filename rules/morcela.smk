@@ -1,8 +1,8 @@
 # MORCELA (Tjuatja et al. 2025): linking functions between log-probabilities and acceptability.
 # REQUIRES results/stimuli and results/sentence_scores of each rated data set and of those to
 # predict, a corpus for §5.
-# PROVIDES results/morcela/{model}.{parquet,csv} and results/morcela/predictions/{model}.{parquet,csv}
-# for one model. Over the models of the scale, results/morcela/ has intergroup_correlation (parquet,
+# PROVIDES results/morcela/{model}.{parquet,csv}, results/morcela/predictions/{model}.{parquet,csv}
+# and results/morcela/sentences/{model}.csv for one model. Over the models of the scale, results/morcela/ has intergroup_correlation (parquet,
 # csv), figures 2 to 6, conventions, trends, differences, tables 2 to 4 and scorecard; for Figure 5
 # frequency_{slopes,bins}/ (and
 # {moments,documents}/ of all shards but the first).
@@ -26,12 +26,17 @@ rule fit_linking_functions:
     input:
         stimuli=of_predicted("results/stimuli/{dataset}.parquet"),
         scores=of_predicted("results/sentence_scores/{model}/{dataset}.parquet"),
+        described=lambda wildcards: [
+            f"results/stimuli/{scope.whole(name)}.csv"
+            for name in scope.predicted_datasets(run, wildcards.model)
+        ],
     output:
         fits="results/morcela/{model}.parquet",
         csv="results/morcela/{model}.csv",
         draws="results/morcela/draws/{model}.parquet",
         predictions="results/morcela/predictions/{model}.parquet",
         predictions_csv="results/morcela/predictions/{model}.csv",
+        sentences="results/morcela/sentences/{model}.csv",
     log:
         "logs/fit_linking_functions/{model}.log",
     benchmark:
@@ -209,4 +214,5 @@ rule morcela:
         rules.correlate_participant_groups.output,
         collect("results/morcela/{model}.csv", model=scope.fitted_models(run)),
         collect("results/morcela/predictions/{model}.csv", model=scope.fitted_models(run)),
+        collect("results/morcela/sentences/{model}.csv", model=scope.fitted_models(run)),
         rules.report_morcela.output,

@@ -2,7 +2,7 @@
 # PROVIDES resources/datasets/{dataset}/manifest.tsv (with the checked files). A corpus has one
 # manifest per file, resources/datasets/{corpus}/manifests/{file}.tsv, so that another file repeats
 # nothing for the others.
-# results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet, and a seeded sample of N
+# results/stimuli/{dataset}.{parquet,csv} and results/ratings/{dataset}.parquet, and a seeded sample of N
 # pairs as results/stimuli/{dataset}_sampleN.parquet: a data set to whatever reads stimuli.
 
 FROM_HUB = [name for name, entry in catalog.datasets.items() if "source" in entry]
@@ -67,6 +67,7 @@ rule build_stimuli:
     output:
         stimuli="results/stimuli/{dataset}.parquet",
         ratings="results/ratings/{dataset}.parquet",
+        csv="results/stimuli/{dataset}.csv",  # with the other columns of a user's table
     log:
         "logs/build_stimuli/{dataset}.log",
     wildcard_constraints:

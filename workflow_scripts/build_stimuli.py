@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from lingprob.io.tables import write_table
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import write_csv, write_table
 from lingprob.stimuli.build import build_stimuli
 from lingprob.workflow import job
 
@@ -16,4 +17,6 @@ with job(snakemake):
         snakemake.resources.sentences_needed,
     )
     write_table(ratings, "ratings", snakemake.output.ratings, {"dataset": dataset})
-    write_table(stimuli, "stimuli", snakemake.output.stimuli, {"dataset": dataset})
+    table = stimuli[SCHEMAS["stimuli"].names]
+    write_table(table, "stimuli", snakemake.output.stimuli, {"dataset": dataset})
+    write_csv(stimuli.dropna(axis="columns", how="all"), snakemake.output.csv)

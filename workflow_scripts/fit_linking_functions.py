@@ -1,11 +1,14 @@
 """Fit one model's linking functions by convention and to shared resamples; predict ratings."""
 
+import pandas as pd
+
 from lingprob.io.tables import write_csv, write_table
 from lingprob.papers.morcela.analysis import (
     draw_parameters,
     fit_model,
     predict_ratings,
     read_datasets,
+    tabulate_sentences,
 )
 from lingprob.workflow import job
 
@@ -33,3 +36,9 @@ with job(snakemake):
     predicted = predict_ratings(model, every, fitted_to=params.fitted, **about)
     write_csv(predicted, output.predictions_csv)
     write_table(predicted, "predicted_ratings", output.predictions)
+    described = (
+        pd.read_csv(path, dtype=str, keep_default_na=False) for path in snakemake.input.described
+    )
+    described = dict(zip(every, described, strict=True))
+    sentences = tabulate_sentences(model, every, described, predicted, convention)
+    write_csv(sentences, output.sentences)

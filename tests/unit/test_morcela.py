@@ -22,6 +22,7 @@ from lingprob.papers.morcela.analysis import (
     read_datasets,
     sampling_units,
     scores_under,
+    tabulate_sentences,
     with_ratings,
 )
 from lingprob.papers.morcela.claims import compare, morcela_quantities
@@ -420,6 +421,31 @@ def test_a_rated_data_set_has_residuals_and_predictions_without_the_sentence():
     by_pair = predict_ratings("m", given, fitted_to=["own"], **{**PREDICTING, "cluster": "pair"})
     by_pair = by_pair[by_pair["dataset"] == "own"]
     assert not np.allclose(by_pair["held_out"], within["held_out"])
+
+
+def test_sentences_have_one_row_each_with_their_columns():
+    """Of a rated set in other order, by its own fit; of a new one, by the first set's."""
+    given = {"b": data_set("b", 60, 5), "own": data_set("a", 60, 4)}
+    given["new"] = data_set("n", 8, 6, rated=False)
+    predicted = predict_ratings("m", given, fitted_to=["b", "own"], **PREDICTING)
+    described = {
+        name: one.stimuli[["item_id"]].assign(slor="mine", note=name)[::-1]
+        for name, one in given.items()
+    }
+    table = tabulate_sentences("m", given, described, predicted, PREDICTING["convention"])
+    assert table["item_id"].is_unique
+    assert table.columns[:3].tolist() == ["item_id", "slor_given", "note"]
+    fitted_to = table.drop_duplicates("note").set_index("note")["fitted_to"].to_dict()
+    assert fitted_to == {"b": "b", "own": "own", "new": "b"}
+    row = table.set_index("item_id").loc["a3"]
+    of_item = predicted[(predicted["item_id"] == "a3") & (predicted["fitted_to"] == "own")]
+    by_function = of_item.set_index("linking_function")
+    assert row["held_out"] == by_function.loc["morcela", "held_out"]
+    scores = given["own"].scores.set_index(["item_id", "bos"]).loc[("a3", "bos")]
+    assert row["mean_logprob"] == scores["logprob"] / scores["n_tokens"]
+    assert row["slor"] == pytest.approx(
+        row["mean_logprob"] - row["unigram_logprob"] / row["n_tokens"]
+    )
 
 
 def test_simulated_ratings_are_said_to_be_and_absent_unigrams_leave_functions_out():

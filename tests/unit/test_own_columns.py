@@ -16,6 +16,7 @@ from lingprob.context.sampling import sample_contexts
 from lingprob.errors import LingprobError
 from lingprob.figures import style
 from lingprob.figures.palette import describe_models
+from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import as_table
 from lingprob.papers.context.analysis import Settings, summarise
 from lingprob.papers.morcela.analysis import DataSet, fit_model, predict_ratings
@@ -168,4 +169,5 @@ def test_own_sentences_go_all_the_way_or_are_refused(tmp_path, caplog, target, c
     is_read = column == "context" and state == "absent"
     assert ("the column `context` is not read" in caplog.text) != is_read
     if column != "context":  # a column that no stimuli have
+        stimuli = stimuli[SCHEMAS["stimuli"].names]
         RUNS[target.partition(".")[0]](as_table(stimuli, "stimuli", target), target)

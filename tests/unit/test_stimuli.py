@@ -352,6 +352,23 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
     assert raw["rating"].tolist() == [4.5, 5, 1.5]
 
 
+def test_other_columns_of_sentences_are_kept(tmp_path):
+    """Of judgments, only those with one value per sentence. None takes the name of ours."""
+    table = "text,sentence,N,list,participant,rating\nw,A b.,07,1,p,3\nx,B a.,,1,p,5\n"
+    path = write(tmp_path / "mine.csv", f"{table}w,A b.,07,2,q,1\nx,B a.,,2,q,2\n")
+    stimuli, _ = own(path)
+    assert stimuli[["text", "text_given", "N"]].to_numpy().tolist() == [
+        ["A b.", "w", "07"], ["B a.", "x", ""],
+    ]  # fmt: skip
+    assert "list" not in stimuli
+    path = write(tmp_path / "pairs.csv", "good,bad,verb,rating\nIt is.,It are.,is,4\n")
+    stimuli, _ = own(path)
+    assert stimuli[["text", "verb", "rating_given"]].to_numpy().tolist() == [
+        ["It is.", "is", "4"], ["It are.", "is", "4"],
+    ]  # fmt: skip
+    assert stimuli["rating"].isna().all()
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [

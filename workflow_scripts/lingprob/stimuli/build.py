@@ -26,7 +26,8 @@ def build_stimuli(
         sentences_needed: the least number of sentences that the fits to the ratings need.
 
     Returns:
-        The `stimuli` table and the `ratings` table (no rows if single judgments are unknown).
+        The `stimuli` table, with the other columns of a user's table, and the `ratings` table (no
+        rows if single judgments are unknown).
 
     Raises LingprobError that names the file, row and remedy for bad input, or if the number of
     items or pairs is not the catalog's.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
+from lingprob.io.schemas import SCHEMAS
 from lingprob.io.table_files import as_boolean, need_columns, numeric, read_frame, refuse, text_of
 from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.distances import pair_texts
@@ -22,6 +23,8 @@ ONCE = (
 IDS = "Give every row an id, or delete the column so that rows are numbered."
 ABOUT = ("pair", "phenomenon", "paradigm", "grammatical")
 COLUMNS = ("sentence", "rating", "item", "condition", *ABOUT)
+# Names that no other column of the user's may have in our tables.
+TAKEN = {*COLUMNS, *SCHEMAS["stimuli"].names}
 logger = logging.getLogger(__name__)
 
 
@@ -32,6 +35,7 @@ def own_sentences(dataset: str, entry: Entry, directory: Path, seed: int) -> Par
     `sentence` and, if the file has them, `rating`, `item`, `condition`, `pair`, `phenomenon`,
     `paradigm` and `grammatical`. With a column `participant`, a row is one judgment. A table with
     one row per pair has `good` and `bad` and, if it has them, `pair`, `phenomenon` and `paradigm`.
+    Other columns follow ours as they are (`other_columns`).
     The entry's `columns` gives other names. Its `ratings` says which the analyses need: `every`
     rating, `some`, or `none` of them, the default. `scope.stimuli_entry` adds it, and `needed`.
     """
@@ -81,8 +85,9 @@ def average(
     within participants or, if the entry has `standardise: false`, of the ratings as given.
 
     Returns:
-        A table with one row per sentence under our names, the judgments (participant_id, sentence
-        as the number of its row, rating, z), and the entry without the names of columns.
+        A table with one row per sentence under our names, with other columns that have one value
+        per sentence; the judgments (participant_id, sentence as the number of its row, rating, z);
+        and the entry without the names of columns.
 
     Raises LingprobError that names the row at fault, and for two judgments by one participant.
     """
@@ -90,6 +95,7 @@ def average(
     columns = {key: named.get(key, key) for key in ("participant", *COLUMNS)}
     needed = [columns[key] for key in {"participant", "sentence", "rating", *named}]
     need_columns(path, frame, needed, f"Set {setting}.")
+    others = other_columns(frame, columns.values())
     frame = frame[[name for name in columns.values() if name in frame.columns]]
     frame = frame.rename(columns={name: key for key, name in columns.items()})
     participant = text_of(path, columns["participant"], frame["participant"])
@@ -117,6 +123,8 @@ def average(
     means = judgments.groupby("sentence")[value].mean()
     sentences = frame.drop(columns="participant").loc[~sentence.duplicated()]
     sentences = sentences.assign(rating=means.reindex(range(len(sentences))).to_numpy())
+    constant = others.astype(str).groupby(sentence).nunique().le(1).all()
+    sentences = sentences.join(others.loc[:, constant])
     plain = {key: value for key, value in entry.items() if key not in ("column", "columns")}
     return sentences.reset_index(drop=True), judgments, plain
 
@@ -166,7 +174,7 @@ def as_stimuli(
     if "grammatical" in given:
         meaning = entry.get("grammatical")
         grammatical = as_boolean(path, columns["grammatical"], given["grammatical"], meaning)
-    return pd.DataFrame(
+    stimuli = pd.DataFrame(
         {
             "item_id": item_ids(path, columns, texts),
             "pair_id": texts.get("pair"),
@@ -180,6 +188,13 @@ def as_stimuli(
             "language": entry.get("language", "en"),
         }
     )
+    return stimuli.join(other_columns(frame, columns.values()))
+
+
+def other_columns(frame: pd.DataFrame, used: Iterable[str]) -> pd.DataFrame:
+    """Return the columns that are not used. One with the name of ours is called NAME_given."""
+    others = frame.drop(columns=[name for name in used if name in frame.columns])
+    return others.rename(columns=lambda name: f"{name}_given" if name in TAKEN else name)
 
 
 def is_empty(texts: pd.Series) -> pd.Series:
@@ -228,7 +243,8 @@ def one_row_per_sentence(
         pair = text_of(path, kept["pair"], frame[kept["pair"]])
         refuse(path, kept["pair"], pair.isna(), "no id", remedy=IDS)
         refuse(path, kept["pair"], pair.duplicated(), "an id that an earlier row has", pair)
-    about = {key: frame[column] for key, column in kept.items()} | {"pair": pair}
+    others = other_columns(frame, [*kept.values(), *sides.values()])
+    about = {key: frame[column] for key, column in kept.items()} | {"pair": pair, **others}
     tables = []
     for side, column in sides.items():
         refuse(path, column, is_empty(frame[column]), "an empty sentence")

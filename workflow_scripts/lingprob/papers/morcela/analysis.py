@@ -40,6 +40,9 @@ UNITS = {
     "paradigm": "paradigm",
     "article": "phenomenon",
 }
+# Columns of a prediction in the table of sentences.
+PREDICTED = ["fitted_to", "predicted", "predicted_low", "predicted_high", "rating_low",
+             "rating_high", "held_out", "residual"]  # fmt: skip
 # Fewer clusters than this tell little of how much clusters differ.
 FEWEST = 20
 
@@ -306,6 +309,43 @@ def _predicted(
         residual=rows["rating"] - found["predicted"],
         held_out=predict_held_out(data) if within else np.nan,
     )
+
+
+def tabulate_sentences(
+    model: str,
+    datasets: Mapping[str, DataSet],
+    described: Mapping[str, pd.DataFrame],
+    predicted: pd.DataFrame,
+    convention: Convention,
+) -> pd.DataFrame:
+    """Return one row per sentence: its own columns, scores under one convention, and a prediction.
+
+    Args:
+        model: its name.
+        datasets: data sets with the model's scores, by name.
+        described: for each data set, `item_id` and the columns to be kept.
+        predicted: the `predicted_ratings` of the data sets. MORCELA's are shown, fitted to the data
+            set itself or, if it is not rated, to the first that is.
+        convention: BOS policy and unigram source.
+
+    Returns the kept columns; model, bos, unigrams, n_tokens; in nats, logprob, unigram_logprob,
+    mean_logprob (by token) and slor; and PREDICTED. Values without unigrams are missing.
+    """
+    ours = ["model", "bos", "unigrams", "n_tokens", "logprob", "unigram_logprob"]
+    by_morcela = predicted[predicted["linking_function"] == "morcela"]
+    tables = []
+    for name, data_set in datasets.items():
+        scores = scores_under(convention, model, name, data_set.scores).assign(model=model)
+        scores = scores[["item_id", *ours]]
+        unigram, length = scores["unigram_logprob"].astype(float), scores["n_tokens"]
+        scores["mean_logprob"] = scores["logprob"] / length
+        scores["slor"] = (scores["logprob"] - unigram) / length
+        found = by_morcela[by_morcela["dataset"] == name]
+        fitted_to = found["fitted_to"]
+        found = found[fitted_to == (name if name in {*fitted_to} else next(iter(fitted_to), name))]
+        scores = scores.merge(found[["item_id", *PREDICTED]], on="item_id", how="left")
+        tables.append(described[name].merge(scores, on="item_id", suffixes=("_given", "")))
+    return pd.concat(tables, ignore_index=True)
 
 
 def computable_functions(rows: pd.DataFrame) -> list[str]:
