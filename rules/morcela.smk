@@ -2,7 +2,7 @@
 # REQUIRES results/stimuli and results/sentence_scores of each rated data set and of those to
 # predict, a corpus for §5.
 # PROVIDES results/morcela/{model}.{parquet,csv}, results/morcela/predictions/{model}.{parquet,csv}
-# and results/morcela/sentences/{model}.csv for one model. Over the models of the scale, results/morcela/ has intergroup_correlation (parquet,
+# and results/morcela/by_sentence/{model}.csv for one model. Over the models of the scale, results/morcela/ has intergroup_correlation (parquet,
 # csv), figures 2 to 6, conventions, trends, differences, tables 2 to 4 and scorecard; for Figure 5
 # frequency_{slopes,bins}/ (and
 # {moments,documents}/ of all shards but the first).
@@ -36,7 +36,7 @@ rule fit_linking_functions:
         draws="results/morcela/draws/{model}.parquet",
         predictions="results/morcela/predictions/{model}.parquet",
         predictions_csv="results/morcela/predictions/{model}.csv",
-        sentences="results/morcela/sentences/{model}.csv",
+        by_sentence="results/morcela/by_sentence/{model}.csv",
     log:
         "logs/fit_linking_functions/{model}.log",
     benchmark:
@@ -214,5 +214,5 @@ rule morcela:
         rules.correlate_participant_groups.output,
         collect("results/morcela/{model}.csv", model=scope.fitted_models(run)),
         collect("results/morcela/predictions/{model}.csv", model=scope.fitted_models(run)),
-        collect("results/morcela/sentences/{model}.csv", model=scope.fitted_models(run)),
+        collect("results/morcela/by_sentence/{model}.csv", model=scope.fitted_models(run)),
         rules.report_morcela.output,

@@ -41,4 +41,4 @@ with job(snakemake):
     )
     described = dict(zip(every, described, strict=True))
     sentences = tabulate_sentences(model, every, described, predicted, convention)
-    write_csv(sentences, output.sentences)
+    write_csv(sentences, output.by_sentence)

@@ -353,7 +353,7 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
 
 
 def test_other_columns_of_sentences_are_kept(tmp_path):
-    """Of judgments, only those with one value per sentence. None takes the name of ours."""
+    """Of judgments, only those with one value per sentence. Known names are changed."""
     table = "text,sentence,N,list,participant,rating\nw,A b.,07,1,p,3\nx,B a.,,1,p,5\n"
     path = write(tmp_path / "mine.csv", f"{table}w,A b.,07,2,q,1\nx,B a.,,2,q,2\n")
     stimuli, _ = own(path)

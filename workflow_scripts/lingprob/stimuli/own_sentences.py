@@ -23,7 +23,7 @@ ONCE = (
 IDS = "Give every row an id, or delete the column so that rows are numbered."
 ABOUT = ("pair", "phenomenon", "paradigm", "grammatical")
 COLUMNS = ("sentence", "rating", "item", "condition", *ABOUT)
-# Names that no other column of the user's may have in our tables.
+# Names that other columns of the user may not have in a `stimuli` table.
 TAKEN = {*COLUMNS, *SCHEMAS["stimuli"].names}
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def own_sentences(dataset: str, entry: Entry, directory: Path, seed: int) -> Par
     `sentence` and, if the file has them, `rating`, `item`, `condition`, `pair`, `phenomenon`,
     `paradigm` and `grammatical`. With a column `participant`, a row is one judgment. A table with
     one row per pair has `good` and `bad` and, if it has them, `pair`, `phenomenon` and `paradigm`.
-    Other columns follow ours as they are (`other_columns`).
+    Other columns follow these as they are (`other_columns`).
     The entry's `columns` gives other names. Its `ratings` says which the analyses need: `every`
     rating, `some`, or `none` of them, the default. `scope.stimuli_entry` adds it, and `needed`.
     """
@@ -192,7 +192,7 @@ def as_stimuli(
 
 
 def other_columns(frame: pd.DataFrame, used: Iterable[str]) -> pd.DataFrame:
-    """Return the columns that are not used. One with the name of ours is called NAME_given."""
+    """Return the columns that are not used. A known name becomes NAME_given."""
     others = frame.drop(columns=[name for name in used if name in frame.columns])
     return others.rename(columns=lambda name: f"{name}_given" if name in TAKEN else name)
 
