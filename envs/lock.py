@@ -2,9 +2,9 @@
 
     pip install -e '.[test]' && python envs/lock.py
 
-requirements.txt pins what the workflow needs, requirements-test.txt adds what the tests need, and
+requirements.txt pins the packages of the workflow. requirements-test.txt adds those of the tests.
 environment.yaml is the conda environment with the same pins. `--check` changes nothing and fails
-if a file is not what would be written from requirements*.txt and pyproject.toml.
+if a file differs from the one that requirements*.txt and pyproject.toml give.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RUN, TEST, CONDA = (
     FOLDER / name for name in ("requirements.txt", "requirements-test.txt", "environment.yaml")
 )
 HEADER = "# Written by envs/lock.py; change pyproject.toml and run it again.\n"
-# Where a package cannot be had: what pyproject.toml says of it holds in the lock, too.
+# Conditions of pyproject.toml under which a package is installed, which the lock repeats.
 MARKERS = {
     canonicalize_name(requirement.name): f"; {requirement.marker}"
     for texts in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
@@ -77,10 +77,10 @@ def conda_environment(pins: dict[str, str]) -> str:
 
 
 def drift() -> list[str]:
-    """Say where the lock files do not fit each other or pyproject.toml."""
+    """Return the differences between the lock files, and between them and pyproject.toml."""
     found = []
     if CONDA.read_text() != conda_environment(pinned(RUN)):
-        found.append("environment.yaml is not what requirements.txt gives")
+        found.append("environment.yaml does not have the pins of requirements.txt")
     test = pinned(TEST) | pinned(RUN)
     for pins, texts in (
         (pinned(RUN), PROJECT["dependencies"]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import subprocess
 import sys
@@ -18,17 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PROSE = (".md", ".rst", ".yaml", ".html")
+PROSE = (".md", ".rst", ".yaml", ".yml", ".html", ".toml", ".cff", ".ipynb")
 CODE = (".py", ".smk", "Snakefile")
-# Files that are generated, that quote others or that list the patterns themselves.
-LEFT_OUT = (
-    "tests/",
-    "docs/architectures.md",
-    "config.yaml",
-    "docs/settings.md",
-    "envs/",
-    "workflow_scripts/lingprob/context/perturbations.py",
-)  # lists of words
+GENERATED = ("docs/architectures.md", "docs/settings.md", "config.yaml")
+# Constants that quote odd English or list words.
+QUOTED = {"PATTERNS", "ODD", "GOOD", "FUNCTION_WORDS", "CLAUSES"}
 UNITS = (
     "bits?|rows?|points?|jobs?|passes|tokens?|figures?|lines?|files?|pages?|columns?|pairs?|"
     "panels?|sentences|words|models|tables?|words?|items?|times"
@@ -49,7 +44,7 @@ PATTERNS = {
     "'where' for if or when": (
         r"(?<!place )(?<!places )(?<!folder )(?<!position )(?<!point )(?<!know )(?<!see )"
         r"(?<!line )(?<!row )(?<!file )(?<!says )(?<!say )(?<!# )"
-        r"\b[Ww]here\b(?!:| to\b)(?![^.!]*\?)"
+        r"\b[Ww]here\b(?!:| to\b| =)(?![^.!]*\?)"
     ),
     "'a X a Y' for one X per Y": rf"\b(?:{UNITS}) (?:an?|each) (?:{OF})\b",
     "ours, yours, theirs, of one's own": r"\b(?:[Oo]urs|[Yy]ours|[Tt]heirs|[Oo]ne's own)\b(?!:)",
@@ -75,14 +70,38 @@ PATTERNS = {
 COMPILED = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
 
 
-def python_texts(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and texts of comments, docstrings and messages of Python source."""
-    tree = ast.parse(source)
+def docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Yield the docstrings of a module, its classes and functions."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                yield first.value
+
+
+def messages(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Yield the strings of a module that are long enough for a sentence, docstrings included."""
+    quoted = {
+        id(part)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and QUOTED & {ast.unparse(one) for one in node.targets}
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in quoted:
+            text = str(node.value)
             if len(text) > 20 and text.count(" ") >= 3 and not re.search(r"[\\^$]\w?[(\[]", text):
-                yield node.lineno, text
+                yield node
+
+
+def python_texts(source: str, is_test: bool) -> Iterator[tuple[int, str]]:
+    """Yield line numbers and texts of comments, docstrings and messages of Python source.
+
+    The other strings of a test are its data, which may be odd.
+    """
+    tree = ast.parse(source)
+    for node in docstrings(tree) if is_test else messages(tree):
+        yield node.lineno, str(node.value)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string.lstrip("# ")
@@ -92,7 +111,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line numbers and texts of one file."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        yield from python_texts(source)
+        yield from python_texts(source, "tests" in path.parts or path.name.startswith("test_"))
     elif path.name.endswith(CODE):
         for number, line in enumerate(source.splitlines(), 1):
             if found := re.search(r'(?:^|\s)#\s?(.*)|"""(.*)"""', line):
@@ -101,6 +120,11 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
         if path.suffix == ".md":
             source = re.sub(
                 r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), source, flags=re.M | re.S
+            )
+        if path.suffix == ".ipynb":
+            cells = json.loads(source)["cells"]
+            source = "\n".join(
+                "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
             )
         yield 1, source
 
@@ -125,7 +149,10 @@ def project_files() -> list[Path]:
     return [
         ROOT / name
         for name in listed
-        if name.endswith((*PROSE, *CODE)) and not name.startswith(LEFT_OUT) and "/test_" not in name
+        if name.endswith((*PROSE, *CODE))
+        and name not in GENERATED
+        and not name.startswith("tests/")
+        and "/test_" not in name
     ]
 
 

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 
@@ -68,6 +69,24 @@ def test_the_readme_is_short_and_clones_the_project():
         assert set(shown) == {address}, page
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["repository-code"] == address
+
+
+def test_pages_stay_short_without_generated_parts():
+    """Counts words with a letter or digit, those of code and tables among them."""
+    generated = {"api.md", "architectures.md", "catalog.md", "settings.md"}
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    texts = [path.read_text(encoding="utf-8") for path in pages if path.name not in generated]
+    notebook = nbformat.read(ROOT / "docs/tutorial.ipynb", as_version=4)
+    texts += [cell.source for cell in notebook.cells]
+    texts = [re.sub(r"<!-- claims: .*?<!-- end -->", "", text, flags=re.S) for text in texts]
+    assert sum(bool(re.search(r"\w", word)) for word in " ".join(texts).split()) <= 12_000
+
+
+def test_the_workflow_catalog_reads_true_instructions():
+    text = (ROOT / ".snakemake-workflow-catalog.yml").read_text(encoding="utf-8")
+    usage = yaml.safe_load(text)["usage"]
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert f"rule {usage['mandatory-flags']['flags']}:" in (ROOT / "Snakefile").read_text()
 
 
 def test_a_report_of_a_problem_asks_for_versions():
