@@ -242,15 +242,16 @@ def work(path: Path) -> None:
 def corpus_of_a_novel(vocabulary: int, context_window: int) -> dict[str, Any]:
     """Tokenise a novel of the mirror as training does."""
     from lingprob.io.progress import Progress
-    from lingprob.training.corpus import Chunk, prepare_corpus
+    from lingprob.training.corpus import Chunk, prepare_corpus, split_chunks
 
     path = MIRROR / NOVEL
     if not path.exists():
         raise SystemExit(f"{path}: not found. Set LINGPROB_MIRROR to the data mirror.")
     chunk = Chunk("novel", path.name, {"parser": "gutenberg"}, str(path))
     return prepare_corpus(
-        [chunk], [], tokenizer_file=None, vocabulary=vocabulary, context_window=context_window,
-        folder=Path(tempfile.mkdtemp()), code="", progress=Progress(None, "tokens", "tokens"),
+        split_chunks([chunk], None), tokenizer_file=None, vocabulary=vocabulary,
+        context_window=context_window, folder=Path(tempfile.mkdtemp()), code="",
+        progress=Progress(None, "tokens", "tokens"),
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ rule download_corpus_file:
         "logs/download_corpus_file/{corpus}/{file}.log",
     wildcard_constraints:
         corpus=CORPORA,
-        file=r"(?!chosen\.tsv$)[^/]+",
+        file=r"(?!leakage_free\.tsv$)[^/]+",
     conda:
         "../envs/environment.yaml"
     resources:

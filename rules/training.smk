@@ -26,42 +26,42 @@ TRAINING_KEYS = ("vocabulary context_window batch_size steps precision learning_
 TRAINING_PLAN = {"seed": settings["seed"], **pick(TRAINING, *TRAINING_KEYS)}
 
 
-rule fetch_chosen_chunks:
+rule fetch_leakage_free_chunks:
     """Fetch the chunks that models are trained and validated on, and that scans let go of."""
     input:
         **pick(TRAINING_INPUT, *TRAINING_INPUT.keys() & {"selected"}),
     output:
-        "resources/datasets/{corpus}/manifests/chosen.tsv",
+        "resources/datasets/{corpus}/manifests/leakage_free.tsv",
     log:
-        "logs/fetch_chosen_chunks/{corpus}.log",
+        "logs/fetch_leakage_free_chunks/{corpus}.log",
     wildcard_constraints:
         corpus=alternatives([n for n, e in catalog.datasets.items() if "shards" in e]),
     conda:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        disk_mb=lambda wildcards: 100 + int(costs.chosen_bytes(wildcards.corpus) / 1e6),
+        disk_mb=lambda wildcards: 100 + int(costs.leakage_free_bytes(wildcards.corpus) / 1e6),
         download=1,
         runtime=lambda wildcards: costs.runtime(
-            costs.downloading(costs.chosen_bytes(wildcards.corpus))
+            costs.downloading(costs.leakage_free_bytes(wildcards.corpus))
         ),
     params:
-        code=code_digest("fetch_chosen_chunks"),
+        code=code_digest("fetch_leakage_free_chunks"),
         chunks=lambda wildcards: [
             sources.corpus_file_source(run, wildcards.corpus, file)
             for file in sources.corpus_file_names(run, wildcards.corpus)
         ],
     script:
-        "../workflow_scripts/fetch_chosen_chunks.py"
+        "../workflow_scripts/fetch_leakage_free_chunks.py"
 
 
 rule prepare_training_corpus:
-    """Choose the chunks to train on, and tokenise those that are text."""
+    """Prepare the selected chunks for training: check rows, and tokenise those that are text."""
     input:
         **TRAINING_INPUT,
         corpora=[
             (
-                f"resources/datasets/{corpus}/manifests/chosen.tsv"
+                f"resources/datasets/{corpus}/manifests/leakage_free.tsv"
                 if sources.is_transient(run, corpus)
                 else sources.corpus_files(run, corpus)
             )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.automaton import StimulusIndex, load_arrays, save_arrays
+from lingprob.overlap.automaton import PassageIndex, load_arrays, save_arrays
 from lingprob.overlap.corpora import CorpusFile
 from lingprob.training.preshuffled import passing_chunk
 from lingprob.workflow import job
@@ -18,7 +18,7 @@ with job(snakemake):
         there = passing_chunk(wildcards.corpus, params.chunk, path.parent)
     with there as file, Progress(None, f"scanning {name}", "tokens") as progress:
         matches = CorpusFile(name, params.entry, [file] if file else []).find_matches(
-            load_arrays(StimulusIndex, snakemake.input.index),
+            load_arrays(PassageIndex, snakemake.input.index),
             open_tokenizer(snakemake.input.tokenizer),
             params.min_length,
             progress,

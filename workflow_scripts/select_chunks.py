@@ -2,7 +2,7 @@
 
 from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.automaton import StimulusIndex, load_arrays
+from lingprob.overlap.automaton import PassageIndex, load_arrays
 from lingprob.overlap.matches import Matches
 from lingprob.papers.leakage.overlaps import chunk_overlaps, select_chunks
 from lingprob.workflow import job
@@ -11,7 +11,7 @@ with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     matches = [load_arrays(Matches, path) for path in inputs.files]
     overlaps = chunk_overlaps(
-        load_arrays(StimulusIndex, inputs.index),
+        load_arrays(PassageIndex, inputs.index),
         read_table(inputs.passages, "overlap_passages"),
         dict(zip(map(tuple, params.chunks), matches, strict=True)),
         open_tokenizer(inputs.tokenizer).decode,

@@ -5,7 +5,7 @@ import logging
 from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.ngrams.words import load_word_model
-from lingprob.overlap.automaton import StimulusIndex, load_arrays, save_arrays
+from lingprob.overlap.automaton import PassageIndex, load_arrays, save_arrays
 from lingprob.overlap.matches import Matches, merge
 from lingprob.papers.leakage.overlaps import PUBLISHED_COLUMNS, overlap_table, with_chance_level
 from lingprob.workflow import job
@@ -18,7 +18,7 @@ with job(snakemake):
     matches = merge([load_arrays(Matches, path) for path in inputs.scans])
     save_arrays(matches, snakemake.output.counts)
     overlaps = overlap_table(
-        load_arrays(StimulusIndex, inputs.index),
+        load_arrays(PassageIndex, inputs.index),
         read_table(inputs.passages, "overlap_passages"),
         matches,
         open_tokenizer(inputs.tokenizer).decode,

@@ -12,7 +12,7 @@ import yaml
 
 from lingprob.context.names import MATCHED, MISMATCHED
 from lingprob.context.prefixes import Tokenize, Writing
-from lingprob.context.sampling import sample_contexts
+from lingprob.context.sampling import Source, sample_contexts
 from lingprob.papers.context.analysis import Settings, Tables, summarise, together
 from lingprob.papers.context.effects import coefficient, weighted
 from lingprob.papers.run import Run
@@ -66,10 +66,8 @@ def chinese_prefixes(
     """
     control = other.loc[other["grammatical"] == True, "text"].unique().tolist()  # noqa: E712
     pairs = drawn["pairs_per_suite"]
-    return sample_contexts(
-        dataset, stimuli, control, tokenize, suites=[], pairs_per_suite=pairs,
-        settings={**NO_MATRIX, **drawn}, seed=seed, writing=CHINESE,
-    )  # fmt: skip
+    source = Source(dataset, stimuli, control, tokenize, writing=CHINESE)
+    return sample_contexts(source, pairs, {**NO_MATRIX, **drawn}, seed)
 
 
 def summarise_models(judgments: Sequence[pd.DataFrame], settings: Settings) -> Tables:

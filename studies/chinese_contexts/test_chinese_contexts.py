@@ -9,7 +9,7 @@ import torch
 
 from lingprob.context.names import MATCHED, MISMATCHED
 from lingprob.context.prefixes import count_tokens
-from lingprob.context.scores import Task, judge_contexts, score_prefixes
+from lingprob.context.scores import Targets, Task, judge_contexts, score_prefixes
 from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
@@ -89,8 +89,8 @@ def test_a_target_is_scored_right_after_its_prefix(tiny):
     )  # fmt: skip
     counts = [len(tokens.ids) for tokens in tiny.tokenize([text[:end] for end in ends])]
     found = pd.concat(score_prefixes(
-        tiny, stimuli, [prefixes.assign(n_tokens=[counts])], counts, start_token="bos", regions={},
-        baselines=True, dataset="zhoblimp", separator="",
+        tiny, Targets("zhoblimp", stimuli, {}), [prefixes.assign(n_tokens=[counts])], counts,
+        alone=True, start_token="bos", separator="",
     )).set_index(["n_sentences", "item_id"])["logprob"]  # fmt: skip
     for count, before in ((0, ""), (1, "你好。"), (2, "你好。好吗？")):
         for item, target in zip(stimuli["item_id"], stimuli["text"], strict=True):

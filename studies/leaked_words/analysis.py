@@ -17,7 +17,7 @@ import pandas as pd
 from numba import njit
 
 from lingprob.errors import LingprobError
-from lingprob.overlap.automaton import StimulusIndex
+from lingprob.overlap.automaton import PassageIndex
 from lingprob.papers.leakage.regressions import Study, compare_regressions
 
 THRESHOLDS = (8, 12, 16, 24)  # tokens of a covering match from which on a word counts as leaked
@@ -62,7 +62,7 @@ def deltas_without_leaked_words(
 def covering_lengths(
     words: pd.DataFrame,
     passages: Sequence[int],
-    index: StimulusIndex,
+    index: PassageIndex,
     lengths: np.ndarray,
     tokenizer: Any,
 ) -> np.ndarray:
@@ -72,7 +72,7 @@ def covering_lengths(
         words: a `words` table.
         passages: numbers in the index of its passages, in the table's order.
         index: the passages.
-        lengths: of the longest matches that end at each token, from `longest_matches`.
+        lengths: of the longest matches that end at each token, from `scan`.
         tokenizer: the one of transformers that the index was made with.
 
     Raises LingprobError if the tokens are not the index's.

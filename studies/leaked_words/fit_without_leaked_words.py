@@ -4,7 +4,7 @@ import numpy as np
 
 from lingprob.io.tables import read_table, write_csv
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.automaton import StimulusIndex, load_arrays
+from lingprob.overlap.automaton import PassageIndex, load_arrays
 from lingprob.overlap.matches import Matches
 from lingprob.papers.leakage.regressions import read_study
 from lingprob.workflow import job
@@ -16,7 +16,7 @@ with job(snakemake):
         snakemake.wildcards.dataset, params.entry, params.models, dict(files.items())
     )
     index, passages = (
-        load_arrays(StimulusIndex, files.index),
+        load_arrays(PassageIndex, files.index),
         read_table(files.passages, "overlap_passages"),
     )
     numbers = passages.index[passages["corpus"] == params.entry["texts"]].tolist()

@@ -17,7 +17,6 @@ from transformers import PreTrainedTokenizerFast
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.overlap.automaton import build_index
-from lingprob.overlap.matches import longest_matches
 from lingprob.overlap.streaming import scan
 from lingprob.papers.leakage.regressions import Study
 from overlap_reference import arrays, block, count_substrings, random_case
@@ -58,8 +57,7 @@ def test_the_longest_match_that_covers_a_word_is_that_of_all_substrings(cases):
         found = count_substrings(documents)
         index = build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=10)
         min_length = generator.choice([1, 2, 3, 5])
-        result = scan(index, [block(documents)], file="s", tokenizer_hash="t")
-        lengths = longest_matches(index, result).lengths
+        lengths = scan(index, [block(documents)], file="s", tokenizer_hash="t").lengths
         lengths = np.where(lengths >= min_length, lengths, 0).astype(np.int64)
         for number, passage in enumerate(passages):
             begin, end = index.offsets[number], index.offsets[number + 1]
@@ -99,8 +97,7 @@ def test_a_word_is_covered_as_far_as_its_longest_match_reaches(tokenizer):
     )
     index = build_index(arrays([[1, 2, 3, 4, 5]]), tokenizer_hash="t", vocabulary_size=6)
     documents = block([[2, 3, 4], [5, 2, 3], [1]])
-    result = scan(index, [documents], file="s", tokenizer_hash="t")
-    lengths = longest_matches(index, result).lengths
+    lengths = scan(index, [documents], file="s", tokenizer_hash="t").lengths
     assert covering_lengths(words, [0], index, lengths, tokenizer).tolist() == [0, 3, 3, 1]
     with pytest.raises(LingprobError, match="its tokens are not those of the index"):
         covering_lengths(words[1:], [0], index, lengths, tokenizer)

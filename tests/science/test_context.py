@@ -11,8 +11,8 @@ from lingprob.catalog import Catalog
 from lingprob.context.judgments import judge
 from lingprob.context.perturbations import Perturber
 from lingprob.context.prefixes import count_tokens, tokenizer_of, unrelated_sentences
-from lingprob.context.sampling import PrefixSampler
-from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.context.sampling import PrefixSampler, Source
+from lingprob.context.scores import Targets, formula_regions, score_prefixes
 from lingprob.io.corpora import iter_documents
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.overlaps import dependency_labels
@@ -71,13 +71,11 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
     )
     pieces = score_prefixes(
         language_model,
-        stimuli,
+        Targets("syntaxgym", stimuli, formula_regions([suite])),
         [prefixes.assign(n_tokens=[[4]])],
         [10],
+        alone=True,
         start_token="<|endoftext|>",
-        regions=formula_regions([suite]),
-        baselines=True,
-        dataset="syntaxgym",
     )
     judged = judge("m", "syntaxgym", stimuli, prefixes, pd.concat(pieces), [suite])
     judged = judged[judged["kind"] == "none"]
@@ -116,8 +114,8 @@ def test_no_mismatched_prefix_has_a_sentence_of_its_targets_suite(syntaxgym):
     suites = Catalog().dataset("syntaxgym")["suites"]
     texts = syntaxgym.groupby("paradigm")["text"].agg(set)
     for seed in (0, 1, 2):
-        sampler = PrefixSampler("syntaxgym", syntaxgym, suites, ["A control."], by_words,
-                                max_tokens=1000, min_tokens=1, seed=seed)  # fmt: skip
+        source = Source("syntaxgym", syntaxgym, ["A control."], by_words, suites)
+        sampler = PrefixSampler(source, [1, 1000], seed)
         for suite in suites:
             pairs = syntaxgym.loc[syntaxgym["paradigm"] == suite, "pair_id"].unique()[:2]
             for kind in ("mismatched_acceptable", "mismatched_unacceptable"):
@@ -148,9 +146,7 @@ def test_a_prefix_of_blimp_fills_a_thousand_tokens(mirror, smollm2, tmp_path):
     manifest = tmp_path / "manifest.json"
     manifest.write_text(f'{{"directory": "{smollm2}"}}')
     tokenize = tokenizer_of(manifest)
-    sampler = PrefixSampler(
-        "blimp", stimuli, [], [], tokenize, max_tokens=1000, min_tokens=32, seed=1
-    )
+    sampler = PrefixSampler(Source("blimp", stimuli, [], tokenize), [32, 1000], 1)
     suite = stimuli["paradigm"].iloc[0]
     pair = stimuli["pair_id"].iloc[0]
     prefix = sampler.grow(suite, [pair], "matched_unacceptable")

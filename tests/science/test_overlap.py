@@ -17,10 +17,10 @@ import lingprob
 from lingprob.api.corpora import dataset_texts
 from lingprob.catalog import read_datasets
 from lingprob.io.corpora import iter_documents
-from lingprob.overlap.automaton import StimulusIndex, build_index
+from lingprob.overlap.automaton import PassageIndex, build_index
 from lingprob.overlap.cdawg import build_cdawg
 from lingprob.overlap.chance import logprob_threshold
-from lingprob.overlap.matches import Matches, longest_matches, passage_overlaps
+from lingprob.overlap.matches import Matches, passage_overlaps
 from lingprob.overlap.soft import build_soft_index, find_soft_overlaps, folded_words
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.token_blocks import TokenBlock, read_texts, token_ids
@@ -89,14 +89,13 @@ def brown_corpus() -> list[str]:
     return [" ".join(word.rsplit("/", 1)[0] for word in text) for text in texts]
 
 
-def index_of(passages: list[str], tokenizer: Any) -> StimulusIndex:
+def index_of(passages: list[str], tokenizer: Any) -> PassageIndex:
     ids = [np.asarray(passage) for passage in token_ids(tokenizer, passages)]
     return build_index(ids, tokenizer_hash="neox", vocabulary_size=VOCABULARY_SIZE)
 
 
-def matches(index: StimulusIndex, blocks: Iterable[TokenBlock], min_length: int = 1) -> Matches:
-    result = scan(index, blocks, file="all", tokenizer_hash="neox", min_length=min_length)
-    return longest_matches(index, result)
+def matches(index: PassageIndex, blocks: Iterable[TokenBlock], min_length: int = 1) -> Matches:
+    return scan(index, blocks, file="all", tokenizer_hash="neox", min_length=min_length)
 
 
 def covered(lengths: np.ndarray, min_length: int) -> float:
@@ -244,8 +243,6 @@ def test_first_words_of_brown_are_its_first_tokens(tmp_path: Path) -> None:
     ).to_dict("records")  # fmt: skip
     assert row["overlap_text"] == FIRST_OF_BROWN
     assert (row["overlap_tokens"], row["occurrences"]) == (row["n_tokens"], 1)
-    assert (row["file"], row["document"], row["first_token"]) == ("brown.zip", 1, 0)
-    assert (row["before"], row["after"].split()[:3]) == ("", ["produced", '"no', 'evidence"'])
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,7 @@ def test_planted_texts_are_found_whole(folder, place):
     (row,) = certified(folder, PLANTED, "one.jsonl").to_dict("records")
     assert row["overlap_tokens"] == row["n_tokens"]
     assert row["overlap_text"].strip() == PLANTED
-    assert (row["occurrences"], row["file"], row["document"]) == (2, "one.jsonl", 2)
-    assert (row["before"], row["after"].split()[0]) == ("Nobody knows. ", "She")
+    assert row["occurrences"] == 2
     assert row["verdict"] == chance.OPEN
     assert row["ngrams"] == "none: no n-gram model was wanted"
 
@@ -84,8 +83,6 @@ def test_planted_texts_are_found_whole(folder, place):
 def test_no_overlap_crosses_documents(folder, place):
     (row,) = certified(folder, PLANTED, "two.jsonl").to_dict("records")
     assert row["overlap_text"] == " say that John saw?"
-    assert (row["document"], row["first_token"], row["before"]) == (2, 1, ",")
-    assert row["after"].startswith(" Zürich!")
 
 
 def test_texts_keep_their_ids(folder, place):
@@ -123,12 +120,11 @@ def test_overlaps_below_the_minimum_are_absent(folder, place):
     row = table.iloc[0]
     assert row["verdict"] == chance.ABSENT
     assert (row["overlap_tokens"], row["occurrences"], row["last_token"]) == (0, 0, -1)
-    assert (row["document"], row["first_token"], row["file"]) == (0, -1, "")
 
 
 def test_patterns_are_corpora_and_copies_are_refused(folder, place):
     (row,) = certified(folder, PLANTED, "*.jsonl").to_dict("records")
-    assert (row["corpus"], row["file"], row["occurrences"]) == ("*.jsonl", "one.jsonl", 2)
+    assert (row["corpus"], row["occurrences"]) == ("*.jsonl", 2)
     write_lines(place / "three.jsonl", ["Who did Mary", ", say that John saw? Zürich!"])
     with pytest.raises(LingprobError, match=r"'three.jsonl' and 'two.jsonl' have the same"):
         certified(folder, PLANTED, "*.jsonl")
@@ -166,8 +162,6 @@ def test_token_rows_end_at_their_separators(folder, place):
     config = {"datasets": {"rows": entry}}
     (row,) = certified(folder, PLANTED, "rows", config=config).to_dict("records")
     assert (row["overlap_tokens"], row["occurrences"]) == (len(ids), 1)
-    assert (row["document"], row["first_token"]) == (2, 0)
-    assert (row["before"], row["after"]) == ("", "")
     fresh = certified(folder, PLANTED, "rows", config=config, save="kept")
     pd.testing.assert_frame_equal(certified(folder, PLANTED, "kept/rows"), fresh)
     Path("two.arpa").write_text(BIGRAMS)

@@ -20,7 +20,7 @@ from lingprob.context.prefixes import (
     tokenizer_of,
     unrelated_sentences,
 )
-from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
+from lingprob.context.sampling import PrefixSampler, Source, sample_contexts, sample_targets
 from lingprob.errors import LingprobError
 from lingprob.models.folders import write_manifest
 from models_for_tests import save_tiny_model
@@ -61,18 +61,19 @@ class Drawn(PrefixSampler):
 
 
 def sampler(stimuli, **changes) -> Drawn:
-    options = {"suites": (), "control": CONTROL, "tokenize": words_as_tokens, "max_tokens": 1000,
-               "min_tokens": 4, "seed": 1}  # fmt: skip
-    return Drawn("mine", stimuli, **{**options, **changes})
+    lengths = [changes.pop("min_tokens", 4), changes.pop("max_tokens", 1000)]
+    return Drawn(source_of(stimuli, **changes), lengths, seed=1)
+
+
+def source_of(stimuli, **changes) -> Source:
+    return Source("mine", stimuli, CONTROL, words_as_tokens)._replace(**changes)
 
 
 def drawn_pieces(stimuli, dataset="mine", seed=1, suites=(), pairs_per_suite=2, **changes):
     settings = {"lengths": [4, 8, 20], "pairs_per_prefix": 1, "matrix_sentences": 3,
                 "matrix_prefixes": 1, "matrix_targets": None}  # fmt: skip
-    return sample_contexts(
-        dataset, stimuli, CONTROL, words_as_tokens, suites=suites,
-        pairs_per_suite=pairs_per_suite, settings={**settings, **changes}, seed=seed,
-    )  # fmt: skip
+    source = source_of(stimuli, dataset=dataset, suites=suites)
+    return sample_contexts(source, pairs_per_suite, {**settings, **changes}, seed)
 
 
 def contexts(stimuli, *args, **changes):
@@ -162,20 +163,6 @@ def test_a_larger_sample_contains_a_smaller_one(stimuli):
     assert not set(other["text"]) & set(one["text"])
 
 
-def test_matrix_prefixes_stand_before_the_targets_of_other_suites(stimuli):
-    table = contexts(stimuli)
-    rows = table[table["kind"] == "from_suite"].set_index("source_suite")
-    assert rows.index.tolist() == ["a", "b", "c"]
-    assert all(len(sources) == 3 for sources in rows["source_ids"])
-    assert {pair[0] for pair in rows.loc["a", "pair_ids"]} == {"b", "c"}
-    assert len(rows.loc["a", "pair_ids"]) == 4
-
-
-def test_a_data_set_of_one_suite_has_no_matrix(stimuli):
-    alone = contexts(stimuli[stimuli["pair_id"].str.startswith("a")])
-    assert set(alone["kind"]) == {"matched_acceptable", "matched_unacceptable", "unrelated"}
-
-
 def test_targets_are_dealt_to_the_prefixes_of_a_matrix_in_turn(stimuli):
     table = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3)
     of_a = table[(table["kind"] == "from_suite") & (table["source_suite"] == "a")]
@@ -262,12 +249,7 @@ def test_cuts_are_the_longest_whole_sentences_within_each_length():
 )
 def test_suites_that_cannot_be_sampled_are_named(stimuli, change, said):
     with pytest.raises(LingprobError, match=said):
-        sample_targets("mine", change(stimuli), [], 1, 0)
-
-
-def test_an_unknown_suite_is_named(stimuli):
-    with pytest.raises(LingprobError, match="no suite 'z'"):
-        sample_targets("mine", stimuli, ["z"], 1, 0)
+        sample_targets(source_of(change(stimuli)), 1, 0)
 
 
 def test_a_pool_smaller_than_the_shortest_prefix_is_named(stimuli):
@@ -278,7 +260,7 @@ def test_a_pool_smaller_than_the_shortest_prefix_is_named(stimuli):
 
 def test_identical_members_are_no_target(stimuli):
     stimuli.loc[stimuli["pair_id"] == "a0", "text"] = "The same."
-    targets = sample_targets("mine", stimuli, ["a"], 100, 0)
+    targets = sample_targets(source_of(stimuli, suites=["a"]), 100, 0)
     assert set(targets["pair_id"]) == {f"a{pair}" for pair in range(1, 10)}
 
 
@@ -298,21 +280,6 @@ def test_running_text_becomes_natural_sentences():
     assert natural("Nothing to do here.") == "Nothing to do here."
     begins_quoted = '" It was odd , " she said , " and quiet . "'
     assert natural(begins_quoted) == '"It was odd," she said, "and quiet."'
-
-
-def test_perturbations_keep_the_sentence_inside():
-    perturber = Perturber(["The dogs bark.", "Kim sees the dogs."])
-    for kind in TITLES:
-        changed = perturber.perturb("The dogs bark.", kind, np.random.default_rng(0))
-        assert "dogs bark" in changed
-        assert changed != "The dogs bark."
-        assert changed[0].isupper()
-    short = perturber.perturb("The dogs bark.", "prefix_adverb", np.random.default_rng(0))
-    assert re.fullmatch(r"\w+, the dogs bark\.", short)
-    name = perturber.perturb("Kim sees the dogs.", "prefix_adverb", np.random.default_rng(0))
-    assert re.fullmatch(r"\w+, Kim sees the dogs\.", name)
-    quoted = perturber.perturb("Who barks?", "quote", np.random.default_rng(0))
-    assert quoted.endswith(', "Who barks?"')
 
 
 def test_perturbed_prefixes_have_a_similarity_and_the_same_pairs(stimuli):
@@ -342,15 +309,6 @@ def test_a_pool_with_the_shortest_prefix_is_enough_and_the_log_says_where_it_end
     with caplog.at_level("INFO"):
         drawn.log_exhausted()
     assert "suite 'a', matched_acceptable: the pool ends after 8 tokens" in caplog.text
-
-
-def test_replicates_of_a_matrix_are_other_sentences_of_its_suite(stimuli):
-    table = contexts(stimuli, matrix_prefixes=2)
-    rows = table[table["kind"] == "from_suite"]
-    assert rows.groupby("source_suite").size().tolist() == [2, 2, 2]
-    assert rows["text"].nunique() == 6
-    drawn = sampler(stimuli, max_tokens=8)
-    assert len(drawn.from_suite("a", ["b1"], 0, 5).sentences) == 4  # full before it has five
 
 
 def places(words: list[str]) -> str:
@@ -383,15 +341,6 @@ def test_each_perturbation_puts_its_words_in_their_place(kind, pattern):
     assert all(re.fullmatch(pattern, one) for one in found), found
     assert len(found) > 2
     assert all(one[0].isupper() for one in found)
-
-
-def test_a_name_inside_sentences_keeps_its_capital_and_a_common_word_does_not():
-    perturber = Perturber(["We saw rain.", "I met Rose.", "Roses like rain.", "A rose is red."])
-    rng = np.random.default_rng(0)
-    assert perturber.uncapitalised("Rain fell") == "rain fell"
-    assert perturber.uncapitalised("Rose left") == "Rose left"  # inside with and without
-    assert perturber.uncapitalised("However, it rained") == "however, it rained"
-    assert perturber.perturb("Rain fell", "suffix_adverb", rng).endswith(".")
 
 
 def test_prefixes_and_their_tokens_are_the_same_in_pieces_of_any_size(stimuli, monkeypatch):
@@ -470,10 +419,12 @@ def test_sentences_are_counted_with_the_blank_before_them_once_each():
 
 def test_a_pair_without_a_name_is_refused_and_two_pairs_are_a_suite():
     table = pairs("ab", 2)
-    assert set(sample_targets("mine", table, [], None, 0)["pair_id"]) == {"a0", "a1", "b0", "b1"}
+    assert set(sample_targets(source_of(table), None, 0)["pair_id"]) == {"a0", "a1", "b0", "b1"}
     nameless = table.assign(pair_id=table["pair_id"].where(table["pair_id"] != "b1"))
     with pytest.raises(LingprobError, match=r"'mine', pair '\(none\)': a pair needs two sentences"):
-        sample_targets("mine", nameless, [], None, 0)
+        sample_targets(source_of(nameless), None, 0)
+    with pytest.raises(LingprobError, match="no suite 'z'"):
+        sample_targets(source_of(table, suites=["z"]), None, 0)
 
 
 @pytest.mark.parametrize(
@@ -522,6 +473,8 @@ def test_first_words_are_lowered_that_stand_inside_or_begin_a_clause():
     assert perturber.uncapitalised("Rain fell") == "Rain fell"
     assert Perturber(["Cold rain fell."]).uncapitalised("Rain fell") == "rain fell"
     assert perturber.uncapitalised("Cold rain") == "Cold rain"  # first words tell nothing
+    quoted = perturber.perturb("Who barks?", "quote", np.random.default_rng(0))
+    assert quoted.endswith(', "Who barks?"')
     for body in ("Regardless of rain", "Although cold", "First and foremost, it fell"):
         assert perturber.uncapitalised(body) == body[0].lower() + body[1:]
 

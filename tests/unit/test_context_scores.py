@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from lingprob.context.judgments import judge
-from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.context.scores import Targets, formula_regions, score_prefixes
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.scoring.continuations import sum_tokens
@@ -62,14 +62,9 @@ def counted(lm, prefixes):
 
 
 def score(lm, prefixes, lengths, stimuli=PAIRS, **changes):
-    defaults = {
-        "start_token": "bos",
-        "regions": {},
-        "baselines": True,
-        "dataset": "mine",
-    }
-    options = {**defaults, **changes}
-    return pd.concat(score_prefixes(lm, stimuli, [counted(lm, prefixes)], lengths, **options))
+    targets = Targets("mine", stimuli, changes.pop("regions", {}))
+    options = {"start_token": "bos", "alone": True, **changes}
+    return pd.concat(score_prefixes(lm, targets, [counted(lm, prefixes)], lengths, **options))
 
 
 def plain(lm, text, start, end):
@@ -191,18 +186,6 @@ def test_regions_are_summed_over_the_tokens_that_start_in_them(tiny):
         assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
 
 
-def test_a_token_that_starts_where_a_region_ends_is_the_next_one_s(tiny):
-    suite = suite_of(REGIONS, "(2;%one%) < (3;%one%)")
-    stimuli, regions = suite_stimuli(suite), formula_regions([suite])
-    scores = score(tiny, prefix_rows(["s/1"]), [100], stimuli=stimuli, regions=regions)
-    after = scores[(scores["prefix_id"] == "x") & (scores["item_id"] == "s/1/one")]
-    before = len(PREFIX) + 1
-    for region, start, end in ((2, 7, 11), (3, 11, 17)):
-        expected = plain(tiny, f"{PREFIX} The cat sat on it", before + start, before + end)
-        found = after.loc[after["region"] == region, ["logprob", "n_tokens"]].iloc[0].tolist()
-        assert found == pytest.approx(list(expected), abs=1e-4)
-
-
 def test_of_a_suite_only_what_formulas_name_is_scored(tiny):
     """The last word of one sentence is in no region that is named; the other is named whole."""
     texts = {"one": ["The cat", "sat", "on the mats"], "many": ["The cats", "sat", "on it"]}
@@ -247,7 +230,7 @@ def test_regions_without_tokens_are_found_however_many_others_have_some(tiny):
     lengths = counted(tiny, prefixes)["n_tokens"].iloc[0]
     options = {"stimuli": suite_stimuli(suite), "regions": formula_regions([suite])}
     with pytest.raises(LingprobError, match="'s/1/one': no scored token starts in region 2"):
-        score(tiny, prefixes, lengths, baselines=False, **options)
+        score(tiny, prefixes, lengths, alone=False, **options)
     alone = PAIRS.assign(text=["The", *PAIRS["text"][1:]])
     with pytest.raises(LingprobError, match="'1g': no scored token starts in the sentence"):
         score(tiny, prefixes.assign(pair_ids=[["1"]]), lengths, stimuli=alone, start_token="none")
@@ -348,16 +331,17 @@ def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypat
     one, two = prefix_rows(["1", "2"]), prefix_rows(["2"], text="It is.", char_ends=(6,))
     prefixes = pd.concat([one, two.assign(prefix_id="y")], ignore_index=True)
     whole = score(tiny, prefixes, [5, 20])
-    options = {"start_token": "bos", "regions": {}, "baselines": True, "dataset": "mine"}
+    options = {"start_token": "bos", "alone": True}
+    targets = Targets("mine", PAIRS, {})
     given = counted(tiny, prefixes)
     monkeypatch.setattr("lingprob.context.scores.PAIRS_ALONE", 1)
-    pieces = [*score_prefixes(tiny, PAIRS, [given], [5, 20], **options)]
+    pieces = [*score_prefixes(tiny, targets, [given], [5, 20], **options)]
     assert [set(piece["prefix_id"]) for piece in pieces] == [{"x", "y"}, {"none"}]
     assert sorted(pieces[1]["item_id"]) == sorted(PAIRS["item_id"])
     monkeypatch.undo()
     monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 0)
     given = [rows for _, rows in given.groupby("prefix_id", sort=False)]
-    pieces = [*score_prefixes(tiny, PAIRS, given, [5, 20], **options)]
+    pieces = [*score_prefixes(tiny, targets, given, [5, 20], **options)]
     assert [set(piece["prefix_id"]) for piece in pieces] == [{"x"}, {"y"}, {"none"}]
     pd.testing.assert_frame_equal(
         pd.concat(pieces, ignore_index=True), whole.reset_index(drop=True), rtol=0, atol=1e-4
@@ -379,8 +363,8 @@ def test_a_pair_that_leaves_no_token_for_a_prefix_is_refused(tmp_path, tiny):
         window = tokens + 1 + room  # with the start token
         short = replace(tiny, context_window=min(window, tiny.context_window))
         found = score_prefixes(
-            short, PAIRS, [counted(tiny, prefixes)], [30], start_token="bos",
-            regions={}, baselines=False, dataset="d",
+            short, Targets("d", PAIRS, {}), [counted(tiny, prefixes)], [30], alone=False,
+            start_token="bos",
         )  # fmt: skip
         if refused:
             with pytest.raises(LingprobError, match=rf"pair '1': {tokens} tokens .* room for"):

@@ -19,16 +19,10 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import automaton, cdawg
-from lingprob.overlap.automaton import StimulusIndex, build_index, load_arrays, save_arrays
+from lingprob.overlap.automaton import PassageIndex, build_index, load_arrays, save_arrays
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
 from lingprob.overlap.corpora import CorpusFile, index_texts
-from lingprob.overlap.matches import (
-    Matches,
-    longest_matches,
-    merge,
-    overlap_texts,
-    passage_overlaps,
-)
+from lingprob.overlap.matches import Matches, merge, overlap_texts, passage_overlaps
 from lingprob.overlap.soft import (
     build_soft_index,
     find_soft_overlaps,
@@ -39,7 +33,7 @@ from lingprob.overlap.soft import (
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.token_blocks import (
     block_of,
-    count_rows,
+    map_rows,
     normalise,
     read_rows,
     read_texts,
@@ -54,7 +48,7 @@ OF_TINY = {"tokenizer_hash": "t", "vocabulary_size": 300}
 MARK = 2**16 - 1
 
 
-def index_of(passages: Sequences, vocabulary_size: int = 300) -> StimulusIndex:
+def index_of(passages: Sequences, vocabulary_size: int = 300) -> PassageIndex:
     return build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=vocabulary_size)
 
 
@@ -63,9 +57,8 @@ def graph_of(documents: Sequences, vocabulary_size: int = 300) -> Cdawg:
     return build_cdawg(blocks, tokenizer_hash="t", vocabulary_size=vocabulary_size)
 
 
-def matched(index: StimulusIndex, documents: Sequences, file: str = "a", **options: Any) -> Matches:
-    result = scan(index, [block(documents)], file=file, tokenizer_hash="t", **options)
-    return longest_matches(index, result)
+def matched(index: PassageIndex, documents: Sequences, file: str = "a", **options: Any) -> Matches:
+    return scan(index, [block(documents)], file=file, tokenizer_hash="t", **options)
 
 
 def found_by(graph: Cdawg, query: list[int]) -> list[list[int]]:
@@ -75,7 +68,7 @@ def found_by(graph: Cdawg, query: list[int]) -> list[list[int]]:
 
 
 @pytest.fixture(scope="module")
-def index() -> StimulusIndex:
+def index() -> PassageIndex:
     """Index the paper's query, an empty passage and a short one."""
     return index_of([LLOYD, [], [7, 8, 9]])
 
@@ -90,7 +83,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 # Longest matches.
 
 
-def test_the_papers_example(index: StimulusIndex) -> None:
+def test_the_papers_example(index: PassageIndex) -> None:
     """Querying 'lloyd' against 'helloworld' (leakage, footnote 2)."""
     found = matched(index, [HELLOWORLD])
     assert found.lengths.tolist() == [1, 2, 3, 0, 1, 0, 0, 0]
@@ -104,24 +97,7 @@ def test_graph_without_text_has_no_matches(blocks: list[list[list[int]]]) -> Non
     assert found_by(graph, LLOYD) == [[0] * 5, [0] * 5]
 
 
-def test_overlapping_occurrences_in_all_documents_count() -> None:
-    found = matched(index_of([[1, 1, 2]]), [[1, 1, 1, 1], [3, 1, 1]])
-    assert found.lengths.tolist() == [1, 2, 0]
-    assert found.frequencies.tolist() == [6, 4, 0]
-
-
-@pytest.mark.parametrize("min_length", [1, 2, 3, 4])
-def test_matches_below_the_minimum_are_none(index: StimulusIndex, min_length: int) -> None:
-    """'llo' has 3 tokens, '7 8' has 2; the empty passage has no match at any minimum."""
-    table = passage_overlaps(index, matched(index, [HELLOWORLD, [7, 8]], min_length=min_length))
-    assert table["passage_tokens"].tolist() == [5, 0, 3]
-    kept = [length if length >= min_length else 0 for length in (3, 0, 2)]
-    assert table["overlap_tokens"].tolist() == kept
-    places = [place if length else -1 for place, length in zip((2, -1, 1), kept, strict=True)]
-    assert table["last_token"].tolist() == places
-
-
-def test_texts_of_the_longest_overlaps(index: StimulusIndex) -> None:
+def test_texts_of_the_longest_overlaps(index: PassageIndex) -> None:
     overlaps = passage_overlaps(index, matched(index, [HELLOWORLD, [8, 9]]))
     assert overlaps["frequency"].tolist() == [1, 0, 1]
     texts = overlap_texts(index, overlaps, lambda ids: f"{''.join(map(chr, ids))}.")
@@ -170,19 +146,7 @@ def test_largest_id_is_no_end_of_a_document(vocabulary_size: int, dtype: str, ma
 # Merged files.
 
 
-def test_merged_files_add_up_as_one(index: StimulusIndex) -> None:
-    """'llo' is in two files, 'lloy' in the third, '7 8' in the second alone."""
-    files = [[HELLOWORLD], [HELLOWORLD, [7, 8]], [LLOYD[:4]]]
-    parts = [matched(index, documents, str(n)) for n, documents in enumerate(files)]
-    whole = matched(index, [document for documents in files for document in documents])
-    for order in ([0, 1, 2], [2, 0, 1]):
-        merged = merge([parts[n] for n in order])
-        assert merged.n_tokens == whole.n_tokens == 26
-        assert merged.lengths.tolist() == whole.lengths.tolist() == [1, 2, 3, 4, 1, 1, 2, 0]
-        assert merged.frequencies.tolist() == whole.frequencies.tolist()
-
-
-def test_merged_frequencies_exceed_32_bits(index: StimulusIndex) -> None:
+def test_merged_frequencies_exceed_32_bits(index: PassageIndex) -> None:
     part = matched(index, [HELLOWORLD])
     huge = replace(part, name="b", digest="other", n_tokens=2**40, n_words=5,
                    frequencies=part.frequencies * 2**33)  # fmt: skip
@@ -192,7 +156,7 @@ def test_merged_frequencies_exceed_32_bits(index: StimulusIndex) -> None:
     assert merge([replace(part, n_words=4), huge]).n_words == 9
 
 
-def test_merging_refuses_doubled_and_unlike_files(index: StimulusIndex) -> None:
+def test_merging_refuses_doubled_and_unlike_files(index: PassageIndex) -> None:
     part = matched(index, [HELLOWORLD])
     with pytest.raises(LingprobError, match="'a' would be counted twice"):
         merge([part, matched(index, [[1]])])
@@ -207,8 +171,6 @@ def test_merging_refuses_doubled_and_unlike_files(index: StimulusIndex) -> None:
         merge([])
     with pytest.raises(LingprobError, match="other passages"):
         passage_overlaps(other, part)
-    with pytest.raises(LingprobError, match="other passages"):
-        longest_matches(other, scan(index, [], file="a", tokenizer_hash="t"))
     # Empty files are all alike, and add nothing.
     empty = merge([matched(index, [], "x"), matched(index, [], "y")])
     assert empty.lengths.sum() == 0
@@ -232,7 +194,7 @@ def test_file_digests_depend_on_ids_and_order() -> None:
 # Input that cannot be right.
 
 
-def test_scanning_refuses_other_tokenizers_and_ids(index: StimulusIndex) -> None:
+def test_scanning_refuses_other_tokenizers_and_ids(index: PassageIndex) -> None:
     with pytest.raises(LingprobError, match="same tokenizer"):
         scan(index, [], file="a", tokenizer_hash="other")
     with pytest.raises(LingprobError, match=r"ids from 5 to 300.*wrong dtype"):
@@ -251,7 +213,7 @@ def test_scanning_refuses_other_tokenizers_and_ids(index: StimulusIndex) -> None
 
 
 def test_indexing_refuses_wrong_passages() -> None:
-    def build(passages: list[np.ndarray]) -> StimulusIndex:
+    def build(passages: list[np.ndarray]) -> PassageIndex:
         return build_index(passages, tokenizer_hash="t", vocabulary_size=10)
 
     for passages, said in (
@@ -288,9 +250,9 @@ def test_limits_of_tokens_and_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 # Files.
 
 
-def test_saved_files_are_loaded_again(index: StimulusIndex, tmp_path: Path) -> None:
+def test_saved_files_are_loaded_again(index: PassageIndex, tmp_path: Path) -> None:
     save_arrays(index, tmp_path / "index.npz")
-    loaded = load_arrays(StimulusIndex, tmp_path / "index.npz")
+    loaded = load_arrays(PassageIndex, tmp_path / "index.npz")
     assert loaded.digest == index.digest != replace(index, tokenizer_hash="u").digest
     found = replace(matched(loaded, [HELLOWORLD], min_length=2), n_words=3)
     save_arrays(found, tmp_path / "matches.npz")
@@ -309,10 +271,10 @@ def test_saved_files_are_loaded_again(index: StimulusIndex, tmp_path: Path) -> N
     assert found_by(mapped, LLOYD)[0] == [1, 2, 3, 0, 1]
 
 
-def test_broken_files_are_named(index: StimulusIndex, tmp_path: Path) -> None:
+def test_broken_files_are_named(index: PassageIndex, tmp_path: Path) -> None:
     save_arrays(index, tmp_path / "index.npz")
     save_arrays(matched(index, [HELLOWORLD]), tmp_path / "matches.npz")
-    for name, kind in (("index.npz", StimulusIndex), ("matches.npz", Matches)):
+    for name, kind in (("index.npz", PassageIndex), ("matches.npz", Matches)):
         content = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(content[: len(content) // 2])
         objects: Any = {field.name: np.array({}, dtype=object) for field in fields(kind)}
@@ -342,28 +304,17 @@ def test_token_rows_are_read_in_blocks(
         np.save(path, tokens.reshape(-1, row_length))
     else:
         tokens.tofile(path)
-    assert count_rows(path, row_length=row_length) == len(tokens) // row_length
+    assert map_rows(path, row_length).shape == (len(tokens) // row_length, row_length)
     read = []
     for one, size in zip(read_rows(path, row_length=row_length), sizes, strict=True):
         assert one.offsets.tolist() == list(range(0, size + 1, row_length))
         read += one.tokens.tolist()
     assert read == tokens.tolist()
-    first = [one.tokens.tolist() for one in read_rows(path, row_length=row_length, n_rows=1)]
-    assert first == [list(range(row_length))]
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(LingprobError, match="cut short"):
-        count_rows(path, row_length=row_length)
+        map_rows(path, row_length)
     with pytest.raises(LingprobError, match="cannot be read"):
-        count_rows(tmp_path / f"absent{suffix}")
-
-
-def test_no_match_crosses_two_rows(tmp_path: Path) -> None:
-    np.save(tmp_path / "rows.npy", np.arange(8, dtype=np.uint16).reshape(2, 4))
-    index = index_of([[3, 4, 5]])
-    result = scan(
-        index, read_rows(tmp_path / "rows.npy", row_length=4), file="a", tokenizer_hash="t"
-    )
-    assert longest_matches(index, result).lengths.tolist() == [1, 1, 2]
+        map_rows(tmp_path / f"absent{suffix}")
 
 
 def test_rows_of_another_layout_are_refused(tmp_path: Path) -> None:
@@ -377,7 +328,7 @@ def test_rows_of_another_layout_are_refused(tmp_path: Path) -> None:
     ):
         np.save(tmp_path / "a.npy", array)
         with pytest.raises(LingprobError, match=said):
-            count_rows(tmp_path / "a.npy", row_length=row_length)
+            map_rows(tmp_path / "a.npy", row_length)
     # An array of one dimension is by rows, whatever its header says.
     with open(tmp_path / "d.npy", "wb") as stream:
         described = {"descr": "<u2", "fortran_order": True, "shape": (6,)}
@@ -465,14 +416,6 @@ def test_soft_overlaps_have_places_and_texts(tmp_path: Path) -> None:
     assert table["last_word"].astype("Int64").tolist() == [4, pd.NA, pd.NA, 3]
 
 
-@pytest.mark.parametrize(("min_words", "words"), [(1, 3), (2, 3), (3, 3), (4, 0)])
-def test_soft_overlaps_below_the_minimum_are_none(min_words: int, words: int) -> None:
-    """Of one gap or none, 'of the kind' has three words and 'Sir' one."""
-    documents = ["Sir", "sort of, the KIND"]
-    table = soft_overlaps(TEXTS, documents, "c", min_words=min_words, gaps=0, scale="demo")
-    assert table["overlap_words"].tolist()[1] == words
-
-
 def test_soft_overlaps_of_files_are_put_together() -> None:
     """More words win, then fewer gaps, then the first file. Passages keep their order."""
     files = [
@@ -508,17 +451,6 @@ def test_first_of_equal_soft_overlaps_is_taken() -> None:
     assert found_in("a x b", "a B", "A x b", min_words=2, gaps=1) == [(0, 3, 0, 0, 2, "A x b")]
     # Without p, b follows a in both; without the corpus's b, p does.
     assert found_in("a p b q", "a B p", min_words=2, gaps=1) == [(0, 2, 1, 0, 2, "a B")]
-
-
-def test_passages_of_one_word_and_of_none() -> None:
-    texts = {"one": words_of({"a": "Go!"}), "two": words_of({"a": "...", "b": "stop it"})}
-    table = soft_overlaps(texts, ["go on, stop"], "all", min_words=1, gaps=0, scale="demo")
-    assert table["overlap_words"].tolist() == [1, 0, 1]
-    columns = ["passages", "words", "overlapping", "whole", "median_overlap", "longest_overlap",
-               "scale"]  # fmt: skip
-    assert summarise_soft_overlaps(table)[columns].to_numpy().tolist() == [
-        [1, 1, 1, 1, 1.0, 1, "demo"], [2, 2, 1, 0, 0.5, 1, "demo"]
-    ]  # fmt: skip
 
 
 def test_impossible_soft_searches_are_refused() -> None:

@@ -629,7 +629,7 @@ def test_every_rule_that_downloads_is_limited_and_known_to_nodes_without_network
     }
     page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     hint = page.split("--until")[1].split("snakemake")[0]
-    assert set(re.findall(r"\w+", hint)) == limited - {"fetch_chosen_chunks"}
+    assert set(re.findall(r"\w+", hint)) == limited - {"fetch_leakage_free_chunks"}
     assert all(re.search(r"^  - download=\d+", text, re.M) for text in profiles.values())
 
 

@@ -14,7 +14,7 @@ from lingprob.io.corpora import iter_documents
 from lingprob.models.loading import load_language_model
 from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
-from lingprob.overlap.token_blocks import count_rows
+from lingprob.overlap.token_blocks import map_rows
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times
 from lingprob.rehearsal import folder as room
@@ -165,7 +165,7 @@ def test_a_made_up_corpus_is_read_as_the_real_one(dataset, parser, tmp_path):
 
 def test_a_made_up_chunk_has_pythia_s_layout(tmp_path):
     paths = written(tmp_path, "pile_pythia")[:2]
-    assert count_rows(paths[0]) == ROWS
+    assert len(map_rows(paths[0])) == ROWS
     first, second = map(np.load, paths)
     assert first.dtype == np.uint16
     assert (first != second).mean() > 0.5

@@ -44,16 +44,6 @@ def test_operations_on_a_token_by_hand():
     assert size.flops_per_token(100, 16) == 6 * (1744 + 16 + 800) + 12 * 2 * 8 * 16
 
 
-def test_the_tiny_sizes_relate_as_the_paper_s_do():
-    sizes = {
-        scale: list(read_yaml("scales.yaml")[scale]["training"]["sizes"].values())
-        for scale in ("laptop", "paper")
-    }
-    for key in ("layers", "heads", "width"):
-        tiny, paper = ([size[key] for size in sizes[scale]] for scale in ("laptop", "paper"))
-        assert [value / tiny[0] for value in tiny] == [value / paper[0] for value in paper]
-
-
 def test_the_architecture_is_pythia_s():
     model = build_model(ModelSize(2, 2, 32), 64, 16, seed=0)
     config = model.config

@@ -20,7 +20,7 @@ Code, tables, settings and messages use these words in one meaning:
     corpus, file    documents to search, count or train on, which lie in files
     document        a unit that is tokenised by itself and contains its matches and windows
     folded word     letters and digits without case; soft overlap: match of folded words with gaps
-    chunk           unit that training data are chosen in: 1,000 batches of Pythia's, or a file
+    chunk           unit that training data are selected in: 1,000 batches of Pythia's, or a file
     shard           a part of unfinished work, kept until all of it is there
     unigram source  published unigrams, a corpus, or unigrahams (samples of a model)
     mark            a token for both ends of a sentence in n-gram models

@@ -27,8 +27,7 @@ TEXTS = "texts"
 LEVELS = ["ngram_logprob", "chance_level", "chance_level_holm"]
 COLUMNS = [
     "text_id", "text", "n_tokens", "corpus", "overlap_tokens", "overlap_text", "last_token",
-    "occurrences", "verdict", *LEVELS, "ngrams", "file", "document", "first_token", "before",
-    "after",
+    "occurrences", "verdict", *LEVELS, "ngrams",
 ]  # fmt: skip
 
 
@@ -108,7 +107,7 @@ def certify(
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return each text's longest overlap with each corpus, its place, and whether it is chance.
+    """Return each text's longest overlap with each corpus, and whether it is chance.
 
     Args:
         texts: a text, or several. A Series keeps its ids. Empty texts are left out.
@@ -130,8 +129,7 @@ def certify(
         the text, or -1), occurrences. Then the verdict (whole, in part, by chance, absent, not
         judged), ngram_logprob (nats, joint), chance_level, chance_level_holm (corrected for the
         number of texts, and the basis of the verdict) and ngrams (their source, or why there is
-        none). Of the first occurrence: file, document (from 1, or 0), first_token (from 0 in the
-        document, or -1), before and after (some words).
+        none).
 
     Raises LingprobError for a name that is neither a corpus nor a file, a corpus that has no text
     or is named twice, and as `load` for the tokenizer.

@@ -13,7 +13,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,23 +42,37 @@ def generator(seed: int, *parts: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32("/".join(parts).encode())])
 
 
-def sample_targets(
-    dataset: str,
-    stimuli: pd.DataFrame,
-    suites: Sequence[str],
-    pairs_per_suite: int | None,
-    seed: int,
-) -> pd.DataFrame:
+class Source(NamedTuple):
+    """What the prefixes of a data set are drawn from, and how they are counted and joined.
+
+    dataset: its name.
+    stimuli: its `stimuli` table.
+    control: unrelated sentences.
+    tokenize: counts the tokens of prefixes. Each model cuts them later by its own tokenizer.
+        Prefixes are longer than needed, so that they do not depend on the models of a run.
+    suites: suites of prefixes and targets; empty means all.
+    writing: how the language of the data set joins sentences.
+    """
+
+    dataset: str
+    stimuli: pd.DataFrame
+    control: Sequence[str]
+    tokenize: Tokenize
+    suites: Sequence[str] = ()
+    writing: Writing = ENGLISH
+
+
+def sample_targets(source: Source, pairs_per_suite: int | None, seed: int) -> pd.DataFrame:
     """Draw pairs (or items with more conditions) of each suite to judge.
 
-    A suite is a paradigm of the `stimuli` table. Empty `suites` means all suites, and
-    `pairs_per_suite` None means all pairs. Pairs of identical sentences are left out, because they
-    cannot be judged.
+    A suite is a paradigm of the `stimuli` table. `pairs_per_suite` None means all pairs. Pairs of
+    identical sentences are left out, because they cannot be judged.
 
     Returns suite, phenomenon and pair_id, one row per pair. Raises LingprobError for an unknown
     suite, a suite with a single pair (nothing matched could precede it), or pairs without two
     members.
     """
+    dataset, stimuli, suites = source.dataset, source.stimuli, source.suites
     where = f"data set {dataset!r}"
     known = list(dict.fromkeys(stimuli["paradigm"]))
     if unknown := [suite for suite in suites if suite not in known]:
@@ -100,11 +114,6 @@ def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
     )
 
 
-def control_ids(count: int) -> list[str]:
-    """Return the ids of unrelated sentences."""
-    return [f"{UNRELATED}/{number}" for number in range(count)]
-
-
 def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
     """Return a number for every name (-1 for a missing one), and the number of each name."""
     numbers, found = pd.factorize(names)
@@ -114,32 +123,20 @@ def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
 class PrefixSampler:
     """Draws prefixes for one data set, each a row of a `context_prefixes` table.
 
-    Sentences come from `suites` (empty: all) and from `control`, the unrelated ones. A prefix grows
-    until `tokenize` counts SPARE times `max_tokens` in it, or until no sentence is left.
-    `min_tokens` is the shortest length of any prefix.
+    A prefix grows until it has SPARE times the longest of `lengths` in tokens, or until no
+    sentence is left. No prefix may be shorter than the shortest of `lengths`.
     """
 
-    def __init__(
-        self,
-        dataset: str,
-        stimuli: pd.DataFrame,
-        suites: Sequence[str],
-        control: Sequence[str],
-        tokenize: Tokenize,
-        *,
-        max_tokens: int,
-        min_tokens: int,
-        seed: int,
-        writing: Writing = ENGLISH,
-    ) -> None:
-        self.dataset, self.seed, self.tokenize = dataset, seed, tokenize
-        self.writing = writing
-        self.enough, self.min_tokens = SPARE * max_tokens, min_tokens
-        shown = stimuli[stimuli["paradigm"].isin(suites)] if len(suites) else stimuli
+    def __init__(self, source: Source, lengths: Sequence[int], seed: int) -> None:
+        self.source, self.seed, stimuli = source, seed, source.stimuli
+        self.enough, self.min_tokens = SPARE * max(lengths), min(lengths)
+        named = stimuli["paradigm"].isin(source.suites)
+        shown = stimuli[named] if len(source.suites) else stimuli
         usable = shown[shown["grammatical"].notna()]
+        ids = [f"{UNRELATED}/{number}" for number in range(len(source.control))]
         sentences = [
             usable[["text", "item_id", "paradigm", "pair_id", "grammatical"]],
-            pd.DataFrame({"text": list(control), "item_id": control_ids(len(control))}),
+            pd.DataFrame({"text": list(source.control), "item_id": ids}),
         ]
         table = pd.concat(sentences, ignore_index=True)
         self.texts, self.ids = table["text"].to_numpy(object), table["item_id"].to_numpy(object)
@@ -175,12 +172,10 @@ class PrefixSampler:
         own = [text for pair in pair_ids for text in self.members[pair]]
         pool &= ~np.isin(self.text_number, [self.text_of.get(text, -1) for text in own])
         pool &= ~np.isin(self.pair_number, [self.pair_of.get(pair, -2) for pair in pair_ids])
-        indices = np.flatnonzero(pool)
-        rng = generator(self.seed, self.dataset, *pair_ids, kind)
-        order = self._each_text_once(rng.permutation(indices))
-        chosen = self._until_full(order, f"suite {suite!r}, {kind}", None)
+        order = self._shuffled(pool, *pair_ids, kind)
+        drawn = self._until_full(order, f"suite {suite!r}, {kind}", None)
         name = f"{kind}/{'+'.join(pair_ids)}"
-        return self._row(chosen, prefix_id=name, kind=kind, suite=suite, pair_ids=[*pair_ids])
+        return self._row(drawn, prefix_id=name, kind=kind, suite=suite, pair_ids=[*pair_ids])
 
     def from_suite(
         self, suite: str, targets: Sequence[str], replicate: int, sentences: int | None
@@ -191,102 +186,78 @@ class PrefixSampler:
         that another suite has too is never drawn, because it would precede itself.
         """
         pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
-        indices = np.flatnonzero(pool)
-        rng = generator(self.seed, self.dataset, suite, f"replicate {replicate}")
-        order = self._each_text_once(rng.permutation(indices))
-        chosen = self._until_full(order, f"suite {suite!r}", sentences)
+        order = self._shuffled(pool, suite, f"replicate {replicate}")
+        drawn = self._until_full(order, f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"
         return self._row(
-            chosen, prefix_id=name, kind=FROM_SUITE, source_suite=suite, pair_ids=[*targets]
+            drawn, prefix_id=name, kind=FROM_SUITE, source_suite=suite, pair_ids=[*targets]
         )
 
-    def _row(self, chosen: Sequence[int], **about: Any) -> dict[str, Any]:
+    def _row(self, drawn: Sequence[int], **about: Any) -> dict[str, Any]:
         """Return the row of a prefix of these sentences."""
-        texts, ids = self.texts[chosen], self.ids[chosen]
-        return prefix_row(texts.tolist(), ids.tolist(), self.writing, dataset=self.dataset, **about)
+        texts, ids = self.texts[drawn].tolist(), self.ids[drawn].tolist()
+        return prefix_row(texts, ids, self.source.writing, dataset=self.source.dataset, **about)
 
-    def _each_text_once(self, shuffled: np.ndarray) -> np.ndarray:
-        """Keep the first sentence of each text, so that sampling is without replacement."""
-        _, first = np.unique(self.text_number[shuffled], return_index=True)
-        return shuffled[np.sort(first)]
+    def _shuffled(self, pool: np.ndarray, *names: str) -> list[int]:
+        """Return the sentences of a pool in an order of these names, one of each text."""
+        rng = generator(self.seed, self.source.dataset, *names)
+        order = rng.permutation(np.flatnonzero(pool))
+        _, first = np.unique(self.text_number[order], return_index=True)
+        found: list[int] = order[np.sort(first)].tolist()
+        return found
 
-    def _until_full(self, shuffled: np.ndarray, what: str, sentences: int | None) -> list[int]:
+    def _until_full(self, order: Sequence[int], what: str, sentences: int | None) -> list[int]:
         """Take sentences in order until they are more than enough for the longest length."""
-        chosen: list[int] = []
+        drawn: list[int] = []
         tokens = 0
-        order = shuffled.tolist()
         for index in order:
-            if len(chosen) == sentences or tokens > self.enough:
-                return chosen
-            chosen.append(index)
+            if len(drawn) == sentences or tokens > self.enough:
+                break
+            drawn.append(index)
             tokens += self._count(index, order)
-        if len(chosen) == sentences or tokens > self.enough:
-            return chosen
-        if not chosen or (sentences is None and tokens < self.min_tokens):
+        if len(drawn) == sentences or tokens > self.enough:
+            return drawn
+        if not drawn or (sentences is None and tokens < self.min_tokens):
             raise LingprobError(
-                f"data set {self.dataset!r}, {what}: its {len(chosen)} sentences have {tokens} "
-                f"tokens, fewer than the shortest prefix ({self.min_tokens}). Add sentences, lower "
-                "context.lengths, or leave the suite out."
+                f"data set {self.source.dataset!r}, {what}: its {len(drawn)} sentences have "
+                f"{tokens} tokens, fewer than the shortest prefix ({self.min_tokens}). Add "
+                "sentences, lower context.lengths, or leave the suite out."
             )
         self.exhausted[what] = tokens
-        return chosen
+        return drawn
 
     def _count(self, index: int, order: Sequence[int]) -> int:
         """Count the tokens of a sentence, and of the next ones in order, because calls are slow."""
         if index not in self.counts:
             start = order.index(index)
             wanted = [other for other in order[start : start + 128] if other not in self.counts]
-            joined, separator = self.writing
+            joined, separator = self.source.writing
             texts = [separator + joined([self.texts[other]])[0] for other in wanted]
-            counted = map(len, self.tokenize(texts))
+            counted = map(len, self.source.tokenize(texts))
             self.counts.update(zip(wanted, counted, strict=True))
         return self.counts[index]
 
     def log_exhausted(self) -> None:
         """Log which prefixes end before the longest length because their pool did."""
         for what, tokens in self.exhausted.items():
-            logger.info("%s, %s: the pool ends after %d tokens", self.dataset, what, tokens)
+            logger.info("%s, %s: the pool ends after %d tokens", self.source.dataset, what, tokens)
 
 
 def sample_contexts(
-    dataset: str,
-    stimuli: pd.DataFrame,
-    control: Sequence[str],
-    tokenize: Tokenize,
-    *,
-    suites: Sequence[str],
-    pairs_per_suite: int | None,
-    settings: Mapping[str, Any],
-    seed: int,
-    writing: Writing = ENGLISH,
+    source: Source, pairs_per_suite: int | None, settings: Mapping[str, Any], seed: int
 ) -> Iterator[pd.DataFrame]:
     """Draw all prefixes of a data set; yield a `context_prefixes` table in pieces.
 
     Args:
-        dataset: its name.
-        stimuli: its `stimuli` table.
-        control: unrelated sentences.
-        tokenize: counts the tokens of prefixes. Each model cuts them later by its own tokenizer.
-            Prefixes are longer than needed, so that they do not depend on the models of a run.
-        suites: suites of prefixes and targets; empty means all.
+        source: the data set's sentences.
         pairs_per_suite: pairs of each suite to judge; None means all.
         settings: section `context` of the configuration.
         seed: seed of every draw.
-        writing: how the language of the data set joins sentences.
     """
-    stimuli = with_suites(stimuli, dataset)
-    targets = sample_targets(dataset, stimuli, suites, pairs_per_suite, seed)
-    sampler = PrefixSampler(
-        dataset,
-        stimuli,
-        suites,
-        control,
-        tokenize,
-        max_tokens=max(settings["lengths"]),
-        min_tokens=min(settings["lengths"]),
-        seed=seed,
-        writing=writing,
-    )
+    dataset = source.dataset
+    source = source._replace(stimuli=with_suites(source.stimuli, dataset))
+    targets = sample_targets(source, pairs_per_suite, seed)
+    sampler = PrefixSampler(source, settings["lengths"], seed)
     drawn = _growing(sampler, targets, settings["pairs_per_prefix"])
     if dataset != CROWS_PAIRS:
         # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
@@ -303,7 +274,7 @@ def _growing(
 ) -> Iterator[dict[str, Any]]:
     kinds: tuple[str, ...] = KINDS
     if len(sampler.words_of) == 1:
-        logger.warning("%s has one suite, so no prefix can be mismatched", sampler.dataset)
+        logger.warning("%s has one suite, so no prefix can be mismatched", sampler.source.dataset)
         kinds = (*MATCHED, UNRELATED)
     for suite, rows in targets.groupby("suite", sort=False):
         groups = np.array_split(rows["pair_id"], math.ceil(len(rows) / pairs_per_prefix))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,11 +27,13 @@ PAIRS_ALONE = 64
 PREFIXES_AT_ONCE = 5000
 # The regions of each sentence that formulas name, by item id. Number 0 is the whole sentence.
 Regions = Mapping[str, Sequence[Region]]
+WHOLE = [Region(WHOLE_SENTENCE, 0, 0)]
+PLACE = ["prefix_id", "length", "n_sentences", "pair_id", "item_id"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """The pairs of a data set and the prefixes before them.
+    """The files of a data set's pairs and of the prefixes before them.
 
     Args:
         dataset: its name.
@@ -76,16 +78,27 @@ def judge_contexts(
         )
         pieces = score_prefixes(
             language_model,
-            stimuli,
+            Targets(task.dataset, stimuli, formula_regions(suites)),
             (piece.assign(n_tokens=count_tokens(piece, tokenize)) for piece in prefixes),
             task.lengths,
-            regions=formula_regions(suites),
-            baselines=task.alone,
-            dataset=task.dataset,
+            alone=task.alone,
             **scoring,
         )
         for scores in pieces:
             yield judge(name, task.dataset, stimuli, described, scores, suites)
+
+
+class Targets(NamedTuple):
+    """The pairs (or items with more conditions) of a data set that are scored.
+
+    dataset: its name, for errors.
+    stimuli: its `stimuli` table.
+    regions: regions of sentences that formulas name; empty for plain pairs.
+    """
+
+    dataset: str
+    stimuli: pd.DataFrame
+    regions: Regions
 
 
 class _Work(NamedTuple):
@@ -95,50 +108,71 @@ class _Work(NamedTuple):
     item: ContextItem
     lengths: list[int]
     sentences: list[int]
-    targets: pd.DataFrame
+    pair_ids: list[str]
+    item_ids: list[str]
 
 
-@dataclass
 class _Pairs:
-    """Pairs (or items with more conditions) of a `stimuli` table, by id.
+    """Targets by pair id, and the tokens of the longest member of each pair that is judged.
 
     Tokens are counted only for the pairs that are judged, because a data set has many more.
     """
 
-    stimuli: pd.DataFrame
-    language_model: LanguageModel
-    separator: str
-    # Tokens of the longest member of each pair.
-    n_tokens: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, targets: Targets, language_model: LanguageModel, separator: str, window: int
+    ) -> None:
+        self.dataset, self.stimuli, self.regions = targets
+        self.language_model, self.separator, self.window = language_model, separator, window
         self.places = self.stimuli.groupby("pair_id", sort=False).indices
+        self.n_tokens: dict[str, int] = {}
+
+    def count_tokens(self, pairs: Iterable[str]) -> None:
+        """Count the tokens of more pairs. Raise LingprobError for one that exceeds the window."""
+        new = sorted({*pairs} - {*self.n_tokens})
+        if not new:
+            return
+        rows = self.members(new)
+        texts = [self.separator + text for text in rows["text"]]
+        counts = [len(tokens.ids) for tokens in self.language_model.tokenize(texts)]
+        longest = pd.Series(counts).groupby(rows["pair_id"].to_numpy()).max()
+        self.n_tokens |= longest.to_dict()
+        pair = longest[::-1].idxmax()
+        if longest[pair] >= self.window:
+            raise LingprobError(
+                f"data set {self.dataset!r}, pair {pair!r}: {longest[pair]} tokens in a sentence; "
+                f"the context window of {self.language_model.directory} has room for "
+                f"{self.window}. Choose a model with a longer window, or delete the pair."
+            )
 
     def members(self, pairs: Iterable[str]) -> pd.DataFrame:
         """Return the rows of the pairs, in their order."""
         return self.stimuli.iloc[np.concatenate([self.places[pair] for pair in pairs])]
 
-    def count_tokens(self, pairs: Iterable[str]) -> None:
-        """Count the tokens of pairs that have not been counted."""
-        new = [pair for pair in pairs if pair not in self.n_tokens]
-        if new:
-            rows = self.members(new)
-            texts = [self.separator + text for text in rows["text"]]
-            counts = [len(tokens.ids) for tokens in self.language_model.tokenize(texts)]
-            longest = pd.Series(counts).groupby(rows["pair_id"].to_numpy(), sort=False).max()
-            self.n_tokens |= longest.to_dict()
+    def after(
+        self, prefix_id: str, prefix: str, ends: Mapping[int, int], cuts: list[int], pairs: Any
+    ) -> _Work:
+        """Return what to score: pairs up to the last region that a formula names, or all of them.
+
+        `ends` has the last sentence of the prefix by length, `cuts` its end in characters.
+        """
+        rows = self.members(pairs)
+        texts, item_ids = rows["text"].tolist(), rows["item_id"].tolist()
+        stops = [
+            max((region.end for region in self.regions[item]), default=len(text))
+            for item, text in zip(item_ids, texts, strict=True)
+        ] if self.regions else None  # fmt: skip
+        item = ContextItem(prefix, cuts, texts, stops)
+        return _Work(prefix_id, item, [*ends], [*ends.values()], rows["pair_id"].tolist(), item_ids)
 
 
 def score_prefixes(
     language_model: LanguageModel,
-    stimuli: pd.DataFrame,
+    targets: Targets,
     prefixes: Iterable[pd.DataFrame],
     lengths: Sequence[int],
     *,
+    alone: bool,
     start_token: str,
-    regions: Regions,
-    baselines: bool,
-    dataset: str,
     separator: str = " ",
     **scoring: Any,
 ) -> Iterator[pd.DataFrame]:
@@ -146,64 +180,65 @@ def score_prefixes(
 
     Args:
         language_model: the model.
-        stimuli: `stimuli` table of the pairs.
+        targets: the pairs.
         prefixes: `context_prefixes` table, in pieces. Kind `from_suite` is scored at its longest,
             others at each length. Column `n_tokens` is `prefixes.count_tokens` by the model's
             tokenizer.
         lengths: lengths of the growing prefixes (tokens). A prefix ends earlier if the context
             window has no room for it and its longest target.
+        alone: whether pairs are also scored after no prefix.
         start_token: precedes everything, as in `score_in_context`. Every token of a target counts,
             with a prefix and without, so that their difference is due to the prefix. With `none`,
             nothing predicts the first token without a prefix, so it does not count.
-        regions: regions of sentences that formulas name; empty for plain pairs.
-        baselines: whether pairs are also scored after no prefix.
-        dataset: its name, for errors.
         separator: text between a prefix and a target, as in `score_in_context`.
         scoring: shard_directory, identity, tokens_per_batch and workers of `score_in_context`.
 
     Yields:
         A table in pieces, one row per sentence (region 0) of plain pairs, or per region that a
-        formula names, after one prefix at one length: prefix_id, length (tokens), prefix_tokens,
-        n_sentences, pair_id, item_id, region, logprob (summed, nats) and n_tokens. Tokens after
+        formula names, after one prefix at one length: prefix_id, length (tokens), n_sentences,
+        pair_id, item_id, prefix_tokens, region, logprob (summed, nats) and n_tokens. Tokens after
         the last named region are not run. All rows after a prefix are in one piece.
 
     Raises LingprobError for a target longer than the context window, lengths or a window too
     short for every prefix, or a region that no token belongs to.
     """
-    pairs = _Pairs(stimuli, language_model, separator)
     window = language_model.context_window - (start_token != "none")
-    # All items of suites are judged without a prefix, because that costs little.
-    judged = set(pairs.places) if regions else set[str]()
-    _refuse_long(pairs, judged, window, dataset)
-    found = False
-
-    def work() -> Iterator[_Work]:
-        nonlocal found
-        for piece in prefixes:
-            new = {pair for ids in piece["pair_ids"] for pair in ids} - judged
-            _refuse_long(pairs, new, window, dataset)
-            judged.update(new)
-            for one in _after_prefixes(pairs, regions, piece, lengths, window):
-                found = True
-                yield one
-        if baselines and found:
-            yield from _alone(pairs, [pair for pair in pairs.places if pair in judged], regions)
-
-    for some in _batches(work()):
+    pairs = _Pairs(targets, language_model, separator, window)
+    for some in _batches(_work(pairs, prefixes, lengths, alone)):
+        items = [one.item for one in some]
         tokens = score_in_context(
-            language_model,
-            [one.item for one in some],
-            start_token=start_token,
-            separator=separator,
-            **scoring,
+            language_model, items, start_token=start_token, separator=separator, **scoring
         )
-        yield _sums(tokens, some, regions, dataset)
+        yield _sums(tokens, some, pairs)
+
+
+def _work(
+    pairs: _Pairs, prefixes: Iterable[pd.DataFrame], lengths: Sequence[int], alone: bool
+) -> Iterator[_Work]:
+    """Yield each prefix whose first sentence has room, then the targets without a prefix."""
+    if pairs.regions:  # all items of suites are judged without a prefix: that costs little
+        pairs.count_tokens(pairs.places)
+    found = False
+    for piece in prefixes:
+        pairs.count_tokens(pair for ids in piece["pair_ids"] for pair in ids)
+        for row in piece.itertuples():
+            counted = row.n_tokens
+            asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
+            longest = max(pairs.n_tokens[pair] for pair in row.pair_ids)
+            ends = cuts(counted, asked, pairs.window - longest)
+            if ends:
+                found = True
+                places = [int(row.char_ends[last]) for last in ends.values()]
+                yield pairs.after(row.prefix_id, row.text, ends, places, row.pair_ids)
     if not found:
         raise LingprobError(
-            f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens "
-            f"and the context window of {language_model.directory}. Raise context.lengths, or "
-            "choose a model with a longer window."
+            f"data set {pairs.dataset!r}: no prefix has a whole sentence within {max(lengths)} "
+            f"tokens and the context window of {pairs.language_model.directory}. Raise "
+            "context.lengths, or choose a model with a longer window."
         )
+    judged = [pair for pair in pairs.places if alone and pair in pairs.n_tokens]
+    for first in range(0, len(judged), PAIRS_ALONE):
+        yield pairs.after(NO_PREFIX, "", {0: -1}, [0], judged[first : first + PAIRS_ALONE])
 
 
 def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
@@ -216,7 +251,7 @@ def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
             yield some
             some, sentences = [], 0
         some.append(one)
-        sentences += len(one.lengths) * len(one.targets)
+        sentences += len(one.lengths) * len(one.item_ids)
     if some:
         yield some
 
@@ -237,87 +272,19 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
     return found
 
 
-def _alone(pairs: _Pairs, judged: Sequence[str], regions: Regions) -> Iterator[_Work]:
-    """Yield the targets without a prefix, many pairs together."""
-    for first in range(0, len(judged), PAIRS_ALONE):
-        rows = pairs.members(judged[first : first + PAIRS_ALONE])
-        yield _Work(NO_PREFIX, _item("", [0], rows, regions), [0], [-1], rows)
-
-
-def _item(prefix: str, cuts: list[int], targets: pd.DataFrame, regions: Regions) -> ContextItem:
-    """Return what to score: targets up to the last region that a formula names, or all of them."""
-    texts = targets["text"].tolist()
-    if not regions:
-        return ContextItem(prefix, cuts, texts)
-    ends = [
-        max((region.end for region in regions[item]), default=len(text))
-        for item, text in zip(targets["item_id"], texts, strict=True)
-    ]
-    return ContextItem(prefix, cuts, texts, ends)
-
-
-def _after_prefixes(
-    pairs: _Pairs,
-    regions: Regions,
-    prefixes: pd.DataFrame,
-    lengths: Sequence[int],
-    window: int,
-) -> Iterator[_Work]:
-    """Yield each prefix with its cuts, unless even its first sentence is too long."""
-    for row in prefixes.itertuples():
-        counted = row.n_tokens
-        asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
-        longest = max(pairs.n_tokens[pair] for pair in row.pair_ids)
-        ends = cuts(counted, asked, window - longest)
-        if ends:
-            last = list(ends.values())
-            targets = pairs.members(row.pair_ids)
-            places = [int(row.char_ends[one]) for one in last]
-            item = _item(row.text, places, targets, regions)
-            yield _Work(row.prefix_id, item, list(ends), last, targets)
-
-
-def _refuse_long(pairs: _Pairs, new: set[str], window: int, dataset: str) -> None:
-    """Count the tokens of new pairs. Raise LingprobError for a pair that exceeds the window."""
-    pairs.count_tokens(new)
-    pair = max(new, key=lambda pair: (pairs.n_tokens[pair], pair), default=None)
-    if pair is not None and pairs.n_tokens[pair] >= window:
-        raise LingprobError(
-            f"data set {dataset!r}, pair {pair!r}: {pairs.n_tokens[pair]} tokens in a sentence; "
-            f"the context window of {pairs.language_model.directory} has room for {window}. Choose "
-            "a model with a longer window, or delete the pair."
-        )
-
-
-def _sums(
-    tokens: pd.DataFrame,
-    work: Sequence[_Work],
-    regions: Regions,
-    dataset: str,
-) -> pd.DataFrame:
+def _sums(tokens: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> pd.DataFrame:
     """Sum tokens over sentences, or over the regions that formulas name."""
+    regions = pairs.regions
     placed = _named(tokens, work, regions) if regions else tokens.assign(region=WHOLE_SENTENCE)
     sums = sum_tokens(placed, [*TARGET, "region"])
-    places = [work[index] for index in sums["item_index"]]
-    cut, target = sums["cut_index"], sums["target_index"]
-    table = pd.DataFrame(
-        {
-            "prefix_id": [one.prefix_id for one in places],
-            "length": [one.lengths[k] for one, k in zip(places, cut, strict=True)],
-            "prefix_tokens": sums["prefix_tokens"],
-            "n_sentences": [one.sentences[k] + 1 for one, k in zip(places, cut, strict=True)],
-            "pair_id": [
-                one.targets["pair_id"].iat[k] for one, k in zip(places, target, strict=True)
-            ],
-            "item_id": [
-                one.targets["item_id"].iat[k] for one, k in zip(places, target, strict=True)
-            ],
-            "region": sums["region"],
-            "logprob": sums["logprob"],
-            "n_tokens": sums["n_tokens"],
-        }
-    )
-    _refuse_missing(table, work, regions, dataset)
+    places = []
+    for index, cut, k in sums[list(TARGET)].itertuples(index=False):
+        one = work[index]
+        place = (one.prefix_id, one.lengths[cut], one.sentences[cut] + 1)
+        places.append((*place, one.pair_ids[k], one.item_ids[k]))
+    table = pd.DataFrame(places, columns=PLACE)
+    table = table.join(sums[["prefix_tokens", "region", "logprob", "n_tokens"]])
+    _refuse_missing(table, work, pairs)
     return table
 
 
@@ -327,7 +294,7 @@ def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.
     places, numbers = [], []
     by_target = tokens.groupby(["item_index", "target_index"], sort=False).indices
     for (index, target), rows in by_target.items():
-        for region in regions[work[index].targets["item_id"].iat[target]]:
+        for region in regions[work[index].item_ids[target]]:
             inside = rows[(starts[rows] >= region.start) & (starts[rows] < region.end)]
             places.append(inside)
             numbers.append(np.full(len(inside), region.number, dtype=np.int32))
@@ -335,26 +302,22 @@ def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.
     return named.assign(region=np.concatenate([*numbers, np.empty(0, dtype=np.int32)]))
 
 
-def _refuse_missing(
-    table: pd.DataFrame, work: Sequence[_Work], regions: Regions, dataset: str
-) -> None:
+def _refuse_missing(table: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> None:
     """Raise LingprobError for a sentence or a region without a scored token."""
-    whole = [Region(WHOLE_SENTENCE, 0, 0)]
+    regions = pairs.regions
     wanted = sum(
-        len(one.lengths) * len(regions.get(item, whole))
-        for one in work
-        for item in one.targets["item_id"]
+        len(one.lengths) * len(regions.get(item, WHOLE)) for one in work for item in one.item_ids
     )
     if len(table) == wanted:
         return
     for one in work:
         scored = table[(table["prefix_id"] == one.prefix_id)]
-        for item in one.targets["item_id"]:
-            numbers = {region.number for region in regions.get(item, whole)}
+        for item in one.item_ids:
+            numbers = {region.number for region in regions.get(item, WHOLE)}
             if missing := numbers - set(scored.loc[scored["item_id"] == item, "region"]):
                 what = f"region {min(missing)}" if min(missing) else "the sentence"
                 raise LingprobError(
-                    f"data set {dataset!r}, item {item!r}: no scored token starts in {what}. "
+                    f"data set {pairs.dataset!r}, item {item!r}: no scored token starts in {what}. "
                     "Choose a BOS policy with a start token, split the region elsewhere, or leave "
                     "the suite out."
                 )

@@ -36,7 +36,7 @@ Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, eq=False)
-class StimulusIndex:
+class PassageIndex:
     """A generalised suffix automaton over passages, made by `build_index`.
 
     tokens: the passages' token ids one after another, int64 (n_tokens,).
@@ -104,7 +104,7 @@ class StimulusIndex:
 
 def build_index(
     passages: Sequence[np.ndarray], *, tokenizer_hash: str, vocabulary_size: int
-) -> StimulusIndex:
+) -> PassageIndex:
     """Index passages, which are the queries (leakage, §2.1). Matches never cross two passages.
 
     Args:
@@ -130,7 +130,7 @@ def build_index(
     lengths, *graph = _build(symbols, offsets)
     order = np.argsort(lengths, kind="stable")
     nodes, slots, root_targets, states = _pack(lengths, order, *graph, len(vocabulary))
-    return StimulusIndex(
+    return PassageIndex(
         tokens, offsets, vocabulary, tokenizer_hash, int(vocabulary_size),
         nodes, slots, root_targets, states,
     )  # fmt: skip

@@ -24,9 +24,9 @@ from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap.automaton import StimulusIndex, build_index
+from lingprob.overlap.automaton import PassageIndex, build_index
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
-from lingprob.overlap.matches import Matches, counted_matches, longest_matches
+from lingprob.overlap.matches import Matches, without_short
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts, token_ids
 
@@ -53,14 +53,14 @@ class CorpusFile:
         return bool(self.entry["parser"] != TOKEN_ROWS)
 
     def find_matches(
-        self, index: StimulusIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
+        self, index: PassageIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
     ) -> Matches:
         """Stream the file through an index and return its longest matches (leakage, §2.1).
 
         Raises LingprobError for a file without a token.
         """
         blocks, separator = self._blocks(tokenizer)
-        result = scan(
+        found = scan(
             index,
             blocks,
             file=self.name,
@@ -69,12 +69,12 @@ class CorpusFile:
             separator=separator,
             progress=progress,
         )
-        if not result.n_tokens:
+        if not found.n_tokens:
             raise LingprobError(
                 f"{', '.join(map(str, self.paths)) or self.name}: no token in it, so every text "
                 "would seem to be free of it. Fill the file, or leave it out of the corpus."
             )
-        return longest_matches(index, result)
+        return found
 
     def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
         """Read the file's documents as token ids, without separators."""
@@ -99,7 +99,7 @@ class SavedFile:
     is_text = False
 
     def find_matches(
-        self, index: StimulusIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
+        self, index: PassageIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
     ) -> Matches:
         """Query the graph for the longest matches with an index's passages."""
         lengths, frequencies = self.graph.longest_matches(
@@ -108,11 +108,12 @@ class SavedFile:
         n_tokens = len(self.graph.text)
         progress.advance(n_tokens)
         digest = hashlib.blake2b(self.graph.text.data, digest_size=16).hexdigest()
-        about = Matches(
-            self.name, digest, index.digest, min_length, n_tokens, self.graph.n_words,
-            lengths, frequencies,
+        return without_short(
+            Matches(
+                self.name, digest, index.digest, min_length, n_tokens, self.graph.n_words,
+                lengths, frequencies,
+            )
         )  # fmt: skip
-        return counted_matches(about, lengths, frequencies)
 
     def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
         """Return the graph's text as documents, without marks."""
@@ -147,7 +148,7 @@ class Corpus:
 
 def index_texts(
     texts: Mapping[str, pd.Series], tokenizer: Tokenizer
-) -> tuple[StimulusIndex, pd.DataFrame]:
+) -> tuple[PassageIndex, pd.DataFrame]:
     """Index the passages of several texts (leakage, §2.1), normalised as corpora are.
 
     `texts` has the passages by passage_id, by the name of their text. They are tokenised without
@@ -183,7 +184,7 @@ def corpus_of(name: str, entry: Mapping[str, Any], paths: Sequence[Path]) -> Cor
 
 
 def search(
-    corpus: Corpus, index: StimulusIndex, tokenizer: Tokenizer, min_length: int
+    corpus: Corpus, index: PassageIndex, tokenizer: Tokenizer, min_length: int
 ) -> list[Matches]:
     """Return the indexed passages' longest matches with each file of a corpus (leakage, §2.1).
 

@@ -1,20 +1,15 @@
-"""Longest matches of passages with a corpus: from a scan's counts to every passage's overlap."""
-
-# Compiled functions are typed by Numba.
-# mypy: disable-error-code="no-untyped-def"
+"""Longest matches of passages with a corpus: those of all its files, and each passage's overlap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numba import njit
 
 from lingprob.errors import LingprobError
-from lingprob.overlap.automaton import StimulusIndex
-from lingprob.overlap.streaming import ScanResult
+from lingprob.overlap.automaton import PassageIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +35,14 @@ class Matches:
     frequencies: np.ndarray
 
 
-def longest_matches(index: StimulusIndex, result: ScanResult) -> Matches:
-    """Return the matches of a scanned file.
-
-    Raises LingprobError if the scan was for another index.
-    """
-    _check_index(index, result.index_digest)
-    lengths, frequencies = _propagate(index.nodes, result.counts)
-    lengths, frequencies = lengths[index.prefix_states], frequencies[index.prefix_states]
-    return counted_matches(result, lengths, frequencies)
-
-
-def counted_matches(
-    about: ScanResult | Matches, lengths: np.ndarray, frequencies: np.ndarray
-) -> Matches:
+def without_short(matches: Matches) -> Matches:
     """Return matches of a file with those below its `min_length` removed."""
-    counts = lengths >= about.min_length
-    return Matches(
-        about.name, about.digest, about.index_digest, about.min_length, about.n_tokens,
-        about.n_words, np.where(counts, lengths, 0).astype(np.int32),
-        np.where(counts, frequencies, 0).astype(np.int64),
-    )  # fmt: skip
+    counts = matches.lengths >= matches.min_length
+    return replace(
+        matches,
+        lengths=np.where(counts, matches.lengths, 0).astype(np.int32),
+        frequencies=np.where(counts, matches.frequencies, 0).astype(np.int64),
+    )
 
 
 def merge(parts: Sequence[Matches]) -> Matches:
@@ -101,7 +83,7 @@ def merge(parts: Sequence[Matches]) -> Matches:
     )  # fmt: skip
 
 
-def passage_overlaps(index: StimulusIndex, matches: Matches) -> pd.DataFrame:
+def passage_overlaps(index: PassageIndex, matches: Matches) -> pd.DataFrame:
     """Return the longest overlaps of each passage, one row per place where one ends.
 
     Returns:
@@ -111,7 +93,11 @@ def passage_overlaps(index: StimulusIndex, matches: Matches) -> pd.DataFrame:
 
     Raises LingprobError if the matches are of another index.
     """
-    _check_index(index, matches.index_digest)
+    if matches.index_digest != index.digest:
+        raise LingprobError(
+            "the overlap counts are of other passages or another tokenizer than the index. "
+            "Delete the older of the two files and run again."
+        )
     lengths, frequencies = matches.lengths, matches.frequencies
     rows = []
     for passage, (start, end) in enumerate(zip(index.offsets, index.offsets[1:], strict=False)):
@@ -125,7 +111,7 @@ def passage_overlaps(index: StimulusIndex, matches: Matches) -> pd.DataFrame:
 
 
 def overlap_texts(
-    index: StimulusIndex, overlaps: pd.DataFrame, decode: Callable[[list[int]], str]
+    index: PassageIndex, overlaps: pd.DataFrame, decode: Callable[[list[int]], str]
 ) -> list[str]:
     """Return the text of each row of `passage_overlaps`, "" without an overlap."""
     texts = []
@@ -134,40 +120,3 @@ def overlap_texts(
         ids = index.tokens[last + 1 - row.overlap_tokens : last + 1].tolist()
         texts.append(decode(ids) if row.overlap_tokens else "")
     return texts
-
-
-def _check_index(index: StimulusIndex, digest: str) -> None:
-    if digest != index.digest:
-        raise LingprobError(
-            "the overlap counts are of other passages or another tokenizer than the index. "
-            "Delete the older of the two files and run again."
-        )
-
-
-@njit(cache=True)
-def _propagate(nodes, counts):
-    """Return each state's longest sequence that the corpus has, and its frequency.
-
-    A state with visited longer descendants occurs in full, as often as they and as itself in full.
-    Any other state occurs as far as it was visited, and an unvisited one as far as its suffix link.
-    """
-    n_states = len(nodes)
-    below = np.zeros(n_states, np.int64)
-    for state in range(n_states - 1, 0, -1):
-        below[nodes[state, 1]] += below[state] + counts[state, 0]
-    lengths = np.zeros(n_states, np.int32)
-    frequencies = np.zeros(n_states, np.int64)
-    for state in range(1, n_states):
-        if below[state] > 0:
-            lengths[state] = nodes[state, 0]
-            frequencies[state] = below[state]
-            if counts[state, 1] == nodes[state, 0]:
-                frequencies[state] += counts[state, 2]
-        elif counts[state, 0]:
-            lengths[state] = counts[state, 1]
-            frequencies[state] = counts[state, 2]
-        else:
-            link = nodes[state, 1]
-            lengths[state] = lengths[link]
-            frequencies[state] = frequencies[link]
-    return lengths, frequencies

@@ -1,4 +1,4 @@
-"""One pass of a corpus through the stimulus index, which counts matches per state.
+"""One pass of a corpus through the passages' index, which counts matches per state.
 
 Counts per state are sums and maxima, so that nothing grows with the corpus. They take 24 bytes per
 state: its visits, the longest match seen there, and the visits with that length.
@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
-from lingprob.overlap.automaton import HASH, StimulusIndex, check_tokenizer, find_target
+from lingprob.overlap.automaton import HASH, PassageIndex, check_tokenizer, find_target
+from lingprob.overlap.matches import Matches, without_short
 from lingprob.overlap.token_blocks import TokenBlock
 
 GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
@@ -27,31 +27,8 @@ ONE = np.uint64(1)
 MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cache
 
 
-@dataclass(frozen=True, eq=False)
-class ScanResult:
-    """Counts of one scanned file; `matches.longest_matches` turns them into matches.
-
-    name: of the file.
-    digest: of its tokens.
-    index_digest: of the index that was used.
-    min_length: shortest matches that count, tokens.
-    n_tokens: corpus tokens, separators included.
-    n_words: words of the corpus between white space (leakage, footnote 3), or 0 for token ids.
-    counts: int64 (n_states, 3): positions whose longest match ends in the state, the longest of
-        these matches (tokens), and the positions with a match of that length.
-    """
-
-    name: str
-    digest: str
-    index_digest: str
-    min_length: int
-    n_tokens: int
-    n_words: int
-    counts: np.ndarray
-
-
 def scan(
-    index: StimulusIndex,
+    index: PassageIndex,
     blocks: Iterable[TokenBlock],
     *,
     file: str,
@@ -59,8 +36,8 @@ def scan(
     min_length: int = 1,
     separator: int | None = None,
     progress: Progress | None = None,
-) -> ScanResult:
-    """Stream one file of a corpus through the index (leakage, §2.1 and §3.1).
+) -> Matches:
+    """Return the passages' longest matches with one file of a corpus (leakage, §2.1 and §3.1).
 
     Args:
         index: the passages.
@@ -104,8 +81,14 @@ def scan(
         n_words += block.n_words
         if progress is not None:
             progress.advance(len(codes))
-    digest = content.hexdigest()
-    return ScanResult(file, digest, index.digest, min_length, n_tokens, n_words, counts)
+    lengths, frequencies = _propagate(index.nodes, counts)
+    states = index.prefix_states
+    return without_short(
+        Matches(
+            file, content.hexdigest(), index.digest, min_length, n_tokens, n_words,
+            lengths[states], frequencies[states],
+        )
+    )  # fmt: skip
 
 
 @njit(cache=True)
@@ -147,7 +130,7 @@ def _shift_of(bitmap):
     return np.uint64(64 - int(np.log2(len(bitmap) * 8) + 0.5))
 
 
-def _gram_bitmap(index: StimulusIndex, size: int) -> np.ndarray:
+def _gram_bitmap(index: PassageIndex, size: int) -> np.ndarray:
     """Return a bit for each hash of a passage's sequence of `size` codes, uint8 (2**bits / 8,)."""
     wanted = int(np.ceil(np.log2(32 * len(index.tokens) + 1)))
     bits = min(MAX_BITMAP_BITS[size], max(10, wanted))
@@ -262,3 +245,32 @@ def _scan_filtered(
             if place == end:
                 break
             gram = place - np.uint64(length) + step - ONE
+
+
+@njit(cache=True)
+def _propagate(nodes, counts):
+    """Return each state's longest sequence that the corpus has, and its frequency.
+
+    A state with visited longer descendants occurs in full, as often as they and as itself in full.
+    Any other state occurs as far as it was visited, and an unvisited one as far as its suffix link.
+    """
+    n_states = len(nodes)
+    below = np.zeros(n_states, np.int64)
+    for state in range(n_states - 1, 0, -1):
+        below[nodes[state, 1]] += below[state] + counts[state, 0]
+    lengths = np.zeros(n_states, np.int32)
+    frequencies = np.zeros(n_states, np.int64)
+    for state in range(1, n_states):
+        if below[state] > 0:
+            lengths[state] = nodes[state, 0]
+            frequencies[state] = below[state]
+            if counts[state, 1] == nodes[state, 0]:
+                frequencies[state] += counts[state, 2]
+        elif counts[state, 0]:
+            lengths[state] = counts[state, 1]
+            frequencies[state] = counts[state, 2]
+        else:
+            link = nodes[state, 1]
+            lengths[state] = lengths[link]
+            frequencies[state] = frequencies[link]
+    return lengths, frequencies

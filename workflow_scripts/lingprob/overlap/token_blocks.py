@@ -61,42 +61,32 @@ def read_texts(documents: Iterable[str], tokenizer: Any) -> Iterator[TokenBlock]
         yield block_of(arrays, n_words=sum(map(len, words)))
 
 
-def count_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> int:
-    """Return the number of rows of a pre-tokenised corpus (leakage, §2.1: the Pythia layout).
-
-    Args:
-        path: a .npy file of 16- or 32-bit unsigned integers, (rows, row_length) or
-            (n_tokens,), or a file of uint16 without a header.
-        row_length: tokens per row.
-
-    Raises LingprobError if the file is absent, cut short or has another layout.
-    """
-    return len(_mapped(Path(path), row_length))
-
-
-def read_rows(
-    path: str | Path, *, row_length: int = ROW_LENGTH, n_rows: int | None = None
-) -> Iterator[TokenBlock]:
+def read_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> Iterator[TokenBlock]:
     """Stream rows of a pre-tokenised corpus as documents.
 
     The file is read in blocks of about two megabytes, so that resident memory stays small. All
     blocks share one buffer: use each before you ask for the next. A separator that splits rows
     into documents is an argument of `scan`.
 
-    Args:
-        path, row_length: as in `count_rows`.
-        n_rows: number of rows to read. None reads all.
+    Arguments and errors are those of `map_rows`.
+    """
+    rows = map_rows(path, row_length)
+    return _row_blocks(Path(path), rows) if len(rows) else iter(())
 
-    Raises LingprobError as `count_rows`.
+
+def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
+    """Map a pre-tokenised corpus into memory (leakage, §2.1: the Pythia layout).
+
+    Args:
+        path: a .npy file of 16- or 32-bit unsigned integers, (rows, row_length) or
+            (n_tokens,), or a file of uint16 without a header.
+        row_length: tokens per row.
+
+    Returns the rows, unsigned integers (n_rows, row_length).
+
+    Raises LingprobError if the file is absent, cut short or has another layout.
     """
     path = Path(path)
-    rows = _mapped(path, row_length)
-    count = len(rows) if n_rows is None else min(n_rows, len(rows))
-    return _row_blocks(path, rows, count) if count else iter(())
-
-
-def _mapped(path: Path, row_length: int) -> np.memmap:
-    """Map a file of rows into memory, (n_rows, row_length), to learn its layout."""
     if row_length < 1:
         raise LingprobError(f"{path}: row_length is {row_length}. It must be 1 or more.")
     try:
@@ -125,15 +115,15 @@ def _mapped(path: Path, row_length: int) -> np.memmap:
     return rows
 
 
-def _row_blocks(path: Path, rows: np.memmap, count: int) -> Iterator[TokenBlock]:
+def _row_blocks(path: Path, rows: np.memmap) -> Iterator[TokenBlock]:
     row_length = rows.shape[1]
     rows_per_block = max(1, TOKENS_PER_BLOCK // row_length)
     buffer = np.empty((rows_per_block, row_length), dtype=rows.dtype)
     offsets = np.arange(rows_per_block + 1, dtype=np.int64) * row_length
     with open(path, "rb", buffering=0) as stream:
         stream.seek(rows.offset)
-        for start in range(0, count, rows_per_block):
-            block = buffer[: count - start]
+        for start in range(0, len(rows), rows_per_block):
+            block = buffer[: len(rows) - start]
             if stream.readinto(block) != block.nbytes:  # type: ignore[arg-type]
                 raise LingprobError(f"{path}: became shorter while it was read. Fetch it again.")
             yield TokenBlock(block.reshape(-1), offsets[: len(block) + 1])

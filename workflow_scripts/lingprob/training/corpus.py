@@ -26,7 +26,7 @@ from lingprob.io.files import atomic_path, identity_of, sha256_of
 from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.progress import Progress
 from lingprob.models.folders import read_manifest
-from lingprob.overlap.token_blocks import count_rows, token_ids
+from lingprob.overlap.token_blocks import map_rows, token_ids
 from lingprob.training.preshuffled import npy_header
 from lingprob.training.sizes import SEPARATOR
 
@@ -62,30 +62,28 @@ class Chunk:
         return iter_documents(self.entry["parser"], [Path(self.path)] if self.path else [])
 
 
-def choose_chunks(
-    chunks: Sequence[Chunk], table: pd.DataFrame | None
-) -> tuple[list[Chunk], list[Chunk]]:
-    """Return the chunks to train on and those to validate on.
+def split_chunks(chunks: Sequence[Chunk], table: pd.DataFrame | None) -> dict[str, list[Chunk]]:
+    """Return the chunks for `training` and those for `validation`.
 
     The selected chunks of an `overlap_chunks` table are trained on, and the other leakage-free ones
     validate. Without a table all are trained on. Raises LingprobError if none is selected.
     """
     if table is None:
-        return list(chunks), []
+        return {"training": list(chunks), "validation": []}
     rows = table.set_index("chunk")
-    chosen = [chunk for chunk in chunks if rows.loc[chunk.name, "selected"]]
+    selected = [chunk for chunk in chunks if rows.loc[chunk.name, "selected"]]
     free = [chunk for chunk in chunks if rows.loc[chunk.name, "leakage_free"]]
-    if not chosen:
+    if not selected:
         raise LingprobError(
             "no chunk is selected for training. Set overlap.chunks_selected to 1 or more, or train "
             "on all chunks, leaked ones included, with training.chunks: all."
         )
-    return chosen, [chunk for chunk in free if chunk not in chosen]
+    others = [chunk for chunk in free if chunk not in selected]
+    return {"training": selected, "validation": others}
 
 
 def prepare_corpus(
-    chosen: Sequence[Chunk],
-    held_out: Sequence[Chunk],
+    chunks: Mapping[str, Sequence[Chunk]],
     *,
     tokenizer_file: Path | None,
     vocabulary: int,
@@ -94,10 +92,11 @@ def prepare_corpus(
     code: str,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Tokenise chunks (from `choose_chunks`) to rows and describe them. Complete rows are kept.
+    """Tokenise chunks to rows and describe them. Complete rows are kept.
 
     Args:
-        tokenizer_file: a tokenizer.json. None: a tokenizer is trained on the chosen texts.
+        chunks: from `split_chunks`.
+        tokenizer_file: a tokenizer.json. None: a tokenizer is trained on the texts for training.
         vocabulary, context_window: of the models.
         folder: of the tokenizer and the rows that are made here.
         code: digest of the code. Rows of other code are made again.
@@ -111,7 +110,8 @@ def prepare_corpus(
     """
     directory = folder / "tokenizer"
     if tokenizer_file is None:
-        tokenizer = train_tokenizer((t for chunk in chosen for t in chunk.documents()), vocabulary)
+        texts = (text for chunk in chunks["training"] for text in chunk.documents())
+        tokenizer = train_tokenizer(texts, vocabulary)
     else:
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(tokenizer_file))
     sha256 = _save_tokenizer(tokenizer, tokenizer_file, directory)
@@ -129,12 +129,11 @@ def prepare_corpus(
         "vocabulary": vocabulary,
         "context_window": context_window,
         "code": code,
-        "chunks": {chunk.name: chunk.identity for chunk in [*chosen, *held_out]},
+        "chunks": {chunk.name: chunk.identity for some in chunks.values() for chunk in some},
     }
-    for key, chunks in (("training", chosen), ("validation", held_out)):
+    for key, some in chunks.items():
         described[key] = [
-            str(_rows_of(chunk, tokenizer, described, folder / "rows", progress))
-            for chunk in chunks
+            str(_rows_of(chunk, tokenizer, described, folder / "rows", progress)) for chunk in some
         ]
     return described
 
@@ -152,7 +151,7 @@ def _rows_of(
                 f"that of training.tokenizer is {sha256}. Set training.tokenizer to the first one, "
                 "or train on another corpus."
             )
-        count_rows(str(chunk.path), row_length=row_length)
+        map_rows(str(chunk.path), row_length)
         return Path(str(chunk.path))
     identity = identity_of(described["code"], sha256, row_length, chunk.identity)
     path = folder / chunk.corpus / chunk.file / f"{identity}.npy"
@@ -248,16 +247,9 @@ class TokenRows:
     """
 
     def __init__(self, paths: Sequence[str | Path], row_length: int) -> None:
-        self.paths = [Path(path) for path in paths]
-        self.row_length = row_length
-        counts = [count_rows(path, row_length=row_length) for path in self.paths]
-        self.starts = np.cumsum([0, *counts])
-        self.maps = [
-            np.load(path, mmap_mode="r")
-            if path.suffix == ".npy"
-            else np.memmap(path, dtype=np.uint16, mode="r")
-            for path in self.paths
-        ]
+        self.paths, self.row_length = paths, row_length
+        self.maps = [map_rows(path, row_length) for path in paths]
+        self.starts = np.cumsum([0, *map(len, self.maps)])
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -267,9 +259,8 @@ class TokenRows:
         rows = np.empty((len(numbers), self.row_length), dtype=np.int64)
         files = np.searchsorted(self.starts, numbers, side="right") - 1
         for file in np.unique(files):
-            chosen = files == file
-            mapped = self.maps[file].reshape(-1, self.row_length)
-            rows[chosen] = mapped[numbers[chosen] - self.starts[file]]
+            here = files == file
+            rows[here] = self.maps[file][numbers[here] - self.starts[file]]
         return rows
 
     def place(self, number: int) -> str:

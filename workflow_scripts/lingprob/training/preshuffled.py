@@ -31,7 +31,7 @@ from lingprob.io.download import (
 )
 from lingprob.io.hub import hub_endpoint
 from lingprob.io.progress import Progress
-from lingprob.overlap.token_blocks import ROW_LENGTH, count_rows
+from lingprob.overlap.token_blocks import ROW_LENGTH, map_rows
 
 ROWS_PER_CHUNK = 1_024_000
 UINT16 = np.dtype("<u2")
@@ -107,7 +107,7 @@ def fetch_chunk(
     Raises LingprobError if a shard cannot be fetched or the file cannot be written.
     """
     if target.is_file():
-        count_rows(target, row_length=row_length)
+        map_rows(target, row_length)
         return
     header = npy_header(rows, row_length, UINT16)
     size = rows * row_length * UINT16.itemsize

@@ -84,7 +84,7 @@ class Costs(Run):
         known = [part for part in files if file in (None, part.get("name", file))]
         return float(sum(part.get("bytes", unstated) for part in known))
 
-    def chosen_bytes(self, corpus: str) -> float:
+    def leakage_free_bytes(self, corpus: str) -> float:
         """Return the size of the chunks of a corpus on which models are trained and validated.
 
         Before the scans it is that of twice the sampled chunks (leakage, §3.1: 18 and 10).

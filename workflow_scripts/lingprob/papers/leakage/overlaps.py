@@ -11,7 +11,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import as_table
-from lingprob.overlap.automaton import StimulusIndex
+from lingprob.overlap.automaton import PassageIndex
 from lingprob.overlap.chance import WordModel, joint_log10_prob, logprob_threshold
 from lingprob.overlap.matches import Matches, overlap_texts, passage_overlaps
 
@@ -26,7 +26,7 @@ CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}
 
 
 def overlap_table(
-    index: StimulusIndex,
+    index: PassageIndex,
     passages: pd.DataFrame,
     matches: Matches,
     decode: Callable[[list[int]], str],
@@ -189,7 +189,7 @@ def summarise_overlaps(overlaps: pd.DataFrame, coverage: float) -> pd.DataFrame:
 
 
 def chunk_overlaps(
-    index: StimulusIndex,
+    index: PassageIndex,
     passages: pd.DataFrame,
     chunks: Mapping[tuple[str, str], Matches],
     decode: Callable[[list[int]], str],
@@ -246,7 +246,7 @@ def select_chunks(
     if free.sum() < chunks_selected:
         raise LingprobError(
             f"{int(free.sum())} of {len(chunks)} chunks overlap in at most {max_overlap} tokens, "
-            f"but {chunks_selected} are to be chosen. Lower overlap.chunks_selected, raise "
+            f"but {chunks_selected} are to be selected. Lower overlap.chunks_selected, raise "
             "overlap.max_overlap, or make the chunks smaller."
         )
     names = np.sort(chunks["chunk"][free].to_numpy(dtype=str))
