@@ -51,30 +51,36 @@ def load(
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> Model:
-    """Load a language model. The first time, it is fetched, prepared and kept.
+    """Load a language model. The first call downloads it to the cache.
 
     Args:
         model: a name of the catalog such as `smollm2-135m`, a folder that transformers can load,
-            or a repository of the hub (`owner/name` with a `revision`, or `owner/name@revision`).
-        revision: a commit, tag or branch of the repository.
-        family: family of a folder or repository, such as gpt2, whose conventions it gets.
-        unigrams: log-probabilities (nats) of the vocabulary, for SLOR: the name of a source, a
-            Parquet or CSV file or data frame (`token_id`, `logprob`), or a series by token id.
-            Default: those of the model's own sources that are in the cache.
+            or a repository of the Hugging Face hub (`owner/name`).
+        revision: a commit, tag or branch of the repository. It can also be part of the name, as
+            in `owner/name@revision`.
+        family: a family of the catalog, such as gpt2. A model in a folder or repository then uses
+            the conventions of this family.
+        unigrams: log-probabilities of single tokens (nats), from which `score` computes SLOR. This
+            is the name of a source, a series by token id, or a Parquet file, CSV file or data frame
+            with the columns `token_id` and `logprob`. Default: a source of the model's entry that
+            is in the cache, if any.
         device: auto (a GPU if there is one), cpu, cuda, cuda:N or mps (an Apple GPU, untested).
-            Default: `scoring.device`.
-        dtype: auto (the catalog's), float32, bfloat16 or float16. Default: `scoring.dtype`.
-        tokens_per_batch: tokens that are run at once, which changes only speed and memory.
-            Default: `scoring.tokens_per_batch`.
-        correction: tokens that a masked model masks together with a token: within_word_l2r
-            (default: those of its word that follow it), whole_word or none.
+            Default: the setting `scoring.device`.
+        dtype: auto (the catalog's), float32, bfloat16 or float16. Default: the setting
+            `scoring.dtype`.
+        tokens_per_batch: number of tokens in a forward pass. It affects only speed and memory.
+            Default: the setting `scoring.tokens_per_batch`.
+        correction: tokens that a masked model masks together with the predicted one. They are the
+            later tokens of the same word (within_word_l2r, the default), all tokens of the same
+            word (whole_word), or none.
         unknown_letters: `warn` logs texts with letters that the tokenizer cannot represent.
-            `refuse` raises LingprobError.
-        config: your own entries and conventions: a file laid out as config.yaml, or its content.
-        cache: folder where models are kept. Default: LINGPROB_CACHE or ~/.cache/lingprob. The
-            folder of a workflow lends its models and unigrams.
+            `refuse` raises LingprobError for them.
+        config: a configuration file like config.yaml, or its content, with your own entries and
+            settings.
+        cache: folder of downloaded models. Default: LINGPROB_CACHE or ~/.cache/lingprob. The
+            folder of a workflow's run can also serve as the cache.
 
-    Raises LingprobError if there is no such model, or if it cannot be fetched or loaded.
+    Raises LingprobError if the model does not exist, or cannot be downloaded or loaded.
     """
     name, run = find_model(model, revision, family, config)
     folder, entry = cache_folder(cache), run.catalog.model(name)
@@ -100,19 +106,20 @@ def load(
 class Model:
     """A loaded language model, causal or masked, as `load` returns it.
 
-    All calls read a sentence in the same way: a start token precedes it, and all of its tokens
-    count. `bos` names another BOS policy, and `bos="paper"` is the policy of the model's paper. If
-    a tokenizer has no start token, a sentence's first token has no probability and does not count.
-    `load` logs a warning of it.
+    By default, a start token (such as a BOS token) precedes each sentence, and all tokens of the
+    sentence count. The argument `bos` selects another policy, and `bos="paper"` the policy of the
+    model's paper. If a tokenizer has no start token, a sentence's first token has no probability
+    and does not count. `load` then logs a warning.
 
-    A masked model predicts a token from both sides. Its logprob is a pseudo-log-likelihood: the sum
-    over tokens of each one's log-probability given all others, except those that its correction
-    masks with it. It is comparable only within one model and correction. Tables have a column
+    A masked model predicts each token from the tokens on both sides. Its logprob is a
+    pseudo-log-likelihood: the sum of the tokens' log-probabilities, each given all tokens that are
+    not masked with it. Compare it only within one model and correction. Tables have a column
     `correction` instead of `bos`. Contexts, `bos` and audits are refused.
 
-    `provenance` names the source of the model's files, their digest, dtype and device. `unigrams`
-    maps the source of its unigram log-probabilities to these (nats, by token id), if any are known.
-    `model` and `tokenizer` are the objects of transformers.
+    Attributes:
+        provenance: the source and digest of the model's files, its dtype and its device.
+        unigrams: unigram log-probabilities (nats, by token id) by source, if any are known.
+        model, tokenizer: the objects of transformers.
     """
 
     def __init__(
@@ -142,25 +149,25 @@ class Model:
         bos: str | None = None,
         chat: bool = False,
     ) -> pd.DataFrame:
-        """Return the log-probability of each sentence, one row per sentence in the order given.
+        """Return the log-probability of each sentence, with one row per sentence in input order.
 
         Args:
-            sentences: one text, several, or a data frame with a column `sentence` and optionally
-                `context`. Other columns and the index are kept.
-            context: text that precedes all sentences, or one text for each. Every token of a
-                sentence counts after a context. None and an empty text are no context.
+            sentences: one text, several texts, or a data frame with a column `sentence` and
+                optionally `context`. The result keeps its other columns and its index.
+            context: a text that precedes all sentences, or one text for each sentence. After a
+                context, every token of a sentence counts. None and an empty text mean no context.
             context_separator: text between a context and a sentence. Default: a space, or nothing
-                for a model whose entry states a language without spaces.
-            bos: the BOS policy, or `paper`. Default: a start token, and every token counts.
-            chat: whether the sentences are an assistant's turns, in the layout of the model's chat
-                template. A context is then the user's turn.
+                if the language of the model's entry has no spaces.
+            bos: a BOS policy, or `paper`. Default: a start token, and every token counts.
+            chat: whether to score the sentences as the assistant's turns in the model's chat
+                template. The context is the user's turn.
 
         Returns:
-            sentence, logprob (nats), n_tokens (tokens that count), mean_logprob and, if the model
-            has unigrams, unigram_logprob (nats) and slor, (logprob - unigram_logprob) / n_tokens.
-            The last column is the BOS policy.
+            The columns sentence, logprob (nats), n_tokens (tokens that count), mean_logprob and
+            bos (the BOS policy). If unigrams are known, also unigram_logprob (nats) and slor,
+            which is (logprob - unigram_logprob) / n_tokens.
 
-        Raises LingprobError that names the sentence that is empty or too long.
+        Raises LingprobError with the sentence if one is empty or too long.
         """
         if chat and not (bos is None and context_separator is None):
             raise LingprobError("chat=True: the template sets bos and separators. Leave them out.")
@@ -192,25 +199,26 @@ class Model:
         regions: Iterable[Any] | None = None,
         bos: str | None = None,
     ) -> pd.DataFrame:
-        """Return the surprisal of each word or region in bits, one row per word.
+        """Return the surprisal of each word or region in bits, with one row per word.
 
         Args:
-            texts: one text, several, or a data frame with a column `text` and optionally
-                `context` and `regions`, whose other columns are kept.
-            context: text that precedes all texts, or one text for each. Its words have no rows.
-            regions: a list of regions for each text, or a text with `|` between regions. They spell
-                the text, and may be several words or parts of a word, such as `it` and `'s`.
-                Default: words between spaces and line breaks.
-            bos: the BOS policy, of which only the start token matters. Default: as for `score`.
-                `paper` is the default, because its papers put a start token before a text.
+            texts: one text, several texts, or a data frame with a column `text` and optionally
+                `context` and `regions`. The result keeps its other columns.
+            context: a text that precedes all texts, or one text for each. Its words have no rows.
+            regions: a list of regions for each text, or a text with `|` between regions. Joined,
+                the regions must give the text. A region can be several words or part of a word,
+                such as `it` and `'s`. Default: words, separated by spaces and line breaks.
+            bos: a BOS policy, of which only the start token matters. Default: as for `score`.
+                `paper` gives the same result, because its papers put a start token before a text.
 
         Returns:
-            text_id (from 1), word_index (from 0 in its text), word, surprisal (bits, corrected for
-            the space after the word: leakage, §3.1), surprisal_uncorrected, n_tokens. A masked
-            model also sees the words after a word: its surprisal is -log2 of the word's probability
-            given the rest of its text, and it has no surprisal_uncorrected.
+            The columns text_id (from 1), word_index (from 0 in its text), word, surprisal (bits,
+            including the space after the word: leakage, §3.1), surprisal_uncorrected (including
+            the space before it instead) and n_tokens. A masked model also sees the words after a
+            word. Its surprisal is -log2 of the word's probability given the rest of the text, and
+            there is no surprisal_uncorrected.
 
-        Raises LingprobError for a word or a text that the model cannot read.
+        Raises LingprobError for a word or text that the model cannot read.
         """
         frame = as_frame(texts, "text", may_be_empty=True)
         contexts, cut = as_contexts(context, frame, ""), as_regions(regions, frame)
@@ -231,15 +239,17 @@ class Model:
         context_separator: str | None = None,
         bos: str | None = None,
     ) -> pd.DataFrame:
-        """Return the probability, rank and entropy of each token, one row per token.
+        """Return the probability, rank and entropy of each token, with one row per token.
 
-        Arguments are those of `score`. A sentence and its context must fit the context window.
+        The arguments are those of `score`. A sentence and its context must fit into the context
+        window.
 
         Returns:
-            sentence_id (from 1), token_index (from 0), token (its text), token_id, char_start and
-            char_end (offsets in the sentence), logprob (nats), surprisal (bits), rank (1 for the
-            likeliest token), entropy (bits, of the distribution that predicts the token) and bos.
-            A first token without a start token has no logprob, surprisal, rank and entropy.
+            The columns sentence_id (from 1), token_index (from 0), token (its text), token_id,
+            char_start and char_end (offsets in the sentence), logprob (nats), surprisal (bits),
+            rank (1 for the most likely token), entropy (bits, of the distribution that predicts
+            the token) and bos. Without a start token, the first token has no logprob, surprisal,
+            rank and entropy.
 
         Raises LingprobError for a masked model.
         """
@@ -251,15 +261,15 @@ class Model:
         return with_own_columns(frame, table.assign(bos=convention), {"sentence", "context"})
 
     def next_tokens(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
-        """Return the likeliest next tokens after a context, one row per token.
+        """Return the most likely next tokens after a context, with one row per token.
 
         Args:
-            context: a text. If it is empty, only the start token precedes.
+            context: a text. If it is empty, only the start token precedes the tokens.
             top: number of tokens.
-            bos: the BOS policy, of which only the start token matters.
+            bos: a BOS policy, of which only the start token matters.
 
         Returns:
-            rank (from 1), token (its text), token_id, probability, logprob (nats).
+            The columns rank (from 1), token (its text), token_id, probability and logprob (nats).
 
         Raises LingprobError for a masked model, or if nothing precedes the token.
         """
@@ -268,18 +278,20 @@ class Model:
         return distributions.likeliest_tokens(self.lm, context, start_token, top)
 
     def next_words(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
-        """Return the likeliest next words after a context, one row per word.
+        """Return the most likely next words after a context, with one row per word.
 
-        A word ends before a space, so its probability counts the space after it, as `surprisal`
-        does: that of its tokens times that of a space after it, over that of a space before it.
+        As in `surprisal`, a word's probability includes the space after it and not the space
+        before it. It is the product of the probabilities of its tokens and of a following space,
+        divided by the probability of a preceding space.
 
         Args:
-            context: a text. If it is empty, only the start token precedes.
+            context: a text. If it is empty, only the start token precedes the words.
             top: number of words.
-            bos: the BOS policy, of which only the start token matters.
+            bos: a BOS policy, of which only the start token matters.
 
         Returns:
-            rank (from 1), word, probability, logprob (nats), surprisal (bits), n_tokens.
+            The columns rank (from 1), word, probability, logprob (nats), surprisal (bits) and
+            n_tokens.
 
         Raises LingprobError for a masked model, for a model whose tokens begin with no spaces, or
         if nothing precedes the word.
@@ -297,18 +309,20 @@ class Model:
         """Return how often the model prefers the grammatical sentence of minimal pairs.
 
         Args:
-            pairs: (good, bad) sentences, a table with one row per pair (columns `good`, `bad` and
-                optionally `pair`, `phenomenon` and `paradigm`), or a table with one row per
-                sentence (`sentence`, `pair` and `grammatical`).
+            pairs: a list of (good, bad) sentences, a table with one row per pair, or a table with
+                one row per sentence. A table of pairs has the columns `good`, `bad` and optionally
+                `pair`, `phenomenon` and `paradigm`. A table of sentences has the columns
+                `sentence`, `pair` and `grammatical`.
             by: phenomenon, paradigm or pair.
-            bos: the BOS policy, as for `score`. If it leaves the first token out, a warning says
+            bos: a BOS policy, as for `score`. If its first token does not count, a warning says
                 how many pairs differ in that token.
 
         Returns:
-            One row per phenomenon in the order of the pairs, and one for all pairs: its name, n,
-            accuracy, accuracy_low and accuracy_high (Wilson's 95% interval), bos. A tie counts one
-            half. By pair: pair, good, bad, logprob_good and logprob_bad (nats, as of `score`),
-            difference, preferred (good, bad or neither) and bos.
+            By phenomenon or paradigm, one row for each in the order of the pairs, and one for all
+            pairs. The columns are its name, n, accuracy, accuracy_low and accuracy_high (Wilson's
+            95% interval) and bos. A tie counts as one half. By pair, the columns are pair, good,
+            bad, logprob_good and logprob_bad (nats), difference, preferred (good, bad or neither)
+            and bos.
         """
         from lingprob.api.pairs import preference_table
 
@@ -325,14 +339,14 @@ class Model:
         *,
         corpora: Iterable[str | Path] = (),
     ) -> pd.DataFrame:
-        """Return the problems of minimal pairs, one row per pair, the worst first.
+        """Return the problems of minimal pairs, with one row per pair and the worst pair first.
 
         Args:
             pairs: as for `compare`.
-            corpora: names or files, as for `certify`, in which the sentences are searched.
+            corpora: corpora to search for the sentences, by name or file as for `certify`.
 
         Returns:
-            The `audit` table, whose columns are described in lingprob.io.schemas.
+            The `audit` table. lingprob.io.schemas describes its columns.
         """
         from lingprob.api.pairs import audit_pairs
 

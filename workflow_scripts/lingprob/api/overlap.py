@@ -39,26 +39,28 @@ def find_overlap(
     min_length: int | None = None,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return the longest token sequence that each text shares with a corpus, exactly.
+    """Return the longest token sequence that each text shares exactly with a corpus.
 
     Args:
-        texts: a text, or several.
-        corpus: a file, a folder or a pattern such as `books/*.txt`. A saved corpus (the workflow's
-            `results/cdawg/NAME`, or a folder that `certify` saved) needs no pass over the corpus.
-            Several of these are `Path`s. A list of texts is also a corpus. A file is one document,
-            but each line of .jsonl (field `text`) and each row of .parquet (column `text`) is one.
-        tokenizer: the model whose tokens are counted, as for `load`, or a data set of kind
+        texts: one text or several texts.
+        corpus: a list of texts, a file, a folder or a pattern such as `books/*.txt`. Several files
+            or folders are given as `Path` objects. A file is one document, but each line of a
+            .jsonl file (field `text`) and each row of a .parquet file (column `text`) is one
+            document. A saved corpus is searched without reading the corpus again. It is the
+            workflow's `results/cdawg/NAME` or a folder that `certify` saved.
+        tokenizer: a model, as for `load`, whose tokens are counted, or a data set of kind
             tokenizer. Default: the tokenizer of a saved corpus, else that of smollm2-135m.
-        min_length: shortest sequence that counts, in tokens. Default: `overlap.min_length`.
+        min_length: length of the shortest sequence that counts, in tokens. Default: the setting
+            `overlap.min_length`.
         cache: as for `load`.
 
     Returns:
-        One row per text and place where one of its longest overlaps ends: text_id (from 1),
-        n_tokens of the text, overlap_tokens, last_token (from 0 in the text, or -1),
-        occurrences in the corpus and overlap_text.
+        One row per text and place at which one of its longest overlaps ends. The columns are
+        text_id (from 1), n_tokens (of the text), overlap_tokens, last_token (from 0 in the text,
+        or -1), occurrences (in the corpus) and overlap_text.
 
-    Raises LingprobError for a corpus without text, for a saved one of another tokenizer, and as
-    `load` for the tokenizer.
+    Raises LingprobError if the corpus has no text or a saved corpus has another tokenizer, and for
+    the tokenizer as `load`.
     """
     passages = as_passages(texts)
     run, folder = Run(*read_catalog({})), cache_folder(cache)
@@ -110,29 +112,30 @@ def certify(
     """Return each text's longest overlap with each corpus, and whether it is chance.
 
     Args:
-        texts: a text, or several. A Series keeps its ids. Empty texts are left out.
-        corpora: one or several: a corpus of the catalog by name, a saved one by its folder, or a
-            file, a folder or a pattern as for `find_overlap`.
+        texts: one text or several texts. A Series keeps its ids. Empty texts are left out.
+        corpora: one corpus or several. Each is the name of a corpus of the catalog, the folder of a
+            saved corpus, or a file, folder or pattern as for `find_overlap`.
         tokenizer: as for `find_overlap`.
-        ngrams: source of the n-gram model that gives the chance level: a corpus, on which a 5-gram
-            model is estimated, an ARPA or KenLM file, or `none`. `auto` is the first of the other
-            corpora, because a model of the searched corpus would expect the corpus's own text.
-        min_length: shortest overlap that counts, in tokens. Default: `overlap.min_length`.
-        save: a folder in which each corpus is saved as compacted DAWGs, about 25 bytes per token.
-            A saved corpus can be named among the corpora later, and be published.
-        config: your own entries, as a file laid out as config.yaml or as its content.
+        ngrams: source of the n-gram model that gives the chance level. It is a corpus for a 5-gram
+            model, an ARPA or KenLM file, or `none`. `auto` takes the first of the other corpora,
+            because a model of the searched corpus would expect the corpus's own text.
+        min_length: length of the shortest overlap that counts, in tokens. Default: the setting
+            `overlap.min_length`.
+        save: a folder in which each corpus is saved as compacted directed acyclic word graphs
+            (CDAWGs), with about 25 bytes per token. Later calls can search a saved corpus.
+        config: a configuration file like config.yaml, or its content, with your own entries.
         cache: the folder of models and data sets, as for `load`.
 
     Returns:
-        One row per text and corpus. text_id (from 1, or a Series' own), text, n_tokens, corpus.
-        Of the longest overlap: overlap_tokens (0 without one), overlap_text, last_token (from 0 in
-        the text, or -1), occurrences. Then the verdict (whole, in part, by chance, absent, not
-        judged), ngram_logprob (nats, joint), chance_level, chance_level_holm (corrected for the
-        number of texts, and the basis of the verdict) and ngrams (their source, or why there is
-        none).
+        One row per text and corpus, with text_id (from 1, or that of the Series), text, n_tokens
+        and corpus. Of the longest overlap: overlap_tokens (0 without one), overlap_text, last_token
+        (from 0 in the text, or -1) and occurrences. Of the judgment: verdict (whole, in part, by
+        chance, absent, not judged), ngram_logprob (nats, joint), chance_level, chance_level_holm
+        (corrected for the number of texts, and the basis of the verdict) and ngrams (the source, or
+        why there is none).
 
-    Raises LingprobError for a name that is neither a corpus nor a file, a corpus that has no text
-    or is named twice, and as `load` for the tokenizer.
+    Raises LingprobError for a name that is neither a corpus nor a file, for a corpus that has no
+    text or is named twice, and for the tokenizer as `load`.
     """
     run, folder = Run(*read_catalog(read_config(config))), cache_folder(cache)
     given = [corpora] if isinstance(corpora, str | Path) else list(corpora)

@@ -17,15 +17,14 @@ logger = logging.getLogger(__name__)
 def read_table(
     source: str | Path, *, split: str = "train", configuration: str | None = None
 ) -> pd.DataFrame:
-    """Read a table from a file, or all rows of a data set on the hub.
+    """Read a table from a file, or all rows of a data set on the Hugging Face hub.
 
     Args:
         source: a CSV, TSV, Parquet, Excel (.xlsx) or JSON-lines (.jsonl) file, or
             `hub:owner/name@revision`. Without a revision, the newest commit is read and logged.
-        split, configuration: which part of a data set on the hub, as the `datasets` library
-            names it.
+        split, configuration: the part of a data set on the hub, as in the `datasets` library.
 
-    Raises LingprobError that names the file, repository, revision or part that is not there.
+    Raises LingprobError with the file, repository, revision or part that is missing.
     """
     if not str(source).startswith(HUB):
         frame = read_frame(Path(source))

@@ -56,19 +56,21 @@ def fit_linking_functions(
     clusters: ArrayLike | None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Fit and evaluate linking functions on n sentences; return one row per function.
+    """Fit linking functions to the ratings of n sentences, and return one row per function.
 
-    Columns and errors are those of `resample_linking_functions`. With the workflow's clusters, seed
-    and order of sentences, the numbers are the workflow's.
+    A linking function predicts a rating from a sentence's log-probability, unigram log-probability
+    and length. `resample_linking_functions` describes the columns and errors. With the workflow's
+    clusters, seed and order of sentences, the numbers equal the workflow's.
 
     Args:
-        logprob, unigram_logprob, n_tokens, rating: shape (n,); both log-probabilities in nats.
-        clusters: ids (n,) of the sampled units. Sentences of one article, paradigm or pair
-            are drawn together in a resample, because they depend on each other. The workflow
-            resamples articles. None resamples sentences.
-        options: `linking_functions` (names; all six by default), `folds` (5), `repeats` (100
+        logprob, unigram_logprob: log-probabilities (nats), shape (n,).
+        n_tokens, rating: number of tokens and mean rating, shape (n,).
+        clusters: ids of the sampled units, shape (n,). Sentences of one article, paradigm or pair
+            are not independent, so a resample draws them together. The workflow uses articles.
+            None resamples sentences.
+        options: `linking_functions` (names, all six by default), `folds` (5), `repeats` (100
             shuffles into folds), `bootstrap` (1000 resamples), `confidence` (0.95), `seed` (0) and
-            `together` (ids: sentences that no fold separates).
+            `together` (ids of sentences that no fold separates).
     """
     given = (logprob, unigram_logprob, n_tokens, rating)
     return resample_linking_functions(*given, clusters=clusters, **options)[0]
