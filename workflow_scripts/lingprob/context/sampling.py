@@ -43,7 +43,7 @@ def generator(seed: int, *parts: str) -> np.random.Generator:
 
 
 class Source(NamedTuple):
-    """The sentences that prefixes of a data set are drawn from, and how they are counted and joined.
+    """Sentences that prefixes of a data set are drawn from, and how to count and join them.
 
     dataset: its name.
     stimuli: its `stimuli` table.
