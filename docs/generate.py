@@ -177,10 +177,13 @@ def claims(target: str) -> str:
     keys = ("section", "statement", "reason")
     left_out = [[one[key] for key in keys] for one in published["not_computed"]]
     return (
-        "A claim is supported if our entire 95% interval is consistent with it, contradicted if\n"
-        "no part of the interval is, and undecided otherwise. Power is for the paper's size.\n\n"
+        "Each claim is about a statistic, such as a difference. The claim is supported if the\n"
+        "statistic's entire 95% interval meets the condition (`true if`). It is contradicted if no\n"
+        "part of the interval does, and undecided otherwise. *Power* is the probability of support\n"
+        "if the paper's effect is real and the sample has the paper's size. It is given if it is\n"
+        "below 0.8.\n\n"
         + table(("claim", "section", "sentence", "true if", "power"), judged)
-        + "\nNot compared:\n\n"
+        + "\nThese statements of the paper are not tested:\n\n"
         + table(keys, left_out)
     )
 
