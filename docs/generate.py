@@ -178,10 +178,10 @@ def claims(target: str) -> str:
     left_out = [[one[key] for key in keys] for one in published["not_computed"]]
     return (
         "Each claim is about a statistic, such as a difference. The claim is supported if the\n"
-        "statistic's entire 95% interval meets the condition (`true if`). It is contradicted if no\n"
-        "part of the interval does, and undecided otherwise. *Power* is the probability of support\n"
-        "if the paper's effect is real and the sample has the paper's size. It is given if it is\n"
-        "below 0.8.\n\n"
+        "statistic's entire 95% interval meets the condition (`true if`). It is contradicted if\n"
+        "no part of the interval does, and undecided otherwise. *Power* is the probability of\n"
+        "support if the paper's effect is real and the sample has the paper's size. It is given\n"
+        "if it is below 0.8.\n\n"
         + table(("claim", "section", "sentence", "true if", "power"), judged)
         + "\nThese statements of the paper are not tested:\n\n"
         + table(keys, left_out)
