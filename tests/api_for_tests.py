@@ -1,4 +1,4 @@
-"""What tests of the API share: a tiny model, its unigrams, and texts."""
+"""A tiny model, its unigrams, and texts for tests of the API."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CORPUS = ["Once the cat sat on the mat again.", "Nobody sees a test of accents t
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A tiny model's folder, and where a workflow would have made its tables."""
+    """A tiny model's folder, next to the tables of a workflow."""
     folder = tmp_path_factory.mktemp("api")
     save_tiny_model("gpt_neox", folder / "tiny")
     return folder
@@ -45,7 +45,7 @@ def config(folder) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def unigrams(folder) -> Path:
-    """Unigrams of the model's own source, where a workflow puts them: shuffled, with gaps."""
+    """Unigrams of the model in the folder of a workflow: shuffled, with gaps."""
     path = folder / "results/unigrams/tiny/unigrahams_tiny.parquet"
     random = np.random.default_rng(1)
     table = pd.DataFrame(

@@ -331,7 +331,7 @@ def judge(kind: str, architecture: str, config_class: Any) -> Verdict:
             found = differences(folder) if kind == "causal" else masked_difference(folder)
         except LingprobError as error:
             return Verdict(kind, architecture, "refused", str(error).replace(str(folder), "FOLDER"))
-        except Exception as error:  # a traceback is a fault of ours
+        except Exception as error:  # a traceback is a fault of lingprob
             return Verdict(kind, architecture, "wrong", f"{type(error).__name__}: {error}")
     wrong = {call: far for call, far in found.items() if not far <= TOLERANCE}
     if not wrong:

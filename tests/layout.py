@@ -1,4 +1,4 @@
-"""What of a figure is cut or overprinted, by the boxes of what is drawn."""
+"""Parts of a figure that are cut off or overprinted, by their boxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.text import Text
 
 from lingprob.figures.style import lay_out
 
-CUT = 1.0  # pixels beyond the canvas that nobody sees
+CUT = 1.0  # pixels beyond the canvas that are not visible
 # Share of a text's height and width that its box may be within another's: a line's box is higher
 # than its letters.
 SLACK = (0.1, 0.25)
@@ -58,7 +58,7 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
 def corners(text: Text) -> np.ndarray:
     """Return the corners of a text's box in pixels, turned as the text is: (4, 2)."""
     box, angle = text.get_window_extent(), text.get_rotation()
-    own = text._rotation  # which `get_rotation` turns on, where it is along a curve
+    own = text._rotation  # `get_rotation` adds the angle of a curve
     centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
     text.set_rotation(0)
     upright = text.get_window_extent()
@@ -76,7 +76,7 @@ def edges(legend: Legend) -> np.ndarray:
 
 
 def shrunk(box: np.ndarray) -> np.ndarray:
-    """Return a box less the slack on each side."""
+    """Return a box without the slack on each side."""
     across, up = (box[1] - box[0]) * SLACK[0] / 2, (box[3] - box[0]) * SLACK[1] / 2
     signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
     return box + signs[:, [0]] * across + signs[:, [1]] * up

@@ -23,11 +23,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 class Fault:
     """How the server fails at one GET request.
 
-    `status`: an error status instead of the file. `break_after`: so many bytes of the body, then
-    the connection ends, with `reset` abruptly. `ignore_range`: always the whole file. `content`:
+    `status`: an error status instead of the file. `break_after`: the connection ends after this
+    number of bytes, with `reset` abruptly. `ignore_range`: always the whole file. `content`:
     other bytes than the file's. `headers`: added to the answer. `extra_length`: the announced
-    Content-Length is so much longer than what is sent; `no_length`: none is announced, the end of
-    the connection ends the body.
+    Content-Length exceeds the sent bytes by this number. `no_length`: none is announced, and the
+    end of the connection ends the body.
     """
 
     status: int | None = None
@@ -42,7 +42,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Request:
-    """A request that arrived; header names are in lower case."""
+    """A request that arrived, with header names in lower case."""
 
     method: str
     path: str
@@ -52,8 +52,8 @@ class Request:
 class FileServer:
     """Serves `files` (path without leading slash -> content) with support for Range requests.
 
-    `faults[path]` is a list of faults (None: no fault), one for each GET of that path in order;
-    `always[path]` is a fault for every GET after those. `requests` lists what arrived.
+    `faults[path]` is a list of faults (None: no fault), one for each GET of that path in order.
+    `always[path]` is a fault for every later GET. `requests` lists the requests that arrived.
     """
 
     def __init__(self, files: dict[str, bytes] | None = None) -> None:
@@ -106,7 +106,7 @@ class FileServer:
         ]
 
     def ranges(self, path: str) -> list[str | None]:
-        """Return the Range header of each GET request for one path, None where it had none."""
+        """Return the Range header of each GET request for one path, or None."""
         return [request.headers.get("range") for request in self.gets(path)]
 
     def receive(self, handler: BaseHTTPRequestHandler) -> None:
@@ -158,7 +158,7 @@ def send(
     headers: dict[str, str],
     fault: Fault | None = None,
 ) -> None:
-    """Send one answer; with a fault its body may end early."""
+    """Send one answer. A fault may end its body early."""
     fault = fault or Fault()
     handler.send_response(status)
     for name, value in headers.items():
@@ -188,8 +188,8 @@ class Repository:
     name too.
 
     Files in `lfs` are kept in large file storage, which `resolve` redirects to. A `gated` one
-    gives its listing to everybody and its files to the bearer of `token`; a `private` one gives
-    nothing to others.
+    gives its listing to all, and its files only with the `token`. A `private` one gives nothing
+    without it.
     """
 
     commit: str
@@ -202,10 +202,10 @@ class Repository:
 
 
 class HubServer(FileServer):
-    """A stand-in for the model hub, with as much of its HTTP interface as its client uses.
+    """A stand-in for the model hub, with the part of its HTTP interface that its client uses.
 
-    Point HF_ENDPOINT at its `url`. Large files come from `storage`, a server of its own; faults
-    of those go to `storage.faults[sha256]`, faults of small ones to
+    Point HF_ENDPOINT at its `url`. Large files come from `storage`, a separate server. Their
+    faults go to `storage.faults[sha256]`, faults of small ones to
     `faults["OWNER/NAME/resolve/COMMIT/FILE"]`, faults of the listing to `faults["api/models/..."]`.
     """
 
@@ -321,7 +321,7 @@ def listed(repository: Repository, folder: str) -> list[dict[str, Any]]:
 
 
 def described(repository: Repository, name: str) -> list[dict[str, Any]]:
-    """Return a file or folder as the hub describes it; nothing where there is none."""
+    """Return a file or folder as the hub describes it, or None."""
     if name in repository.files:
         return [entry(repository, name)]
     if any(file.startswith(f"{name}/") for file in repository.files):

@@ -1,4 +1,4 @@
-"""Data sets on which mixed models are compared with lme4; the stored facts are in mixed_facts.json.
+"""Data sets on which mixed models are compared with lme4's values in mixed_facts.json.
 
 Simulated ones have the sizes and the random-effects structures of the paper (leakage, table 2,
 appendix B). They come from raw bits of PCG64, which numpy keeps stable, so that they are the
@@ -68,7 +68,7 @@ def standardised(values: np.ndarray) -> np.ndarray:
 def simulated(rows: int, subjects: int, seed: int, slope_sd: tuple[float, ...]) -> pd.DataFrame:
     """Return reading times of `subjects` who read unequal amounts of text, z-scored predictors.
 
-    `slope_sd` scales what differs between subjects (ms): the intercept and SLOPES.
+    `slope_sd` scales the differences between subjects (ms) in the intercept and SLOPES.
     """
     numbers = Numbers(seed)
     share = np.cumsum(0.5 + numbers.uniform(subjects))
@@ -215,9 +215,9 @@ LOGISTIC: dict[str, LogisticCase] = {
 
 
 def accuracies(case: LogisticCase) -> pd.DataFrame:
-    """Return one row a phenomenon, prefix length and kind of prefix: correct of trials.
+    """Return one row per phenomenon, prefix length and kind of prefix: correct of trials.
 
-    Terms are those of the paper (context, section 3): log prefix length, less its mean, matched
+    Terms are those of the paper (context, section 3): centred log prefix length, matched
     and acceptable as +1 and -1.
     """
     numbers = Numbers(case.seed)

@@ -3,7 +3,7 @@
     python tests/mixed_facts.py [NAME ...]
 
 Needs R with lme4 and jsonlite. Each fact goes into mixed_facts.json with the versions and the
-call; facts of other names stay. The largest data set takes lme4 tens of minutes.
+call. Facts of other names are kept. The largest data set takes lme4 tens of minutes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What may be changed in a module: each mutant differs from it in one place.
+"""Mutants of a module, each of which differs from it in one place.
 
-Comparisons and signs are turned, constants moved by one, terms dropped, arguments swapped. What
-is said to the user, types, compilation and the order of rows are passed over, and so is what only
-draws a figure or lays out a page (the numbers there are points and inches), and how much is done
-at once.
+Comparisons and signs are turned, constants are moved by one, terms are dropped, and arguments are
+swapped. These are left alone: messages, types, compilation, the order of rows, the layout of
+figures and pages (points and inches), and the amount of work that is done at once.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ OPTIONS = {
 AMOUNTS = ("_AT_ONCE", "_PER_BATCH", "_PER_PIECE", "_PER_PASS", "_PER_ROW", "BATCH_OF_PASSAGES")
 # The same whichever argument comes first.
 SYMMETRIC = {"max", "maximum", "min", "minimum"}
-# What is this small parts rounding from numbers; doubled, or met to the last bit, it is the same.
+# Numbers this small separate rounding from values, so that doubling them changes nothing.
 ROUNDING = 1e-6
 DRAWING = ("figure.py", "figures.py", "looks.py", "page.py", "pages.py")
 
@@ -93,7 +92,7 @@ def _numeric_nodes(node: ast.AST, function: str) -> Iterator[tuple[ast.expr, str
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         function += node.name + (".<locals>." if isinstance(node, ast.FunctionDef) else ".")
     if isinstance(node, ast.Call) and _name(node.func) == "reshape":
-        # Any negative length stands for what is left.
+        # Any negative length means the rest.
         yield from ((length, function) for length in node.args if _is_minus_one(length))
         node.args = [length for length in node.args if not _is_minus_one(length)]
     for field, value in ast.iter_fields(node):

@@ -1,6 +1,6 @@
 """Modified Kneser-Ney from its definition, one n-gram at a time, and the corpus of the tests.
 
-`ngram_facts.arpa` is what KenLM's own lmplz 0.3.0 makes of that corpus:
+`ngram_facts.arpa` is the output of KenLM's lmplz 0.3.0 for that corpus:
 
     lmplz -o 3 --discount_fallback --vocab_pad 30 --text text --arpa ngram_facts.arpa
 

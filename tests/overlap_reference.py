@@ -66,16 +66,16 @@ def random_case(generator: random.Random) -> tuple[Sequences, Sequences]:
     return passages, documents
 
 
-Aligned = tuple[int, int]  # words in common, and less the number of gaps
+Aligned = tuple[int, int]  # words in common, and minus the number of gaps
 
 
 def slow_soft_overlap(
     passage: Sequence[str], documents: Sequence[Sequence[str]], min_words: int, gaps: int
 ) -> Aligned:
-    """Return words and gaps of a passage's longest soft overlap; none of `min_words` is (0, 0).
+    """Return words and gaps of a passage's longest soft overlap, or (0, 0) if all are shorter.
 
-    A table of the most words in common of alignments that end before each pair of places with so
-    many gaps: every word of both is matched, replaced, left out or put in.
+    A table has the most words in common of alignments that end before each pair of places, by
+    number of gaps. Every word of both is matched, replaced, left out or put in.
     """
     found = (0, 0)
     for document in documents:
@@ -98,7 +98,7 @@ def slow_soft_overlap(
 
 
 def words_in_common(one: Sequence[str], other: Sequence[str], gaps: int) -> int:
-    """Return the most words that two stretches have in common with `gaps` gaps; -1 if none is."""
+    """Return the most words that two stretches have in common with `gaps` gaps, or -1."""
     if gaps < 0:
         return -1
     if not one or not other:

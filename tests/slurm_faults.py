@@ -17,10 +17,10 @@ PAUSE = 0.1
 
 @dataclass
 class Fault:
-    """What happens to the first job of a rule that has so many finished parts.
+    """A fault of the first job of a rule that has this number of finished parts.
 
-    `parts` is a pattern in the run's folder; parts that were there before are looked at until the
-    end: one that changes was computed again.
+    `parts` is a pattern in the run's folder. Parts that were there before are watched until the
+    end. If one changes, it was computed again.
     """
 
     rule: str
@@ -32,7 +32,7 @@ class Fault:
     computed_again: set[Path] = field(default_factory=set)
 
     def watch(self, folder: Path, running: dict[int, str]) -> None:
-        """Strike if it is time, or look at what was finished when it struck."""
+        """Strike if it is time, or look at the parts that were finished before."""
         if self.job:
             times = {path: written(path) for path in self.kept}
             self.computed_again |= {p for p, time in times.items() if time not in (0, self.kept[p])}
@@ -66,7 +66,7 @@ class Faults(threading.Thread):
 
 
 def written(path: Path) -> int:
-    """When a file was written; 0 if it is gone, as those of a finished job are."""
+    """Return the time at which a file was written, or 0 if it is gone."""
     try:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
@@ -87,7 +87,7 @@ def processes(word: str = "") -> dict[int, str]:
 
 
 def variable(pid: int, name: str) -> str:
-    """A variable of a process's environment; empty where it has none or has ended."""
+    """Return a variable of a process's environment, or an empty text."""
     try:
         entries = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -110,7 +110,7 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
 
 
 def scontrol(*arguments: str) -> str:
-    """What the command says; nothing of a job or node that SLURM no longer knows."""
+    """Return the output of a command, empty if SLURM no longer knows the job or node."""
     return subprocess.run(["scontrol", *arguments], capture_output=True, text=True).stdout
 
 
@@ -126,13 +126,13 @@ def run_out_of_time(job: str) -> None:
 
 
 def run_out_of_memory(job: str) -> None:
-    """Kill what computes, as the kernel does."""
+    """Kill the computing process, as the kernel does."""
     computing = processes(".snakemake/scripts/")
     send([pid for pid in of_job(job) if pid in computing], signal.SIGKILL)
 
 
 def requeue(job: str) -> None:
-    """As a job of a higher priority does, where preemption is by requeueing."""
+    """Requeue the job, as a job of a higher priority does."""
     send(of_job(job), signal.SIGSTOP)  # or it would end meanwhile
     scontrol("requeue", job)
 

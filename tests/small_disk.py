@@ -13,7 +13,7 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "workflow_scripts"
 
 
 def on_small_disk(tmp_path: Path, options: str, script: str) -> str:
-    """Run a Python script with a tmpfs of its own at `tmp_path`/disk; return what it prints."""
+    """Run a Python script with its own tmpfs at `tmp_path`/disk, and return its output."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = f"mount -t tmpfs -o {options} tmpfs {shlex.quote(str(disk))}"

@@ -93,7 +93,7 @@ def means(**changes: Any) -> dict[str, Any]:
 
 
 def job(corpus: dict[str, Any], folder: Path, **changes: Any) -> dict[str, Any]:
-    """What `train` takes; `plan` and `means` in `changes` are laid over those above."""
+    """Return arguments of `train`, with `plan` and `means` updated from `changes`."""
     return {
         "corpus": corpus,
         "validation_examples": 10,

@@ -14,7 +14,7 @@ from lingprob.models import devices
 
 
 class OnTheHost(torch.Tensor):
-    """What was brought away from the device, and whatever is made of it."""
+    """Tensors that left the device, and all results from them."""
 
 
 def is_float64(value: Any) -> bool:
@@ -22,7 +22,7 @@ def is_float64(value: Any) -> bool:
 
 
 class _Refuses(TorchFunctionMode):
-    """Raises where something is float64 that was not brought away from the device."""
+    """Raises for a float64 tensor that did not leave the device."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -30,7 +30,7 @@ class _Refuses(TorchFunctionMode):
         made = func(*args, **(kwargs or {}))
         if func is torch.Tensor.cpu:
             return made.as_subclass(OnTheHost)
-        # What was float64 before came from numpy, and lies on the host.
+        # Earlier float64 tensors came from numpy, and are on the host.
         if is_float64(made) and not isinstance(made, OnTheHost) and not is_float64(args[0]):
             raise TypeError(f"{func}: this device has no float64")
         return made

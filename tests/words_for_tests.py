@@ -6,7 +6,7 @@ import pandas as pd
 
 
 def words_of(*passages: str) -> pd.DataFrame:
-    """Return a row a word; passages are numbered from 1, each of one sentence."""
+    """Return one row per word, for passages from 1, each of one sentence."""
     rows = [
         (str(number), index, word, 0)
         for number, content in enumerate(passages, start=1)

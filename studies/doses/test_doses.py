@@ -113,9 +113,7 @@ def test_more_rows_than_places_are_refused():
 
 @pytest.mark.parametrize("copies", [1, 5, 16])
 @pytest.mark.parametrize("held_out", [True, False])
-def test_a_training_sees_the_passages_so_many_times_and_else_what_it_would(
-    corpus, tmp_path, copies, held_out
-):
+def test_a_training_sees_passages_as_often_as_dosed(corpus, tmp_path, copies, held_out):
     """A token of a passage is in no other row, so that the copies can be counted."""
     if not held_out:
         corpus = {**corpus, "validation": []}
@@ -141,7 +139,7 @@ def test_a_training_sees_the_passages_so_many_times_and_else_what_it_would(
     assert (TrainingData(dosed, 10).validation() == TrainingData(corpus, 10).validation()).all()
 
 
-def test_a_corpus_of_another_dose_or_text_is_another_one(corpus, tmp_path):
+def test_another_dose_or_text_gives_another_corpus(corpus, tmp_path):
     made = [
         dosed_corpus(corpus, tmp_path, 2),
         dosed_corpus(corpus, tmp_path, 3),
@@ -187,14 +185,14 @@ def without(corpus, tmp_path_factory):
     return losses(described), weights(described)
 
 
-def test_a_training_on_no_copies_ends_with_the_same_weights(corpus, without, tmp_path):
+def test_a_training_without_copies_has_the_same_weights(corpus, without, tmp_path):
     described = job(dosed_corpus(corpus, tmp_path, 0), tmp_path)
     assert losses(described) == without[0]
     found = weights(described)
     assert all(torch.equal(found[name], value) for name, value in without[1].items())
 
 
-def test_losses_are_the_same_up_to_the_first_passage_and_others_after_it(corpus, without, tmp_path):
+def test_losses_differ_only_after_the_first_passage(corpus, without, tmp_path):
     described = job(dosed_corpus(corpus, tmp_path, 1), tmp_path)
     found = losses(described)
     # The first of four rows is at place 30, in step 4.
@@ -203,7 +201,7 @@ def test_losses_are_the_same_up_to_the_first_passage_and_others_after_it(corpus,
     assert found[3] != without[0][3]
 
 
-def test_a_dosed_training_that_broke_goes_on_to_the_same_weights(corpus, tmp_path, monkeypatch):
+def test_a_broken_training_resumes_to_the_same_weights(corpus, tmp_path, monkeypatch):
     dosed = dosed_corpus(corpus, tmp_path, 4)
     whole, broken = (job(dosed, tmp_path / name) for name in ("whole", "broken"))
     expected = losses(whole)
@@ -260,7 +258,7 @@ def test_slopes_by_hand():
     assert of_delta["slope_high"].iloc[0] == pytest.approx(-3.5 + 4.30265 * error, rel=1e-4)
 
 
-def test_errors_are_those_of_a_jackknife_and_of_statsmodels():
+def test_errors_equal_a_jackknife_and_those_of_statsmodels():
     """Items' error of ΔLogLik: the jackknife's; of log perplexity, a ratio, about the jackknife's.
     Trainings' error: least squares of all sizes, with a line each."""
     models = dosed_models(["a", "b", "c"], [0, 1, 4, 16])
@@ -298,7 +296,7 @@ def test_errors_are_those_of_a_jackknife_and_of_statsmodels():
         assert (table["slope"] - table["slope_low"]).to_numpy() == pytest.approx(reach)
 
 
-def test_a_line_with_two_points_or_one_reader_has_no_interval():
+def test_two_points_or_one_reader_give_no_interval():
     for models, items in ((dosed_models(["small", "large"], [0, 1]), 5), (THREE, 1)):
         values = simulated(np.random.default_rng(0), models, items)
         table = dose_slopes(gains_of(values), models)

@@ -1,4 +1,4 @@
-"""Leakage word by word: against all substrings of all documents, and what surprisal then adds."""
+"""Leakage of words, compared with all substrings of all documents, and the gain by surprisal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def words_of_tokens(n_tokens: int, generator: random.Random) -> list[tuple[int, 
 
 
 @pytest.mark.parametrize("cases", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_the_longest_match_that_covers_a_word_is_that_of_all_substrings(cases):
+def test_the_longest_match_covers_words_like_all_substrings(cases):
     """With every length counted, and with those of two, three or five tokens at least."""
     generator = random.Random(7)
     for _ in range(cases):
@@ -90,8 +90,8 @@ def test_words_have_the_tokens_of_their_letters(tokenizer):
     assert (first.tolist(), last.tolist()) == ([0, 2, 3], [1, 2, 5])
 
 
-def test_a_word_is_covered_as_far_as_its_longest_match_reaches(tokenizer):
-    """The corpus has 'b c' twice and 'b c d' once; a word is covered only if it is as a whole."""
+def test_a_word_is_covered_by_its_longest_match(tokenizer):
+    """The corpus has 'b c' twice and 'b c d' once. Only a whole word can be covered."""
     words = pd.DataFrame(
         {"passage_id": ["p"] * 4, "word_index": range(4), "word": ["a-b", "c", "d", "e"]}
     )
@@ -130,7 +130,7 @@ def leaked() -> tuple[Study, np.ndarray]:
     return Study("mine", ENTRY, times, words, [counts], {"m": surprisal}), leakage
 
 
-def test_what_surprisal_adds_to_leaked_words_goes_with_them(leaked):
+def test_gains_by_surprisal_on_leaked_words_follow_leakage(leaked):
     """All words would go from 2 tokens on, none from 99: no rows."""
     study, leakage = leaked
     table = deltas_without_leaked_words(study, leakage, (2, 12, 20, 99), **OPTIONS)
@@ -146,7 +146,7 @@ def test_what_surprisal_adds_to_leaked_words_goes_with_them(leaked):
     assert alone["threshold"].isna().tolist() == [True]
 
 
-def test_the_figure_has_a_line_for_each_model_and_each_family(leaked):
+def test_the_figure_has_lines_for_models_and_families(leaked):
     table = deltas_without_leaked_words(*leaked, (12, 20), **OPTIONS)
     model = {"title": "M", "family": "f", "family_title": "F", "parameters": 10}
     figure = drawn_leakage(table, describe_models({"m": model}), {"mine": "Mine"})

@@ -99,8 +99,8 @@ def test_knots_are_harrell_s_quantiles():
     values=st.lists(st.floats(0, 30), min_size=12, max_size=40, unique=True),
     steps=st.lists(st.floats(0.5, 5), min_size=3, max_size=7),
 )
-def test_a_line_and_its_bends_are_all_natural_cubic_splines(values, steps):
-    """They span what formulaic's natural cubic splines with the same knots span."""
+def test_a_line_with_bends_spans_natural_cubic_splines(values, steps):
+    """They span the same space as formulaic's natural cubic splines with the same knots."""
     knots = np.cumsum(steps)
     x = np.array([*values, *knots, *np.linspace(0, knots[-1] + 5, 40)])
     ours = np.column_stack([np.ones_like(x), x, bends(x, knots)])
@@ -138,7 +138,7 @@ def test_lines_are_the_regressions_that_they_were(of_curve):
     assert row["n_evaluated"] == deltas["n_evaluated"][0]
 
 
-def test_a_square_root_is_found_and_a_line_is_not_bent(of_curve):
+def test_a_square_root_is_found_and_lines_stay(of_curve):
     _, gains, curves = of_curve
     row = gains.iloc[0]
     assert row["gain_low"] > 20
@@ -146,8 +146,8 @@ def test_a_square_root_is_found_and_a_line_is_not_bent(of_curve):
     points = curves[curves["predictor"] == "surprisal"]
     truth = curved(points["bits"].to_numpy())
     off = points["ms"] - truth
-    # Of 68 ms: twelve readers' mean slope varies by 6%. The root is steepest at 0, where the spline
-    # is a line.
+    # Of 68 ms: twelve readers' mean slope varies by 6%. The root is steepest at 0. There
+    # the spline is a line.
     assert (off - off.mean()).abs().iloc[3:].max() < 4
     line = points["line_ms"] - truth
     assert (line - line.mean()).abs().iloc[3:].max() > 10
@@ -160,7 +160,7 @@ def test_a_square_root_is_found_and_a_line_is_not_bent(of_curve):
 
 
 @pytest.mark.slow
-def test_bands_cover_the_truth_and_lines_are_bent_no_more_often_than_by_chance():
+def test_bands_cover_the_truth_and_lines_rarely_bend():
     """Fifty texts read in straight lines: pointwise bands, and the test of the gain on them."""
     covered, found = [], []
     for seed in range(50):
@@ -229,7 +229,7 @@ def frame_of(study: Study) -> pd.DataFrame:
     return study.times.merge(text, on=["passage_id", "word_index"]).dropna(subset="previous")
 
 
-def test_the_figure_draws_a_curve_a_model_in_a_panel_a_data_set(of_curve):
+def test_curves_are_drawn_by_model_and_data_set(of_curve):
     _, gains, curves = of_curve
     models = describe_models(Catalog().models)
     names = list(models)[:14]

@@ -111,7 +111,7 @@ def test_intervals_are_of_refits_to_whole_clusters():
         assert row[f"gain_{quantity}_high"] == pytest.approx(gain + high)
 
 
-def test_a_pair_that_scores_alike_is_half_in_order():
+def test_a_tied_pair_is_half_in_order():
     data = pairs()
     for name in ("logprob", "unigram_logprob", "n_tokens"):
         data[name][1:40:2] = data[name][:40:2]
@@ -169,7 +169,7 @@ def test_without_unigrams_there_are_no_gains():
     assert table.filter(like="gain").isna().all(axis=None)
 
 
-def test_a_model_is_decomposed_by_what_its_data_set_has():
+def test_decompositions_use_the_columns_of_their_data_set():
     data = pairs(400)
     items = [f"s{row}" for row in range(400)]
     stimuli = pd.DataFrame({
@@ -220,8 +220,8 @@ def judged_pairs(lengths: str, runs: int) -> list[str]:
     return found
 
 
-def test_a_gain_between_pairs_is_told_from_one_within_them():
-    """Length is divided by too much. Where it differs between pairs, so does what that spoils."""
+def test_gains_between_and_within_pairs_are_separated():
+    """The length correction is too strong, so pairs of different lengths differ in their error."""
     assert judged_pairs("between", 20).count("supported") >= 16
     assert judged_pairs("within", 20).count("supported") <= 1
 

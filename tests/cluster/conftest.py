@@ -37,7 +37,7 @@ def on_slurm() -> Callable[..., list[str]]:
 
 @pytest.fixture(scope="session")
 def run(on_slurm: Callable[..., list[str]]) -> Callable[..., subprocess.CompletedProcess]:
-    """Runs Snakemake with the SLURM profile; output and errors come back as one text."""
+    """Runs Snakemake with the SLURM profile and returns output and errors as one text."""
 
     def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(

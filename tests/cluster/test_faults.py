@@ -48,7 +48,7 @@ def arguments(on_slurm, mirror: Path) -> list[str]:
 
 
 def rehearsal(checkout: Path, mirror: Path) -> list[str]:
-    """Write a folder `rehearsal` beside a copy of the checkout; return the options to run there."""
+    """Write a folder `rehearsal` next to a copy of the checkout, and return its options."""
     folder = copy_of_the_checkout(checkout).with_name("rehearsal")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LINGPROB_MIRROR", str(mirror))
@@ -67,7 +67,7 @@ def undisturbed(on_slurm, arguments, mirror, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def disturbed(on_slurm, arguments, mirror, tmp_path_factory) -> tuple[Path, str, dict[str, Fault]]:
-    """The rehearsal's folder after a run through SLURM, what Snakemake said, and the faults."""
+    """The rehearsal's folder after a run through SLURM, the output of Snakemake, and the faults."""
     if not Path(os.environ.get("SLURM_CONF", "none")).with_name("slurmd.n2.pid").exists():
         pytest.skip("a node can be lost on the cluster of tests/cluster/start_slurm.sh alone")
     checkout = tmp_path_factory.mktemp("slurm") / "lingprob"
@@ -99,7 +99,7 @@ def disturbed(on_slurm, arguments, mirror, tmp_path_factory) -> tuple[Path, str,
 
 
 def tables_of(folder: Path) -> list[Path]:
-    """Tables in a folder; a killed process leaves what it was writing under a hidden name."""
+    """Tables in a folder, without the hidden files that a killed process leaves."""
     paths = (path.relative_to(folder) for path in folder.rglob("*.parquet"))
     return sorted(path for path in paths if not path.name.startswith("."))
 
@@ -119,7 +119,7 @@ def test_the_tables_are_those_of_an_undisturbed_run(undisturbed, disturbed):
         pd.testing.assert_frame_equal(ours, theirs, check_exact=True, obj=str(name))
 
 
-def test_no_job_ran_twice_but_those_that_were_struck(disturbed):
+def test_only_struck_jobs_ran_twice(disturbed):
     _, text, faults = disturbed
     rules = Counter(without_model(rule) for _, rule in SUBMITTED.findall(text))
     planned = planned_jobs(text)
@@ -146,7 +146,7 @@ def test_a_training_went_on_after_its_checkpoint(disturbed):
     assert len(steps) > CHECKPOINT
 
 
-def test_a_job_without_memory_asks_for_twice_as_much(disturbed):
+def test_a_job_without_memory_requests_twice_as_much(disturbed):
     _, text, faults = disturbed
     jobs = [job for job, rule in SUBMITTED.findall(text) if rule == "sample_unigrahams"]
     asked = {job: int(re.search(r"mem=(\d+)M", scontrol("show", "job", job))[1]) for job in jobs}

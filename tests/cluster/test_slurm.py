@@ -26,12 +26,12 @@ def submitted(text: str) -> dict[str, Path]:
 
 
 def shown(job: str) -> str:
-    """What SLURM knows of a job that ended not long ago."""
+    """Return the facts that SLURM keeps about a job that ended recently."""
     return subprocess.check_output(["scontrol", "show", "job", job], text=True)
 
 
 def own_data(folder: Path, **tables: str) -> list[str]:
-    """Write data sets of one's own; return the arguments that make them known."""
+    """Write data sets of a user, and return the arguments that name them."""
     entries = []
     for name, text in tables.items():
         (folder / f"{name}.csv").write_text(text)
@@ -71,7 +71,7 @@ def test_a_second_run_has_nothing_to_do(demo, run):
     assert "Nothing to be done" in run(folder, "-n", "demo").stdout
 
 
-def test_jobs_with_a_gpu_ask_for_it_and_run_side_by_side(demo, run):
+def test_gpu_jobs_request_a_gpu_and_run_together(demo, run):
     if "gpu" not in subprocess.check_output(["sinfo", "--noheader", "--format", "%G"], text=True):
         pytest.skip("the cluster has no GPUs")
     folder, _ = demo
@@ -87,7 +87,7 @@ def test_jobs_with_a_gpu_ask_for_it_and_run_side_by_side(demo, run):
     assert text.rindex("submitted with SLURM jobid") < text.index("Finished jobid")
 
 
-def test_a_failed_job_tells_the_user_what_to_mend(demo, run):
+def test_a_failed_job_says_how_to_fix_it(demo, run):
     folder, _ = demo
     table = "sentence,rating\nIt rains.,1\nRains it does it.,-1\nIt snowed.,\n"
     done = run(folder, "--retries", "0", *own_data(folder, bad=table))
@@ -97,7 +97,7 @@ def test_a_failed_job_tells_the_user_what_to_mend(demo, run):
     assert not (folder / "results/stimuli/bad.parquet").exists()
 
 
-def test_a_cancelled_job_is_submitted_again_and_goes_on(demo, on_slurm):
+def test_a_cancelled_job_is_submitted_again_and_continues(demo, on_slurm):
     folder, _ = demo
     before = read_table(folder / SCORES, "scores")
     (folder / SCORES).unlink()

@@ -45,7 +45,7 @@ def stimuli(path: Path) -> pd.DataFrame:
     return build_stimuli("mine", entry, path.parent, 0)[0]
 
 
-# What each reader makes of a file, and the columns that it looks for.
+# The readers of files, and the columns that they look for.
 READERS: dict[str, tuple[Callable[[Path], pd.DataFrame], list[str]]] = {
     "stimuli": (stimuli, ["sentence", "rating", "item", "pair", "grammatical"]),
     "sentence_scores": (
@@ -65,7 +65,7 @@ READERS: dict[str, tuple[Callable[[Path], pd.DataFrame], list[str]]] = {
         ["subject_id", "passage_id", "word_index", "rt_ms", "word"],
     ),
 }
-# A file of each that is right, so that what is drawn may differ from it in a field or two.
+# A correct file for each reader, which the drawn files change in one or two fields.
 RIGHT = {
     "sentence": ["A b.", "x"], "rating": ["1", "2.5"], "item": ["a", "1"], "pair": ["p", "p"],
     "grammatical": ["true", "no"], "item_id": ["a", "1"], "logprob": ["-1.5", "0"],
@@ -193,7 +193,7 @@ def workbook_files(draw: st.DrawFn, columns: list[str]) -> tuple[str, bytes]:
     book.save(stream)
     content = bytearray(stream.getvalue())
     if draw(st.integers(0, 4)) == 0:
-        # A workbook holds the time at which it was written, and so is not always as long.
+        # A workbook contains the time at which it was written, so its length varies.
         place = draw(st.integers(0, 10**6)) % len(content)
         content[place : place + draw(st.integers(0, 50))] = draw(st.binary(max_size=50))
     return "t.xlsx", bytes(content)

@@ -62,7 +62,7 @@ def r_of(name: str, x: np.ndarray, y: np.ndarray, test_x: np.ndarray, test_y: np
 def cross_validated(
     name: str, x: np.ndarray, y: np.ndarray, fold_of: np.ndarray, folds: int
 ) -> float:
-    """Mean r over the test folds, each predicted by a fit to the others; nan if one is empty."""
+    """Mean r over the test folds, each predicted by a fit to the others, or nan if one is empty."""
     r = []
     for fold in range(folds):
         test = fold_of == fold

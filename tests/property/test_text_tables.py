@@ -1,4 +1,4 @@
-"""CSV and TSV files by every writer: what is read equals what was written, or is refused."""
+"""CSV and TSV files by every writer are read as they were written, or refused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def by_hand(path: Path, rows: list[list[str]], separator: str, end: str = "\n") 
 
 
 def read_or_refuse(path: Path, rows: list[list[str]]) -> None:
-    """Read a table; it must equal the rows unless it is refused."""
+    """Read a table, which must equal the rows or be refused."""
     try:
         frame = read_frame(path)
     except LingprobError:

@@ -27,7 +27,7 @@ def tiny_tokenizer():
     st.integers(1, 4),
     st.integers(1, 60),
 )
-def test_shards_add_up_to_a_counter_over_single_texts(documents, n_shards, batch_characters):
+def test_shards_add_up_to_a_counter_over_texts(documents, n_shards, batch_characters):
     expected = Counter()
     for document in documents:
         for piece in tiny_tokenizer().backend_tokenizer.encode(document).ids:
@@ -48,7 +48,7 @@ def test_shards_add_up_to_a_counter_over_single_texts(documents, n_shards, batch
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=50), st.floats(1e-3, 10))
-def test_smoothed_probabilities_sum_to_one_and_keep_the_order_of_counts(values, smoothing):
+def test_smoothed_probabilities_sum_to_one_in_count_order(values, smoothing):
     counts = np.array(values)
     table = smoothed_logprobs(sums_table(counts), smoothing=smoothing, total=int(counts.sum()))
     probabilities = np.exp(table["logprob"].to_numpy())

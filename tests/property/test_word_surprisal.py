@@ -1,4 +1,4 @@
-"""Word surprisals: sums that must hold, with real tokenizers, and probabilities that sum to one."""
+"""Word surprisals with real tokenizers: known sums, and probabilities that sum to one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WORDS = st.lists(
 
 @pytest.fixture(scope="module", params=["gpt2", "opt", "gpt-neox-20b"])
 def encoder(request: pytest.FixtureRequest, mirror: Path) -> Any:
-    """A real tokenizer of the mirror; `encode` gives ids, token texts and offsets."""
+    """A real tokenizer of the mirror, whose `encode` gives ids, token texts and offsets."""
     folder = mirror / "tokenizers"
     if request.param == "gpt-neox-20b":
         return Tokenizer.from_file(str(folder / "gpt-neox-20b/20B_tokenizer.json"))
@@ -89,7 +89,7 @@ def test_surprisals_of_words_sum_to_the_passages(encoder: Any, words: list[str],
     found = sum_words(len(words), index, passage)
     corrected, uncorrected = found["surprisal"], found["surprisal_uncorrected"]
     assert uncorrected.sum() == pytest.approx(-logprob.sum() / np.log(2))
-    # What the correction moves cancels between neighbours; the space after the last word stays.
+    # The correction cancels between neighbours, except for the space after the last word.
     whole = -(logprob.sum() + passage.space[-1]) / np.log(2)
     assert corrected.sum() == pytest.approx(whole)
 
@@ -130,10 +130,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
 
 
 @pytest.mark.parametrize("context", [[4], [5, 1], [4, 2, 3, 5]])
-def test_probabilities_of_all_words_at_a_word_end_sum_to_one(
-    tiny: LanguageModel, context: list[int]
-) -> None:
-    """Exhaustively: all words of up to four tokens, and what is left for longer ones."""
+def test_probabilities_of_all_words_sum_to_one(tiny: LanguageModel, context: list[int]) -> None:
+    """Sums over all words of up to four tokens, and the rest for longer ones."""
     longest = 4
     words = [
         (first, *rest)
@@ -156,5 +154,5 @@ def test_probabilities_of_all_words_at_a_word_end_sum_to_one(
             unfinished += uncorrected[-1] / before * -np.expm1(passage.space[-1])
     assert sum(corrected) + unfinished == pytest.approx(1.0, abs=1e-9)
     assert 0.1 < sum(corrected) < 1
-    # Without the space that ends it, a word's probability holds that of all longer ones as well.
+    # Without the space that ends it, a word's probability includes that of all longer ones.
     assert sum(uncorrected) / before > 1.001

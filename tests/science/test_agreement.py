@@ -45,7 +45,7 @@ def mean_ratings() -> pd.Series:
 
 
 @needs_mirror
-def test_z_scores_and_their_means_are_the_published_ones(
+def test_z_scores_and_means_equal_the_published_ones(
     judgments: pd.DataFrame, mean_ratings: pd.Series
 ) -> None:
     assert len(judgments) == 30_400 - 62
@@ -57,7 +57,7 @@ def test_z_scores_and_their_means_are_the_published_ones(
 
 @needs_mirror
 def test_agreement_of_two_halves(judgments: pd.DataFrame, mean_ratings: pd.Series) -> None:
-    """The paper's .860 is the mean of no definition; raw ratings reach it in some draws."""
+    """The paper's 0.860 is the mean of no definition, but raw ratings reach it in some draws."""
     rated = judgments[judgments.item_id.isin(mean_ratings.index)]
     assert (len(rated), rated.item_id.nunique()) == (18_326, 1450)
     table = split_half(rated).set_index("definition")
@@ -94,6 +94,6 @@ PUBLISHED = [
 def test_published_criteria_follow_from_the_published_sse(
     model: str, name: str, aic: float, bic: float, sse: float, predictors: int
 ) -> None:
-    # Half a unit in the last digit of the SSE moves n ln(SSE / n) by n * .05 / SSE.
+    # Half a unit in the last digit of the SSE moves n ln(SSE / n) by n * 0.05 / SSE.
     rounding = 1450 * 0.05 / sse + 0.05
     assert information_criteria(sse, 1450, predictors) == pytest.approx((aic, bic), abs=rounding)

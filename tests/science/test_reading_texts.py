@@ -58,7 +58,7 @@ def test_counts(corpus: str, passages: int, words: int, sentences: int | None) -
 @pytest.mark.parametrize(
     ("corpus", "missing"), [("brown", {}), ("naturalstories", {1: -1}), ("provo", {})]
 )
-def test_passages_have_the_published_lengths_in_the_published_order(
+def test_passages_have_the_published_lengths_in_order(
     tokenizer: Any, corpus: str, missing: dict[int, int]
 ) -> None:
     """All but Natural Stories' second, which has a token less here."""
@@ -70,8 +70,8 @@ def test_passages_have_the_published_lengths_in_the_published_order(
     assert {number: by for number, by in differences.items() if by} == missing
 
 
-def test_geco_s_chapters_are_within_two_percent_of_the_published_lengths(tokenizer: Any) -> None:
-    """The words alone, as GECO's material has them, are 58,162 tokens; the paper has 75,939."""
+def test_chapters_of_geco_have_nearly_the_published_lengths(tokenizer: Any) -> None:
+    """The words alone, as GECO's material has them, are 58,162 tokens, but the paper has 75,939."""
     table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
     published = table[table["corpus"] == "geco"].groupby("article_num")["article_len"].first()
     texts = passage_texts(words_of("geco"))
@@ -80,7 +80,7 @@ def test_geco_s_chapters_are_within_two_percent_of_the_published_lengths(tokeniz
     assert (published.sum(), ours.sum()) == (75_939, 75_486)
 
 
-def test_geco_s_words_are_all_there_in_print_and_in_their_order() -> None:
+def test_all_words_of_geco_are_printed_in_order() -> None:
     files = [MIRROR / file["mirror"] for file in read_datasets()["geco"]["files"]]
     words = printed_geco(*files)
     material = pd.read_csv(files[0], dtype=str, keep_default_na=False)

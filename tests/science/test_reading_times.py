@@ -61,7 +61,7 @@ def test_counts(
 
 
 @pytest.mark.slow
-def test_geco_has_a_time_for_every_reader_and_word(mirror: Path) -> None:
+def test_geco_has_times_for_every_reader_and_word(mirror: Path) -> None:
     _, times = times_of(mirror, "geco_total")
     assert len(times) == 14 * 54_362
     counts = dict(count_exclusions(times).to_numpy().tolist())
@@ -84,17 +84,17 @@ def test_provos_own_export_of_passage_1(mirror: Path) -> None:
     assert (times.groupby("word_index")["rt_ms"].count() > 0).all()
 
 
-def test_maze_words_have_the_lengths_that_the_table_states(mirror: Path) -> None:
+def test_maze_words_have_the_stated_lengths(mirror: Path) -> None:
     words, times = times_of(mirror, "natural_stories_maze")
     table = pd.read_csv(mirror / "natural_stories_maze/boyce_2023.tsv", sep="\t")
     joined = times.merge(words, on=["passage_id", "word_index"])
     assert joined["word"].str.len().tolist() == table["wlen"].tolist()
 
 
-def test_realigned_means_agree_with_surprisal_better_than_the_labels_they_came_with(
+def test_realigned_means_agree_better_with_surprisal(
     mirror: Path,
 ) -> None:
-    """The correlations that the notes of the mirror state: .256 for word z + 1, .246 for z."""
+    """The correlations that the notes of the mirror state: 0.256 for word z + 1, 0.246 for z."""
     words, times = times_of(mirror, "natural_stories_means")
     (file,) = files_of(mirror, "natural_stories_means")
     labelled = load_parser("corpus", "natural_stories_means")(

@@ -51,7 +51,7 @@ def _needed(name):
     return MIRROR / name
 
 
-def test_the_published_table_covers_the_vocabulary_of_gpt_neox(logprobs):
+def test_the_published_table_covers_gpt_neox_s_vocabulary(logprobs):
     table, metadata = logprobs
     assert len(table) == VOCABULARY_SIZE
     assert metadata["published_sum"] == pytest.approx(1.050, abs=5e-4)
@@ -68,9 +68,7 @@ def test_values_of_frequent_tokens_as_published(logprobs, tokenizer):
     np.testing.assert_allclose(table["logprob"][ids], expected, atol=5e-5)
 
 
-def test_normalising_moves_almost_every_token_by_one_constant_of_half_a_thousandth(
-    logprobs, tokenizer
-):
+def test_normalising_moves_nearly_all_tokens_by_one_constant(logprobs, tokenizer):
     path = _needed("pile_unigrams/pile_unigram_logprobs.json")
     normalised, metadata = published_logprobs(path, tokenizer, VOCABULARY_SIZE, normalise=True)
     assert np.exp(normalised["logprob"]).sum() == pytest.approx(1.0, abs=1e-9)
@@ -100,7 +98,7 @@ def test_published_probabilities_and_published_counts_agree(
     assert np.median(np.abs(published - smoothed)) < 0.02
 
 
-def test_byte_level_keys_of_the_published_file_are_not_frequencies(published_file):
+def test_published_byte_level_keys_are_not_frequencies(published_file):
     """Their probability is linear in the surprisal of the decoded string: unused by the map."""
     words = [
         (published_file["Ġ" + key[1:]], value)
@@ -142,7 +140,7 @@ def test_books_hold_neither_licence_nor_line_wraps():
     assert text.endswith("bringing her into Derbyshire, had been the means of uniting them.")
 
 
-def test_token_frequencies_of_a_corpus_resemble_those_of_the_pile(tokenizer, logprobs):
+def test_corpus_frequencies_resemble_those_of_the_pile(tokenizer, logprobs):
     documents = iter_documents("nltk_zip", [_needed("nltk_corpora/inaugural.zip")])
     counts = count_tokens(documents, tokenizer, VOCABULARY_SIZE)
     frequent = counts > 50

@@ -1,4 +1,4 @@
-"""Archives are unpacked into their folder, whatever they hold."""
+"""Archives are unpacked into their folder, whatever they contain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def archive(path: Path, files: dict[str, bytes], links: dict[str, str]) -> tarfi
     return tarfile.open(path)
 
 
-def test_files_are_as_they_were_and_links_are_left_out(tmp_path):
+def test_files_are_unchanged_and_links_left_out(tmp_path):
     folder = tmp_path / "folder"
     files = {"a.txt": b"one", "deep/er/b.txt": "zwei ü".encode()}
     with archive(tmp_path / "a.tar.gz", files, {"deep/link": "/etc"}) as opened:
@@ -37,7 +37,7 @@ def test_files_are_as_they_were_and_links_are_left_out(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../out.txt", "deep/../../out.txt", "/tmp/out-of-the-folder.txt"])
-def test_a_file_that_leads_out_of_the_folder_is_named(tmp_path, name):
+def test_a_file_outside_the_folder_is_named(tmp_path, name):
     folder = tmp_path / "folder"
     folder.mkdir()
     with (

@@ -1,4 +1,4 @@
-"""What docs/cluster.md tells administrators is what the rules, the lock and the profile say."""
+"""docs/cluster.md agrees with the rules, the lock and the profile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_set_ups_are_short():
         assert 1 <= len(lines) <= 10, title
 
 
-def test_what_stands_in_yaml_is_yaml_and_profiles_know_its_keys():
+def test_profiles_know_the_keys_of_yaml_blocks():
     profile = (ROOT / "profiles" / "slurm" / "profile.yaml").read_text()
     for kind, block in BLOCKS:
         if kind == "yaml":
@@ -43,7 +43,7 @@ def test_settings_that_the_page_names_exist():
         assert defaults[f"machine.{name}"] == int(default)
 
 
-def test_the_image_has_the_lock_s_python_and_packages():
+def test_the_image_has_the_locked_python_and_packages():
     conda = yaml.safe_load((ROOT / "envs" / "environment.yaml").read_text())
     (python,) = [item for item in conda["dependencies"] if str(item).startswith("python=")]
     assert f"python:{python.removeprefix('python=')}-" in CONTAINERFILE
@@ -51,7 +51,7 @@ def test_the_image_has_the_lock_s_python_and_packages():
     assert "COPY envs/requirements.txt" in CONTAINERFILE
 
 
-def test_every_rule_with_a_script_names_the_one_environment():
+def test_rules_with_scripts_name_the_one_environment():
     for name in re.findall(r"^rule (\w+):", RULES, re.M):
         if "script:" in body(name):
             assert re.search(r'conda:\s+"\.\./envs/environment\.yaml"', body(name)), name

@@ -1,4 +1,4 @@
-"""The command `lingprob`: its files have what the calls return, and mistakes get one message."""
+"""The command `lingprob`: its files equal the results of calls, and mistakes get one message."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lm(folder) -> lingprob.Model:
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Run a command in a folder of its own; return the table that it writes."""
+    """Run a command in its own folder, and return the table that it writes."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> pd.DataFrame:

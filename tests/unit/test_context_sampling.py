@@ -1,4 +1,4 @@
-"""Prefixes: what they are drawn from, how they grow, how they are joined and perturbed."""
+"""Prefixes: their sentences, growth, joining and perturbations."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ def test_each_kind_draws_from_its_own_sentences(stimuli):
     assert set(unrelated.sentences) <= set(CONTROL)
 
 
-def test_a_sentence_with_the_words_of_a_target_is_never_drawn(stimuli):
+def test_sentences_with_words_of_targets_are_never_drawn(stimuli):
     stimuli.loc[stimuli["item_id"] == "a7good", "text"] = "Sentence a 3 good."
     prefix = sampler(stimuli).grow("a", ["a3"], "matched_acceptable")
     assert len(prefix.source_ids) == 8
     assert "a7good" not in prefix.source_ids
 
 
-def test_a_mismatched_prefix_has_no_words_of_its_targets_suite(stimuli):
+def test_mismatched_prefixes_lack_words_of_the_suite(stimuli):
     """Suites may share sentences: c's neutral sentences may be those of a."""
     for pair in range(9):
         stimuli.loc[stimuli["item_id"] == f"c{pair}good", "text"] = f"Sentence a {pair} good."
@@ -127,7 +127,7 @@ def test_sentences_are_drawn_without_replacement_by_their_words(stimuli):
                                         "The same words."]  # fmt: skip
 
 
-def test_suites_are_paradigms_or_phenomena_or_the_data_set(stimuli):
+def test_suites_are_paradigms_phenomena_or_data_sets(stimuli):
     stimuli.loc[stimuli["paradigm"] == "a", "paradigm"] = None
     assert with_suites(stimuli, "mine")["paradigm"].unique().tolist() == ["p", "b", "c"]
     nameless = stimuli.assign(paradigm=None, phenomenon=None)
@@ -145,7 +145,7 @@ def test_ones_own_pairs_are_all_used():
     assert pairs_per_suite(context, "syntaxgym", {"parser": "syntaxgym"}) == 1000
 
 
-def test_a_prefix_grows_to_the_longest_length_and_a_longer_one_extends_it(stimuli):
+def test_longer_prefixes_extend_shorter_ones(stimuli):
     short = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "mismatched_acceptable")
     long = sampler(stimuli, max_tokens=30).grow("a", ["a3"], "mismatched_acceptable")
     assert len(short.sentences) == 5  # 20 tokens: the first number of sentences above 1.5 x 12
@@ -163,7 +163,7 @@ def test_a_larger_sample_contains_a_smaller_one(stimuli):
     assert not set(other["text"]) & set(one["text"])
 
 
-def test_targets_are_dealt_to_the_prefixes_of_a_matrix_in_turn(stimuli):
+def test_matrix_prefixes_get_targets_in_turn(stimuli):
     table = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3)
     of_a = table[(table["kind"] == "from_suite") & (table["source_suite"] == "a")]
     dealt = [list(pairs) for pairs in of_a["pair_ids"]]
@@ -178,11 +178,11 @@ def test_targets_are_dealt_to_the_prefixes_of_a_matrix_in_turn(stimuli):
     assert [[*pairs] for pairs in taken] == [[p for p in pairs if p in first] for pairs in dealt]
     few = contexts(stimuli, pairs_per_suite=2, matrix_prefixes=3)
     first = few.loc[few["source_suite"] == "a", "pair_ids"].tolist()
-    assert len(first) == 2  # no prefix that stands before nothing
+    assert len(first) == 2  # no prefix without a target
     assert all(set(pairs) <= set(more) for pairs, more in zip(first, dealt, strict=False))
 
 
-def test_a_sentence_that_another_suite_has_too_never_stands_in_a_matrix(stimuli):
+def test_shared_sentences_are_never_in_a_matrix(stimuli):
     """Sentences of one suite may be an item's of another in its neutral condition."""
     for pair in range(8):
         stimuli.loc[stimuli["item_id"] == f"b{pair}bad", "text"] = f"Sentence a {pair} good."
@@ -190,7 +190,7 @@ def test_a_sentence_that_another_suite_has_too_never_stands_in_a_matrix(stimuli)
     assert set(prefix.source_ids) == {"a8good", "a9good"}
 
 
-def test_pairs_may_share_a_prefix_that_has_a_sentence_of_neither(stimuli):
+def test_shared_prefixes_have_no_sentence_of_their_pairs(stimuli):
     table = contexts(stimuli, pairs_per_prefix=2)
     shared = table[table["kind"] == "matched_acceptable"]
     assert len(shared) == 3
@@ -207,7 +207,7 @@ def test_pairs_are_dealt_out_evenly_to_shared_prefixes(stimuli, most, sizes):
     assert len(set(of_kind.sum())) == 6
 
 
-def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
+def test_tokens_count_up_to_each_sentence_end(stimuli):
     prefix = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "matched_acceptable")
     table = pd.DataFrame([prefix.row])
     assert count_tokens(table, words_as_tokens) == [[4, 8, 12, 16, 20]]  # half as much to spare
@@ -231,7 +231,7 @@ def test_a_prepared_models_tokenizer_gives_offsets(tmp_path):
     assert len(found[2]) >= 4
 
 
-def test_cuts_are_the_longest_whole_sentences_within_each_length():
+def test_cuts_are_the_longest_whole_sentences_that_fit():
     assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100], 99) == {4: 0, 9: 1, 100: 2}
     assert cuts([4, 9, 15], [8, 100, 200], 14) == {8: 0, 100: 1}
 
@@ -252,7 +252,7 @@ def test_suites_that_cannot_be_sampled_are_named(stimuli, change, said):
         sample_targets(source_of(change(stimuli)), 1, 0)
 
 
-def test_a_pool_smaller_than_the_shortest_prefix_is_named(stimuli):
+def test_a_too_small_pool_is_named(stimuli):
     few = stimuli[stimuli["pair_id"].isin(["a0", "a1", "b0", "b1"])]
     with pytest.raises(LingprobError, match=r"suite 'a', matched_acceptable: its 1 sentences"):
         sampler(few, max_tokens=20, min_tokens=8).grow("a", ["a0"], "matched_acceptable")
@@ -282,7 +282,7 @@ def test_running_text_becomes_natural_sentences():
     assert natural(begins_quoted) == '"It was odd," she said, "and quiet."'
 
 
-def test_perturbed_prefixes_have_a_similarity_and_the_same_pairs(stimuli):
+def test_perturbed_prefixes_have_similarities_and_equal_pairs(stimuli):
     prefixes = contexts(stimuli, pairs_per_suite=1)
     sentences = dict.fromkeys(prefixes["prefix_id"], 2)
     table = pd.concat(perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 1))
@@ -302,7 +302,7 @@ def test_unrelated_sentences_have_four_to_sixty_words():
         assert bool(unrelated_sentences([line])) == kept
 
 
-def test_a_pool_with_the_shortest_prefix_is_enough_and_the_log_says_where_it_ends(stimuli, caplog):
+def test_the_log_says_if_a_pool_ends(stimuli, caplog):
     few = stimuli[stimuli["pair_id"].isin(["a0", "a1", "a2", "b0", "b1"])]
     drawn = sampler(few, max_tokens=20, min_tokens=8)
     assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == 2
@@ -343,7 +343,7 @@ def test_each_perturbation_puts_its_words_in_their_place(kind, pattern):
     assert all(one[0].isupper() for one in found)
 
 
-def test_prefixes_and_their_tokens_are_the_same_in_pieces_of_any_size(stimuli, monkeypatch):
+def test_pieces_of_any_size_give_the_same_prefixes(stimuli, monkeypatch):
     whole = contexts(stimuli)
     counts = count_tokens(whole, words_as_tokens)
     monkeypatch.setattr("lingprob.context.sampling.PREFIXES_AT_ONCE", 4)
@@ -355,7 +355,7 @@ def test_prefixes_and_their_tokens_are_the_same_in_pieces_of_any_size(stimuli, m
     assert count_tokens(whole, words_as_tokens) == counts
 
 
-def test_an_unrelated_sentence_has_no_words_of_the_targets_suite():
+def test_unrelated_sentences_lack_words_of_the_suite():
     table = pairs()
     table.loc[table["item_id"] == "a5good", "text"] = CONTROL[7]
     drawn = sampler(table)
@@ -368,7 +368,7 @@ def test_only_suites_that_are_named_stand_in_contexts():
     assert sorted(prefix.source_ids) == [f"b{pair}good" for pair in range(10)]
 
 
-def test_members_of_unknown_acceptability_stand_nowhere_and_keep_nothing_else_out():
+def test_members_of_unknown_acceptability_are_ignored():
     table = pairs()
     table.loc[table["pair_id"] == "a3", "grammatical"] = None
     for side in ("acceptable", "unacceptable"):
@@ -380,14 +380,14 @@ def test_members_of_unknown_acceptability_stand_nowhere_and_keep_nothing_else_ou
 @pytest.mark.parametrize(
     ("max_tokens", "ends"), [(7, {}), (8, {"suite 'a', matched_acceptable": 12})]
 )
-def test_a_pool_is_exhausted_unless_it_is_more_than_enough(max_tokens, ends):
+def test_small_pools_are_used_up(max_tokens, ends):
     """Three sentences of four tokens are more than 1.5 times seven and no more than that of 8."""
     drawn = sampler(pairs(count=4), max_tokens=max_tokens)
     assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == 3
     assert drawn.exhausted == ends
 
 
-def test_so_many_sentences_of_a_suite_are_enough_whatever_their_length():
+def test_a_suite_needs_this_number_of_sentences():
     drawn = sampler(pairs(count=4), min_tokens=100)
     assert len(drawn.from_suite("a", ["b1"], 0, 4).sentences) == 4
     assert drawn.exhausted == {}
@@ -395,7 +395,7 @@ def test_so_many_sentences_of_a_suite_are_enough_whatever_their_length():
     assert drawn.exhausted == {"suite 'a'": 16}
 
 
-def test_a_suite_without_a_sentence_of_its_own_precedes_no_other():
+def test_a_suite_without_own_sentences_precedes_none():
     table = pairs("ab", 3)
     table.loc[table["item_id"].str.fullmatch("b.bad"), "text"] = [
         f"Sentence a {pair} good." for pair in range(3)
@@ -404,7 +404,7 @@ def test_a_suite_without_a_sentence_of_its_own_precedes_no_other():
         sampler(table).from_suite("a", ["b0"], 0, 5)
 
 
-def test_sentences_are_counted_with_the_blank_before_them_once_each():
+def test_sentences_count_once_with_the_space_before():
     seen = []
 
     def tokenize(texts):
@@ -417,7 +417,7 @@ def test_sentences_are_counted_with_the_blank_before_them_once_each():
     assert sorted(seen) == sorted(f" {sentence}" for sentence in prefix.sentences)
 
 
-def test_a_pair_without_a_name_is_refused_and_two_pairs_are_a_suite():
+def test_unnamed_pairs_are_refused_and_two_make_suites():
     table = pairs("ab", 2)
     assert set(sample_targets(source_of(table), None, 0)["pair_id"]) == {"a0", "a1", "b0", "b1"}
     nameless = table.assign(pair_id=table["pair_id"].where(table["pair_id"] != "b1"))
@@ -430,7 +430,7 @@ def test_a_pair_without_a_name_is_refused_and_two_pairs_are_a_suite():
 @pytest.mark.parametrize(
     ("dataset", "sentences"), [("mine", [3, 3]), ("syntaxgym", [8, 8]), ("crows_pairs", [])]
 )
-def test_a_matrix_of_two_suites_has_so_many_sentences_or_as_many_as_fit(dataset, sentences):
+def test_a_matrix_of_two_suites_has_enough_sentences(dataset, sentences):
     """Eight sentences of four tokens are more than 1.5 times twenty."""
     kinds = contexts(pairs("ab"), dataset).set_index("kind")["source_ids"]
     of_matrix = kinds[kinds.index == FROM_SUITE]
@@ -449,7 +449,7 @@ def test_a_matrix_of_two_suites_has_so_many_sentences_or_as_many_as_fit(dataset,
         "He went away and then",
     ],
 )
-def test_what_is_cut_or_unknown_or_a_heading_is_no_sentence(line):
+def test_cut_unknown_and_heading_texts_are_no_sentences(line):
     assert unrelated_sentences([line]) == []
 
 
@@ -466,7 +466,7 @@ def test_quotation_marks_stand_at_what_they_quote(tokenised, text):
     assert natural(tokenised) == text
 
 
-def test_first_words_are_lowered_that_stand_inside_or_begin_a_clause():
+def test_first_words_inside_a_clause_are_lowered():
     perturber = Perturber(["Cold rain fell.", "We met Rain there."])
     assert perturber.uncapitalised("Fell it") == "fell it"
     assert perturber.uncapitalised("The cold") == "the cold"  # a function word, seen or not
@@ -479,8 +479,8 @@ def test_first_words_are_lowered_that_stand_inside_or_begin_a_clause():
         assert perturber.uncapitalised(body) == body[0].lower() + body[1:]
 
 
-def test_all_perturbations_together_have_their_clause_at_either_end_half_the_time():
-    """Of 400 draws; the standard deviation is 10."""
+def test_combined_perturbations_put_their_clause_at_either_end():
+    """Of 400 draws, with a standard deviation of 10."""
     perturber = Perturber(["The dogs bark."])
     found = [
         perturber.perturb("The dogs bark.", "all", np.random.default_rng(n)) for n in range(400)

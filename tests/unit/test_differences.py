@@ -1,4 +1,4 @@
-"""What benchmarks/differences.py tells of two runs' tables, by hand."""
+"""Reports of benchmarks/differences.py about two runs' tables, by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def column(*values, kind=None):
 
 
 def run(tmp_path, before, after):
-    """Lay out the tables of two runs; return what is printed of them, and the exit status."""
+    """Write the tables of two runs, and return the report and the exit status."""
     for run_of, tables in (("before", before), ("after", after)):
         for name, table in tables.items():
             path = tmp_path / run_of / "results" / name
@@ -47,7 +47,7 @@ def run(tmp_path, before, after):
         (column(1.0), column(1.0, kind=pa.float32()), np.inf),
     ],
 )
-def test_a_column_s_difference_is_a_share_of_its_largest_value(before, after, share):
+def test_differences_are_shares_of_the_largest_value(before, after, share):
     assert differences.difference_of(before, after) == share
 
 
@@ -62,7 +62,7 @@ def test_the_most_different_column_is_named(tmp_path):
     assert status == 0
 
 
-def test_rows_and_tables_that_only_one_run_has_are_no_rounding(tmp_path):
+def test_rows_of_only_one_run_are_no_rounding(tmp_path):
     before = {"a.parquet": {"x": [1.0]}, "b.parquet": {"x": [1.0]}, "c.parquet": {"x": [1.0]}}
     after = {"a.parquet": {"x": [1.0]}, "b.parquet": {"x": [1.0, 1.0]}, "d.parquet": {"x": [1.0]}}
     printed, status = run(tmp_path, before, after)
@@ -80,7 +80,7 @@ def test_a_folder_without_a_run_is_named(tmp_path):
     assert status == 2
 
 
-def test_equal_tables_have_one_digest_whatever_their_files_are_like(tmp_path):
+def test_equal_tables_have_one_digest(tmp_path):
     table = pa.table({"x": [1.0, None, 3.0], "y": ["a", "b", None]})
     pq.write_table(table, tmp_path / "one.parquet")
     other = table.replace_schema_metadata({"lingprob_version": "0.2"})

@@ -42,7 +42,7 @@ def test_what_is_not_alike_is_not_offered():
     assert nearest("smollm2-135", ["smollm2-135m", "llama-3-70b", "opt-13b"]) == ["smollm2-135m"]
 
 
-def test_where_nothing_is_near_the_known_names_are_told_without_a_question():
+def test_without_near_names_the_known_names_are_listed():
     said = str(unknown_name("parser", "xyz", ["blimp", "cola"], "(here)"))
     assert said == "unknown parser 'xyz'. Known are 'blimp', 'cola'. (here)"
     assert str(unknown_name("size", "xyz", ["xyz", "b"])) == "unknown size 'xyz'. Known are 'b'."

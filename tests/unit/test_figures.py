@@ -36,14 +36,14 @@ def look(described: dict[str, Any]) -> tuple[str, str]:
     return described["colour"], described["marker"]
 
 
-def test_a_model_looks_the_same_whatever_else_is_shown():
+def test_a_model_s_look_is_independent_of_others():
     catalog = Catalog().models
     together = describe_models(catalog)
     for name in catalog:
         assert describe_models(catalog, [name]) == {name: together[name]}
 
 
-def test_models_of_a_family_share_marker_and_hue_and_darken_with_size():
+def test_a_family_shares_marker_and_hue_by_size():
     catalog = {"big": model("opt", 10**9), "small": model("opt", 10**7), "mid": model("opt", 10**8)}
     described = describe_models(catalog)
     assert {entry["marker"] for entry in described.values()} == {FAMILIES["opt"][1]}
@@ -61,7 +61,7 @@ def test_shades_by_hand():
     assert shade("#406080", 0, 1) == "#406080"
 
 
-def test_no_two_families_of_the_user_s_own_look_alike():
+def test_user_families_have_distinct_looks():
     names = [f"own{number}" for number in range(len(SPARE))]
     described = describe_models({name: model(name, 10**8) for name in names})
     assert len({look(entry) for entry in described.values()}) == len(names)
@@ -69,7 +69,7 @@ def test_no_two_families_of_the_user_s_own_look_alike():
     assert not {colour for colour, _ in SPARE} & {colour for colour, _ in FAMILIES.values()}
 
 
-def test_shipped_families_all_have_a_look_of_their_own():
+def test_shipped_families_have_distinct_looks():
     families = {entry["family"] for entry in Catalog().models.values()}
     assert families <= set(FAMILIES)
     assert len(set(FAMILIES.values())) == len({c for c, _ in FAMILIES.values()}) == len(FAMILIES)
@@ -81,7 +81,7 @@ def test_fine_tuned_models_differ_from_the_model_itself():
     assert [entry["group"] for entry in described.values()] == ["TRAINED", "TRAINED, 5 FT steps"]
 
 
-def test_joined_models_have_their_own_looks_on_the_family_s_line():
+def test_joined_models_keep_their_looks_on_the_line():
     models = describe_models(
         {"a": model("opt", 10**7), "b": model("opt", 10**8), "c": model("gpt2", 10**8)}
     )
@@ -110,7 +110,7 @@ def test_ticks_are_round_and_enough(low, high, ticks):
     assert plain_ticks(low, high) == pytest.approx(ticks)
 
 
-def test_shares_are_written_in_percent_and_none_is_rounded():
+def test_shares_are_unrounded_percentages():
     """An axis in steps of 2.5 points read 25, 28, 30, 32, 35."""
     ticks = {0.025: "2.5", 0.325: "32.5", 0.1 + 0.2: "30", -1e-17: "0", 1.0: "100"}
     assert {share: in_percent()(share, 0) for share in ticks} == ticks
@@ -131,7 +131,7 @@ def test_whiskers_are_lengths_and_never_negative():
     assert whiskers(1.0, 0.5, 3.0).tolist() == [[0.5], [2.0]]
 
 
-def test_panels_are_as_many_as_asked_for_and_no_wider_than_a_page():
+def test_panels_fit_their_number_and_the_page():
     figure, panels = wrapped(6, columns=4, width=3.0, height=1.0)
     assert len(panels) == len(figure.axes) == 6
     assert figure.get_size_inches().tolist() == pytest.approx([PAGE_INCHES, 0.7 + 2 * 1.0])
@@ -175,7 +175,7 @@ def two_figures() -> dict[str, Any]:
     return figures
 
 
-def test_a_figure_s_files_are_its_own_whatever_the_order_and_whatever_else_is_saved(tmp_path):
+def test_a_figure_s_files_are_independent_of_others(tmp_path):
     paths = [tmp_path / f"figure_{n}.{suffix}" for n in (1, 2) for suffix in ("png", "pdf")]
     contents = []
     for some in (paths, paths[::-1], paths[::2], paths[1::2]):

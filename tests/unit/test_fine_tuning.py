@@ -28,7 +28,7 @@ TEXTS = [" ".join(f"w{n % 95 + 1}" for n in range(start, start + 29)) for start 
 
 
 def test_a_batch_by_hand():
-    """20 tokens and 2 separators make 5 rows of 4; 2 tokens are left."""
+    """20 tokens and 2 separators make 5 rows of 4, and 2 tokens are left."""
     order = np.random.default_rng([7, 1]).permutation(3)
     joined: list[int] = []
     for number in order:
@@ -111,7 +111,7 @@ def test_bfloat16_follows_float32(trained, tmp_path):
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-def test_gradients_of_a_batch_are_those_of_its_mean_loss_scaled(precision):
+def test_batch_gradients_are_those_of_the_scaled_mean(precision):
     """Five rows of three tokens, ten of them predicted, in passes of two rows at most."""
 
     class Loss:
@@ -136,7 +136,7 @@ def test_gradients_of_a_batch_are_those_of_its_mean_loss_scaled(precision):
     assert loss.sizes == [2, 2, 1]
 
 
-def test_a_loss_that_is_not_finite_stops_and_keeps_what_was_saved(trained, tmp_path):
+def test_an_infinite_loss_stops_and_keeps_saved_work(trained, tmp_path):
     targets = {1: tmp_path / "one", 6: tmp_path / "six"}
     with pytest.raises(LingprobError, match=r"loss of step \d is not finite"):
         fine_tune(trained, TEXTS, targets, **options(learning_rate=1e30))
@@ -144,7 +144,7 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_what_was_saved(trained, tmp_p
     assert not targets[6].exists()
 
 
-def test_perplexity_falls_with_fine_tuning_and_is_what_the_definition_says(trained, tmp_path):
+def test_fine_tuning_lowers_perplexity_as_defined(trained, tmp_path):
     fine_tune(trained, TEXTS, {20: tmp_path / "tuned"}, **options(learning_rate=3e-3))
     models = {}
     for name, directory, steps in (("plain", trained, 0), ("tuned", tmp_path / "tuned", 20)):
@@ -179,7 +179,7 @@ def obvious(directory: Path, text: str) -> float:
     return total / (len(ids) - 1)
 
 
-def test_a_step_on_fewer_rows_takes_the_first_of_its_own_shuffle(trained, tmp_path):
+def test_a_step_on_fewer_rows_uses_its_shuffle(trained, tmp_path):
     passages = [np.arange(10 * n, 10 * n + 7) for n in range(6)]
     for step in (1, 2):
         whole = fine_tuning_rows(passages, 99, 5, 0, step)

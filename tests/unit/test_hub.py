@@ -134,9 +134,7 @@ def test_what_is_needed_arrives_and_loads(hub, model_files, tmp_path, revision):
     assert model(tokens).logits.shape == (1, tokens.shape[1], 300)
 
 
-def test_a_pickle_is_taken_only_for_want_of_safetensors_and_its_tensors_kept(
-    hub, repository, model_files, tmp_path, caplog
-):
+def test_pickles_are_used_only_without_safetensors(hub, repository, model_files, tmp_path, caplog):
     del repository.files["model.safetensors"]
     fetch_snapshot(NAME, COMMIT, tmp_path / "tiny")
     files = fetched(tmp_path / "tiny")
@@ -185,7 +183,7 @@ def test_a_pickle_in_parts_becomes_as_many_safetensors(hub, repository, model_fi
     assert all(torch.equal(found[name], weights[name]) for name in names)
 
 
-def test_a_pickle_with_code_is_refused_and_not_run(hub, repository, tmp_path):
+def test_a_pickle_with_code_is_refused(hub, repository, tmp_path):
     class Hostile:
         def __reduce__(self):
             return (exec, (f"open({str(tmp_path / 'run')!r}, 'w')",))
@@ -209,11 +207,11 @@ def test_a_broken_connection_is_continued_with_a_range(hub, model_files, tmp_pat
     assert fetched(tmp_path)["model.safetensors"] == weights
     first, second = hub.storage.ranges(path)
     assert first is None
-    if not reset:  # a reset may discard what has not been read yet
+    if not reset:  # a reset may discard bytes that were not read yet
         assert second == f"bytes={len(weights) // 2 // download.CHUNK * download.CHUNK}-"
 
 
-def test_a_broken_download_is_continued_by_the_next_call(hub, model_files, tmp_path):
+def test_a_broken_download_continues_in_the_next_call(hub, model_files, tmp_path):
     weights = model_files["model.safetensors"]
     path = digest(weights)
     hub.storage.faults[path] = [Fault(break_after=200_000), *[Fault(status=503)] * 4]
@@ -229,7 +227,7 @@ def test_a_broken_download_is_continued_by_the_next_call(hub, model_files, tmp_p
     ]
 
 
-def test_a_complete_directory_needs_no_network_until_a_file_is_spoilt(hub, model_files, tmp_path):
+def test_complete_folders_need_no_network_until_damaged(hub, model_files, tmp_path):
     fetch_snapshot(NAME, COMMIT, tmp_path)
     before = len(hub.requests)
     fetch_snapshot(NAME, COMMIT, tmp_path)
@@ -244,7 +242,7 @@ def test_a_complete_directory_needs_no_network_until_a_file_is_spoilt(hub, model
     ]
 
 
-def test_another_revision_replaces_the_files_and_deletes_other_weights(
+def test_another_revision_replaces_files_and_deletes_weights(
     hub, repository, model_files, tmp_path
 ):
     fetch_snapshot(NAME, COMMIT, tmp_path)
@@ -261,7 +259,7 @@ def test_another_revision_replaces_the_files_and_deletes_other_weights(
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
-def test_wrong_content_is_refused_in_large_and_small_files(hub, model_files, tmp_path, name):
+def test_wrong_content_is_refused_in_all_files(hub, model_files, tmp_path, name):
     fault = Fault(content=bytes(len(model_files[name])))
     hub.storage.always[digest(model_files[name])] = fault
     hub.always[f"{NAME}/resolve/{COMMIT}/{name}"] = fault
@@ -269,7 +267,7 @@ def test_wrong_content_is_refused_in_large_and_small_files(hub, model_files, tmp
     assert not (tmp_path / name).exists()
 
 
-def test_server_errors_and_broken_connections_of_the_listing_pass(hub, tmp_path):
+def test_server_errors_and_broken_listings_are_retried(hub, tmp_path):
     path = f"api/models/{NAME}/revision/{COMMIT}"
     hub.faults[path] = [Fault(status=500), Fault(break_after=10), Fault(status=429)]
     fetch_snapshot(NAME, COMMIT, tmp_path)
@@ -292,7 +290,7 @@ def test_a_licence_to_accept(hub, repository, tmp_path, monkeypatch):
     assert (tmp_path / "model.safetensors").exists()
 
 
-def test_the_token_is_not_shown_to_the_storage_server(hub, repository, tmp_path, monkeypatch):
+def test_the_storage_server_gets_no_token(hub, repository, tmp_path, monkeypatch):
     repository.private = True
     monkeypatch.setenv("HF_TOKEN", repository.token)
     fetch_snapshot(NAME, COMMIT, tmp_path)

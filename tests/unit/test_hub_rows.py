@@ -45,7 +45,7 @@ def parquet(texts: list[str]) -> bytes:
 
 
 def local_stream(folder: Path, builder: str = "parquet", suffix: str = "parquet"):
-    """What `load_dataset` streams of local files by the builder that files on the hub get."""
+    """Return the stream of local files by the builder that files on the hub get."""
     import datasets
 
     return datasets.load_dataset(
@@ -79,7 +79,7 @@ def keep(stream, target: Path, code: str = "c", entry: dict = CORPUS, **changes)
 
 
 @pytest.mark.parametrize(("rows", "kept"), [(None, 90), (1, 1), (7, 7), (40, 40), (90, 90)])
-def test_a_corpus_is_the_first_rows_in_their_order(web, tmp_path, rows, kept):
+def test_a_corpus_has_the_first_rows_in_order(web, tmp_path, rows, kept):
     limit = {} if rows is None else {"rows": rows}
     keep(local_stream(web), tmp_path / "rows.parquet", **limit)
     assert list(iter_documents("parquet", [tmp_path / "rows.parquet"])) == TEXTS[:kept]
@@ -87,11 +87,11 @@ def test_a_corpus_is_the_first_rows_in_their_order(web, tmp_path, rows, kept):
 
 
 class Stopped(Exception):
-    """What a test interrupts a stream with."""
+    """The error with which a test interrupts a stream."""
 
 
 class Stopping:
-    """A stream that ends with an error after so many batches; it notes where it began."""
+    """A stream that fails after a number of batches, and notes its first row."""
 
     def __init__(self, stream, batches: int, began: list[int]) -> None:
         self.stream, self.batches, self.began = stream, batches, began
@@ -115,7 +115,7 @@ class Stopping:
 
 
 @pytest.mark.parametrize("batches", [1, 2, 3, 5])
-def test_a_stream_that_breaks_again_and_again_gives_each_row_once(web, tmp_path, batches):
+def test_repeatedly_broken_streams_give_each_row_once(web, tmp_path, batches):
     target, began = tmp_path / "rows.parquet", []
     for _ in range(20):
         try:
@@ -127,7 +127,7 @@ def test_a_stream_that_breaks_again_and_again_gives_each_row_once(web, tmp_path,
     assert began == list(range(0, 80, 7 * batches))  # and none was read twice
 
 
-def test_what_is_kept_is_of_these_rows_and_this_code_alone(web, tmp_path):
+def test_kept_rows_are_of_this_code_alone(web, tmp_path):
     def starts(code: str, **changes) -> int:
         began: list[int] = []
         stream = Stopping(local_stream(web), 2, began)
@@ -141,7 +141,7 @@ def test_what_is_kept_is_of_these_rows_and_this_code_alone(web, tmp_path):
     assert len(list(tmp_path.glob("parts-*"))) == 1
 
 
-def test_a_damaged_part_and_what_follows_it_are_read_again(web, tmp_path):
+def test_a_damaged_part_is_read_again_with_followers(web, tmp_path):
     target, began = tmp_path / "rows.parquet", []
     with pytest.raises(Stopped):
         keep(Stopping(local_stream(web), 4, began), target)
@@ -152,8 +152,8 @@ def test_a_damaged_part_and_what_follows_it_are_read_again(web, tmp_path):
     assert list(iter_documents("parquet", [target])) == TEXTS
 
 
-def test_a_hub_table_of_ratings_is_stimuli_as_a_file_is(tmp_path):
-    """Types that only later rows show, as in JSON, and columns that nobody asked for."""
+def test_a_hub_table_of_ratings_becomes_stimuli(tmp_path):
+    """Types that only later rows show, as in JSON, and columns that are not used."""
     folder = tmp_path / "json"
     folder.mkdir()
     rows = [
@@ -183,7 +183,7 @@ def test_a_hub_table_of_ratings_is_stimuli_as_a_file_is(tmp_path):
         (STIMULI, r"no column 'text'.*columns\.sentence"),
     ],
 )  # fmt: skip
-def test_what_a_data_set_lacks_is_named_with_the_key(web, tmp_path, entry, said):
+def test_missing_columns_are_named_with_the_key(web, tmp_path, entry, said):
     with pytest.raises(LingprobError, match=said):
         keep(local_stream(web), tmp_path / "rows.parquet", entry=entry)
     assert not (tmp_path / "rows.parquet").exists()
@@ -207,7 +207,7 @@ def test_a_column_of_numbers_is_no_text(tmp_path):
         ({"source": None}, r"datasets\.mine\.source"),
     ],
 )
-def test_an_entry_that_cannot_be_meant_is_refused_at_once(changes, said):
+def test_impossible_entries_are_refused_at_once(changes, said):
     with pytest.raises(LingprobError, match=said):
         entry_of(CORPUS, **changes)
     for needed in ("repository", "revision", "split"):
@@ -234,7 +234,7 @@ def hub(monkeypatch):
         yield server
 
 
-def test_another_revision_a_hidden_repository_and_no_network_are_said_at_once(hub, tmp_path):
+def test_hidden_repositories_and_no_network_are_reported_once(hub, tmp_path):
     target = tmp_path / "rows.parquet"
     for changes, said in (
         ({"revision": "v2"}, r"'lab/web' at .* has no revision 'v2'.*`revision` of the data set's"),
@@ -246,7 +246,7 @@ def test_another_revision_a_hidden_repository_and_no_network_are_said_at_once(hu
     unreachable = r"could not be fetched from .*HTTP 503(.|\n)*HF_ENDPOINT"
     with pytest.raises(LingprobError, match=unreachable):
         fetch_rows("mine", entry_of(CORPUS), target, code="c")
-    os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # where nobody listens
+    os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # an address without a server
     with pytest.raises(LingprobError, match=r"could not be fetched from http://127\.0\.0\.1:9"):
         fetch_rows("mine", entry_of(CORPUS), target, code="c")
     assert not list(tmp_path.iterdir())
@@ -293,10 +293,10 @@ def fetch(hub, target: Path, *asked: str, killed_after: str = "none"):
     )  # fmt: skip
 
 
-def test_a_killed_stream_of_the_hub_goes_on_where_it_stopped(hub, tmp_path):
-    """And what the library says of an unknown configuration or split becomes one message."""
+def test_a_killed_hub_stream_continues(hub, tmp_path):
+    """Errors of the library about a configuration or split also become one message."""
     target = tmp_path / "data" / "rows.parquet"
-    decoy = tmp_path / "lab" / "web"  # where the library would look first for that name
+    decoy = tmp_path / "lab" / "web"  # the library would look here first for that name
     decoy.mkdir(parents=True)
     (decoy / "0.parquet").write_bytes(parquet(["a folder here"] * 99))
     killed = fetch(hub, target, "sample-10BT", "train", killed_after="000009")

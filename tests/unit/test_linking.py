@@ -63,7 +63,7 @@ def test_exact_ratings_give_back_beta_and_gamma() -> None:
     assert row.sse == pytest.approx(0, abs=1e-20)
 
 
-def test_slopes_do_not_hang_on_which_sentence_is_first() -> None:
+def test_slopes_are_independent_of_the_first_sentence() -> None:
     data = sentences(noise=0.0)
     for first in range(8):
         row = fit({name: np.roll(values, first) for name, values in data.items()}).loc["morcela"]
@@ -71,7 +71,7 @@ def test_slopes_do_not_hang_on_which_sentence_is_first() -> None:
         assert found.to_numpy(float) == pytest.approx([0.5, 0.5, 0.7, 12])
 
 
-def test_every_function_states_its_predictors_and_the_parameters_it_sets() -> None:
+def test_functions_state_their_predictors_and_fixed_parameters() -> None:
     fits = fit(sentences())
     assert list(fits.index) == list(LINKING_FUNCTIONS)
     assert list(fits.predictors) == [2, 2, 2, 4, 3, 3]
@@ -185,7 +185,7 @@ def test_what_belongs_together_is_in_one_fold() -> None:
     assert (together - apart).abs().max() > 0.005
 
 
-def test_the_interval_of_r_cv_covers_what_other_samples_give() -> None:
+def test_the_interval_of_r_cv_covers_other_samples() -> None:
     """150 samples of 120 sentences: 95% +- 2.5 contain their mean; that of in-sample r, 83%."""
     fits = pd.concat(
         fit(sentences(120, noise=0.8, seed=seed), linking_functions=["morcela"],
@@ -197,7 +197,7 @@ def test_the_interval_of_r_cv_covers_what_other_samples_give() -> None:
     assert ((fits.r_low < mean) & (mean < fits.r_high)).mean() < 0.9
 
 
-def test_a_gain_s_interval_contains_the_estimate_where_there_is_no_gain() -> None:
+def test_without_a_gain_its_interval_includes_the_estimate() -> None:
     """The interval of the in-sample difference ended at the estimate, or above it."""
     for seed in range(20):
         data = sentences(100, seed=seed)
@@ -206,7 +206,7 @@ def test_a_gain_s_interval_contains_the_estimate_where_there_is_no_gain() -> Non
         assert row.over_slor_low < row.over_slor < row.over_slor_high
 
 
-def test_resamples_are_those_of_the_intervals_and_the_same_for_all_models() -> None:
+def test_resamples_are_the_same_for_all_models() -> None:
     data = sentences()
     rows, draws = resample_linking_functions(**data, repeats=2, bootstrap=200)
     morcela = draws[draws["linking_function"] == "morcela"]
@@ -221,7 +221,7 @@ def test_resamples_are_those_of_the_intervals_and_the_same_for_all_models() -> N
     assert again["beta"].to_numpy() == pytest.approx(1.1 * morcela["beta"].to_numpy())
 
 
-def test_gains_and_their_intervals_are_those_of_the_same_draws() -> None:
+def test_gains_and_their_intervals_share_draws() -> None:
     options: dict[str, Any] = {"linking_functions": ["slor", "morcela"], "repeats": 2}
     rows, draws = resample_linking_functions(**sentences(), **options, bootstrap=50)
     rows = rows.set_index("linking_function")
@@ -236,7 +236,7 @@ def test_gains_and_their_intervals_are_those_of_the_same_draws() -> None:
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_a_resample_without_one_of_the_folds_is_not_cross_validated() -> None:
+def test_a_resample_without_a_fold_is_left_out() -> None:
     """Ten groups in two folds: of resamples of groups, 2 in 2**10 are all of one fold."""
     group = np.arange(60) // 6
     options: dict[str, Any] = {"folds": 2, "together": group, "clusters": group}
@@ -251,7 +251,7 @@ def test_a_resample_without_one_of_the_folds_is_not_cross_validated() -> None:
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_an_interval_of_deviations_says_what_it_leaves_out(
+def test_an_interval_of_deviations_states_its_omissions(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def ends(*drawn: float) -> dict[str, float]:
@@ -276,14 +276,14 @@ def test_same_seed_same_table_other_seed_other_folds() -> None:
 
 
 @pytest.mark.parametrize("unigram_logprob", [None, np.full(60, np.nan)])
-def test_without_unigrams_the_functions_that_need_them_are_left_out(
+def test_without_unigrams_some_functions_are_left_out(
     unigram_logprob: np.ndarray | None,
 ) -> None:
     fits = fit(sentences() | {"unigram_logprob": unigram_logprob})
     assert list(fits.index) == ["logprob", "mean_logprob"]
 
 
-def test_a_sentence_of_one_token_is_fitted_and_five_sentences_a_fold_are_enough() -> None:
+def test_one_token_is_fitted_and_five_sentences_suffice() -> None:
     assert len(fit(broken("n_tokens", 5, 1)))
     assert len(fit(sentences(25), linking_functions=["logprob"]))
 
@@ -311,7 +311,7 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         (sentences() | {"rating": np.ones(60)}, {}, "rating is 1 in every row"),
         (sentences() | {"n_tokens": np.full(60, 9)}, {}, "morcela: its term 1/l is the same"),
         (sentences() | {"logprob": np.full(60, -9.0)}, {}, "logprob: its term p is the same"),
-        # What differs by rounding alone is the same, however large it is.
+        # Values that differ by rounding alone are equal, however large they are.
         (
             sentences() | {"logprob": -1e6 - 1e-8 * np.arange(60)},
             {},
@@ -359,12 +359,12 @@ def two_lengths() -> dict[str, np.ndarray]:
     return sentences() | {"n_tokens": n_tokens}
 
 
-def test_resamples_that_determine_no_fit_are_counted_and_left_out(
+def test_undetermined_resamples_are_counted_and_left_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     options = {"repeats": 1, "bootstrap": 2000, "linking_functions": ["morcela_beta_1"], "seed": 1}
     row = fit(two_lengths(), **options).loc["morcela_beta_1"]
-    # (1 - 2/60) ** 60 = .131 of the resamples miss both sentences.
+    # (1 - 2/60) ** 60 = 0.131 of the resamples miss both sentences.
     [line] = [r.getMessage() for r in caplog.records if "gamma" in r.getMessage()]
     left_out, of_all = (int(word) for word in line.split() if word.isdigit())
     assert left_out / of_all == pytest.approx((58 / 60) ** 60, abs=0.02)
@@ -400,9 +400,9 @@ def test_import_is_light() -> None:
 
 
 def made(n: int, seed: int, noise: float = 0.5, units: int | None = None):
-    """Sentences whose ratings follow MORCELA with beta .7 and gamma 11, and their true means.
+    """Sentences whose ratings follow MORCELA with beta 0.7 and gamma 11, and their true means.
 
-    With `units`, the noise has a share that is common to each of so many units.
+    With `units`, the noise has a share that is common to each unit.
     """
     random = np.random.default_rng(seed)
     n_tokens = random.integers(4, 20, n).astype(float)
@@ -416,7 +416,7 @@ def made(n: int, seed: int, noise: float = 0.5, units: int | None = None):
 
 
 @pytest.mark.parametrize("function", LINKING_FUNCTIONS)
-def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
+def test_predictions_and_intervals_equal_the_plain_formulas(function):
     given, _, unit = made(60, 1, units=12)
     p, u, length, rating = given
     columns = {"p": p, "p/l": p / length, "u/l": u / length, "(p-u)/l": (p - u) / length,
@@ -446,7 +446,7 @@ def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
     assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
 
 
-def test_held_out_predictions_are_those_of_refits_without_the_unit():
+def test_held_out_predictions_equal_refits():
     given, _, unit = made(50, 2, units=9)
     data = rated("morcela", *given, unit)
     found = predict_held_out(data)
@@ -460,9 +460,9 @@ def test_held_out_predictions_are_those_of_refits_without_the_unit():
 
 
 @pytest.mark.parametrize("units", [None, 40])
-def test_intervals_hold_the_truth_as_often_as_they_say(units):
-    """300 samples of 200 sentences, seeds 0 to 299; the mean rating of ten other sentences, and
-    one new rating of each. With .95 of 300 the standard error is .013."""
+def test_intervals_cover_the_truth_as_stated(units):
+    """300 samples of 200 sentences, seeds 0 to 299, with the mean rating of ten other sentences and
+    one new rating of each. For 95% of 300 the standard error is 0.013."""
     (p, u, length, _), mean, _ = made(10, 999)
     of_mean, of_rating = [], []
     noise = 0.5 * (np.sqrt(2) if units else 1)
@@ -489,14 +489,14 @@ def test_intervals_hold_the_truth_as_often_as_they_say(units):
         ({"linking_function": "slr"}, "linking function 'slr'.*slor"),
     ],
 )
-def test_input_that_no_fit_can_be_made_of_is_refused(change, said):
+def test_input_without_a_fit_is_refused(change, said):
     names = ("logprob", "unigram_logprob", "n_tokens", "rating")
     given = {"linking_function": "morcela", **dict(zip(names, made(30, 3)[0], strict=True))}
     with pytest.raises(LingprobError, match=said):
         rated(**{**given, **change})
 
 
-def test_a_unit_more_than_coefficients_is_enough_and_their_scale_does_not_matter():
+def test_one_unit_above_the_coefficients_is_enough():
     p, u, length, rating = made(30, 3)[0]
     assert rated("morcela", p, u, length, rating, np.arange(30) % 5).unit.max() == 4
     found = [
@@ -506,7 +506,7 @@ def test_a_unit_more_than_coefficients_is_enough_and_their_scale_does_not_matter
     assert found[1].to_numpy() == pytest.approx(found[0].to_numpy(), rel=1e-4)
 
 
-def test_sentences_without_unigrams_are_predicted_by_what_needs_none():
+def test_sentences_without_unigrams_get_simpler_predictions():
     given, _, _ = made(30, 4)
     of_logprob = rated("mean_logprob", *given)
     assert len(predict_ratings(of_logprob, given[0], None, given[2])) == 30

@@ -1,4 +1,4 @@
-"""Manifests of prepared models: what tells models apart, and studies that are moved."""
+"""Manifests of prepared models: identity of models, and studies that are moved."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_copied_study_reads_its_own_files(study, tmp_path, monkeypatch):
         read_manifest(manifest)
 
 
-def test_a_path_from_the_root_stays_what_the_user_wrote(study, tmp_path):
+def test_absolute_paths_stay_as_written(study, tmp_path):
     manifest = prepared(str(tmp_path / "study/models/mine"))
     assert read_manifest(manifest)["directory"] == str(tmp_path / "study/models/mine")
 
@@ -62,7 +62,7 @@ def test_any_other_file_is_another_model(study, file):
     assert (before["tokenizer_sha256"] != after["tokenizer_sha256"]) == (file == "tokenizer.json")
 
 
-def test_neither_hidden_files_nor_the_manifest_are_the_model_s(study):
+def test_hidden_files_and_the_manifest_do_not_count(study):
     directory = Path("models/mine")
     names = [path.name for path in model_files(directory)]
     digest = files_digest(directory)
@@ -74,7 +74,7 @@ def test_neither_hidden_files_nor_the_manifest_are_the_model_s(study):
     assert model_files(Path("nowhere")) == []
 
 
-def test_scores_say_which_files_they_are_of_and_an_old_manifest_is_refused(study):
+def test_scores_name_their_files_and_refuse_old_manifests(study):
     manifest = prepared("models/mine")
     lm, provenance = load_prepared(manifest, {}, "cpu")
     assert provenance["files_digest"] == files_digest(Path("models/mine"))
@@ -86,7 +86,7 @@ def test_scores_say_which_files_they_are_of_and_an_old_manifest_is_refused(study
         load_prepared(manifest, {}, "cpu")
 
 
-def test_a_model_s_context_window_is_what_its_entry_says(study):
+def test_a_model_s_context_window_follows_its_entry(study):
     lm, _ = load_prepared(prepared("models/mine"), {"context_window": 16}, "cpu")
     assert lm.context_window == 16
 

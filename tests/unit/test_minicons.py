@@ -1,4 +1,4 @@
-"""docs/minicons.md: each line runs, and numbers are those of minicons where it is installed."""
+"""docs/minicons.md: each line runs, and its numbers equal those of minicons if it is installed."""
 
 from __future__ import annotations
 

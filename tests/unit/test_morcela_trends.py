@@ -84,17 +84,17 @@ def wrong(found: pd.DataFrame, *claims: str) -> float:
 OF_BETA_AND_GAMMA = TRENDS[1:]
 
 
-def test_models_that_differ_by_chance_alone_have_no_trend():
+def test_chance_differences_between_models_make_no_trend():
     assert wrong(verdicts(8, noise=0, beta=0)[0], *TRENDS) <= 0.25
 
 
 @pytest.mark.parametrize(
     ("runs", "most"), [(12, 0.17), pytest.param(60, 0.1, marks=pytest.mark.slow)]
 )
-def test_quality_alone_makes_no_trend_of_beta_or_gamma(runs, most):
+def test_quality_alone_makes_no_trend(runs, most):
     """The chance of the sentences moves all models' beta with their quality.
 
-    Of 150 simulations 4 to 5.3% have each of these trends; by a t over models 40 to 50% have.
+    Of 150 simulations 4 to 5.3% have each of these trends. By a t over models, 40 to 50% have.
     """
     found, over_models_alone = verdicts(runs, noise=0.15, beta=0)
     assert (found["r_rises_with_size"] == "supported").all()
@@ -102,7 +102,7 @@ def test_quality_alone_makes_no_trend_of_beta_or_gamma(runs, most):
     assert wrong(over_models_alone, *OF_BETA_AND_GAMMA) >= 0.3
 
 
-def test_beta_rises_with_quality_if_frequent_words_are_acceptable():
+def test_beta_rises_if_frequent_words_are_acceptable():
     """Against the paper's trend: noise hides merit from the better of two weights on frequency."""
     found, _ = verdicts(4, noise=0.15, beta=0, frequent=0.4)
     assert (found["beta_falls_with_size"] == "contradicted").all()
@@ -172,7 +172,7 @@ def test_what_was_not_resampled_keeps_its_interval(tables):
         assert found == slope_within(points["size"], points[column], points["family"])
 
 
-def test_a_model_without_resamples_is_its_point_in_each_and_an_unknown_draw_stays_unknown(tables):
+def test_models_without_resamples_repeat_their_point(tables):
     points = points_of(tables, RUN)["mine"]
     draws = tables["linking_draws"]
     draws = draws[draws["model"] != "opt-30b"].astype({"beta": float})
@@ -184,7 +184,7 @@ def test_a_model_without_resamples_is_its_point_in_each_and_an_unknown_draw_stay
     assert np.argwhere(np.isnan(drawn)).tolist() == [[5, names.index("opt-13b")]]
 
 
-def test_less_of_a_trend_in_opt_has_the_sentences_in_its_interval(tables):
+def test_differences_of_trends_include_the_sentences(tables):
     (found,) = [one for _, one in STATISTICS["r_rises_less_in_opt"](tables, RUN)]
     points = points_of(tables, RUN)["mine"]
     plain = slope_difference(points["size"], points["r"], points["family"], "pythia", "opt")

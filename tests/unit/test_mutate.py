@@ -16,7 +16,7 @@ def f(a: int | None, b, é=1.5):
 """
 
 
-def test_each_change_is_made_at_its_place_and_nowhere_else():
+def test_each_change_is_made_only_at_its_place():
     found = {mutant.change: mutant for mutant in mutants_of(Path("m.py"), SOURCE)}
     assert set(found) == {
         "1.5 -> 3.0", "a < b -> a <= b", "a < b or not b -> a < b and (not b)",
@@ -40,7 +40,7 @@ def test_mutants_know_their_function():
     assert found == {"1": "", "2": "C.", "3": "C.f", "4": "C.f.<locals>.g"}
 
 
-def test_rounding_and_what_stands_for_the_rest_are_passed_over():
+def test_rounding_and_markers_of_the_rest_are_ignored():
     source = (
         "SMALL, LARGE_AT_ONCE = 1, 2\nEXACT = 1e-9\nROWS_AT_ONCE = 2**20\n"
         "def f(x):\n    return x.reshape(-1, 4), x < EXACT * 3, x < 0.1, np.maximum(x, f)\n"
@@ -62,7 +62,7 @@ def test_the_nearest_tests_come_first():
     assert len(files) == len(set(files))
 
 
-def test_a_mutant_is_caught_by_a_test_that_fails(tmp_path):
+def test_a_failing_test_catches_a_mutant(tmp_path):
     module = tmp_path / PACKAGE / "m.py"
     module.parent.mkdir(parents=True)
     module.write_text(source := "def f(x):\n    return x + 1\n")

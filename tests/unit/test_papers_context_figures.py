@@ -87,7 +87,7 @@ def test_figures_are_those_whose_data_sets_there_are():
         assert set(figures) == {f"figure_{number}" for number in numbers}
 
 
-def test_figures_of_suites_say_that_none_has_enough_pairs():
+def test_figures_say_that_no_suite_has_enough_pairs():
     datasets = ["blimp", SYNTAXGYM]
     full, few = tables(datasets), tables(datasets)
     few["context_matrix"] = few["context_matrix"].iloc[:0]
@@ -103,7 +103,7 @@ def test_figures_of_suites_say_that_none_has_enough_pairs():
     assert {figure._supxlabel.get_text() for figure in after.values()} == {"scale: demo"}
 
 
-def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
+def test_curves_begin_without_a_prefix_in_their_colour():
     figures = draw(tables(["blimp"]), run(["blimp"]))
     axes = figures["figure_2"].axes
     assert [ax.get_title() for ax in axes] == [
@@ -122,8 +122,8 @@ def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
     assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}
 
 
-def test_bars_are_the_intervals_at_the_ends_side_by_side():
-    """Five suites at least are behind a bar; bars of a panel stand right of its curves."""
+def test_bars_at_the_ends_are_side_by_side():
+    """At least five suites are behind a bar, and bars are to the right of a panel's curves."""
     few = tables(["blimp"])
     for suites, bars in ((5, 5), (4, 0)):
         few["context_accuracy"]["n_suites"] = suites
@@ -156,7 +156,7 @@ def test_many_suites_have_numbers_and_a_key():
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
 
 
-def test_each_line_that_is_no_kind_of_prefix_is_in_the_legend():
+def test_other_lines_are_in_the_legend():
     datasets = ["blimp", CROWS_PAIRS, SYNTAXGYM]
     figures = draw(tables(datasets), run(datasets))
     for name, said in (("figure_8", "Each bias type"), ("figure_15", "Without a prefix")):
@@ -167,7 +167,7 @@ def test_each_line_that_is_no_kind_of_prefix_is_in_the_legend():
         assert (looks[said].get_color(), looks[said].get_linestyle()) in drawn
 
 
-def test_figure_5_has_a_panel_by_tokens_and_one_by_sentences():
+def test_figure_5_has_panels_by_tokens_and_sentences():
     figure = draw(tables(["blimp"]), run(["blimp"]))["figure_5"]
     assert len(figure.axes) == 2 * 2 * len(MODELS)
     by_tokens, _, by_sentences, _ = figure.axes[:4]

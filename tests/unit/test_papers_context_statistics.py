@@ -50,7 +50,7 @@ def test_correlations_are_those_of_the_points():
         assert baseline_correlations(right, "demo")["value"].isna().all()
 
 
-def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
+def test_overlap_correlates_by_pairs_and_by_suites():
     """Over matched prefixes the more similar are judged right, over mismatched the less."""
     kinds = ("none", "matched_acceptable", "mismatched_acceptable")
     rows = [("s", f"p{n}", kind, 9 * (kind != "none"), n % 2) for n in range(6) for kind in kinds]
@@ -60,7 +60,7 @@ def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
             "prefix_id": [f"{kind}/p{n}" for kind in kinds[1:] for n in range(6)],
             "pair_id": [f"p{n}" for n in range(6)] * 2,
             "measure": "token",
-            # Of prefixes of one sentence, of which judgments know; the others are longer.
+            # Of prefixes of one sentence, which are judged. The others are longer.
             "f1": [[sign * (n % 2) + 0.5, 0.0] for sign in (1, -1) for n in range(6)],
         }
     )
@@ -117,13 +117,13 @@ def test_correlations_need_three_points_that_vary():
     assert value(low, high) == pytest.approx(np.sqrt(3) / 2)
     assert value(high, low) == pytest.approx(np.sqrt(3) / 2)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # scipy warns of what is constant
+        warnings.simplefilter("error")  # scipy warns of constant input
         assert np.isnan(value([0.1] * 3, high))
         assert np.isnan(value(high, [0.1] * 3))
         assert np.isnan(value(low[1:], high[1:]))
 
 
-def test_a_regression_takes_the_tokens_of_the_prefix_not_those_asked_for():
+def test_a_regression_uses_the_prefix_s_actual_tokens():
     """Prefixes that end early: doubling the lengths asked for changes nothing."""
     generator = np.random.default_rng(1)
     rows = [
@@ -139,7 +139,7 @@ def test_a_regression_takes_the_tokens_of_the_prefix_not_those_asked_for():
         assert regressions(exhausted, "demo")[column].tolist() == expected.tolist()
 
 
-def test_where_no_judgment_changes_there_is_no_error_by_suites():
+def test_without_changed_judgments_there_is_no_error():
     """It would be rounding noise, which made an estimate of 5e-15 significant."""
     rows = [
         (suite, f"{suite}{pair}", "unrelated", length, pair % 2)
@@ -153,7 +153,7 @@ def test_where_no_judgment_changes_there_is_no_error_by_suites():
     assert fit[["suite_std_error", "suite_df", "suite_p"]].isna().all()
 
 
-def test_factors_are_coded_1_and_minus_1_and_lengths_centred():
+def test_factors_are_signs_and_lengths_are_centred():
     """The lengths' logarithms are 1, 2, 3 and 4 times that of 10."""
     kinds = [*MATCHED, "mismatched_acceptable", "mismatched_unacceptable"]
     rows = [("s", "p", kind, 10 ** (n + 1), 1) for n, kind in enumerate(kinds)]
@@ -269,7 +269,7 @@ def test_unrelated_matrices_of_suites_seldom_correlate():
 
 
 def test_a_matrix_is_permuted_by_its_suites():
-    """Six suites have 720 orders; the null hypothesis is gone through by hand."""
+    """Six suites have 720 orders, which are all tried for the null hypothesis."""
     cells = suite_cells(np.random.default_rng(4), 6)
     cells["accuracy"] += cells["f1"]
     value, _, _, p = matrix_correlation(cells, "f1", "accuracy", 4000, 1)
@@ -286,7 +286,7 @@ def test_a_matrix_is_permuted_by_its_suites():
 
 
 def test_pairs_correlate_by_suites_resampled():
-    """Suites differ in both; within them pairs tell nothing, so that chance is that of suites."""
+    """Suites differ in both, and pairs within suites do not, so chance is that of suites."""
     random = np.random.default_rng(0)
     suite = np.repeat(np.arange(12), 30)
     level = random.normal(0, 1, 12)[suite]
@@ -315,7 +315,7 @@ def bags(texts):
     return [text.rstrip(".").lower().split() for text in texts]
 
 
-def test_overlaps_in_one_matrix_are_those_of_two_bags():
+def test_overlaps_in_a_matrix_compare_two_bags():
     texts = ["A a b.", "A a c c.", "D.", "B a a."]
     overlaps = Overlaps(texts, bags)
     ones = [one for one in texts for _ in texts]
@@ -335,16 +335,16 @@ STIMULI = pd.DataFrame(
 )
 
 
-def test_overlaps_of_suites_leave_a_sentence_out_with_itself():
+def test_a_suite_s_overlap_excludes_a_sentence_itself():
     table = suite_overlaps(STIMULI, bags, 2, np.random.default_rng(0))
     cells = table.set_index(["target_suite", "prefix_suite"])["f1"]
-    # A b with A c, D e with D f: one of two words; nothing is shared across suites.
+    # A b with A c, D e with D f: one of two words. Suites share no word.
     assert cells.loc[("x", "x")] == pytest.approx(0.5)
     assert cells.loc[("y", "y")] == pytest.approx(0.5)
     assert cells.loc[("x", "y")] == 0
 
 
-def test_sentences_of_two_suites_are_paired_as_they_were_drawn():
+def test_sentences_of_two_suites_keep_their_pairing():
     pools = {"x": ["A b.", "C d.", "E f."], "y": ["A b c.", "C g.", "E h i j."]}
     rows = [(suite, text, True) for suite, pool in pools.items() for text in pool]
     stimuli = pd.DataFrame(rows, columns=["paradigm", "text", "grammatical"])
@@ -357,7 +357,7 @@ def test_sentences_of_two_suites_are_paired_as_they_were_drawn():
     assert between.tolist() == pytest.approx([expected, expected])
 
 
-def test_a_suite_of_one_sentence_has_no_overlap_with_itself():
+def test_a_suite_of_one_sentence_has_no_overlap():
     alone = STIMULI[STIMULI["pair_id"].isin(["p", "s"])]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -365,7 +365,7 @@ def test_a_suite_of_one_sentence_has_no_overlap_with_itself():
     assert cells.isna().tolist() == [True, False, False, True]
 
 
-def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
+def test_a_prefix_s_overlap_is_its_sentences_mean():
     prefixes = pd.DataFrame(
         {"prefix_id": ["x"], "pair_ids": [["p"]], "source_ids": [["3", "4", "3"]]}
     )
@@ -398,8 +398,8 @@ def test_overlaps_of_prefixes_are_those_of_each_alone(monkeypatch):
         assert prefix_overlaps(prefixes, STIMULI, bags).equals(whole)
 
 
-def test_tables_of_overlaps_have_both_measures_and_acceptable_prefixes_alone():
-    """Tokens between blanks: A c shares one of two with A b; words of one form, nothing else."""
+def test_overlap_tables_have_acceptable_prefixes_and_both_measures():
+    """Tokens between spaces: A c shares one of two with A b, and only equal forms count."""
     kinds = ["matched_acceptable", "matched_unacceptable", "mismatched_acceptable"]
     prefixes = pd.DataFrame(
         {

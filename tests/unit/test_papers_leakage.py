@@ -233,7 +233,7 @@ def test_flags_compare_nats_with_nats():
 
 @pytest.mark.parametrize(("searched", "limit"), [("the_pile", -28.87), ("owt", -25.33)])
 def test_published_flags_are_at_the_published_limit(tmp_path, searched, limit):
-    """The limits of Figure 1's caption; `compat` compares log10 p with them as it stands."""
+    """The limits of Figure 1's caption. `compat` compares log10 p with them unchanged."""
     row = "brown\t0\t9\t4\t5\t1\t{:.3f}\t1\n"
     rows = "".join(row.format(limit + shift) for shift in (-0.005, 0.0, 0.005))
     path = tmp_path / "overlaps.tsv"
@@ -306,7 +306,7 @@ def test_published_overlaps_are_compared(published):
         "the_pile/published, limit in nats, probabilities in log10": "supported",
         "the_pile/published, both in nats": "supported",
     }
-    # Of the default coverage 0.9; Provo's passage has 6 of its 40 tokens in the Pile.
+    # With the default coverage of 0.9. Provo's passage has 6 of its 40 tokens in the Pile.
     longer = published.assign(overlap_len=[14, 14, 36])
     whole = carded(longer.assign(origin="ours", searched="pile_pythia"), "paper")
     assert whole.loc[("pile_pythia/ours", "some_of_provo_whole"), "ours"] == 1
@@ -414,7 +414,7 @@ FALLS = {"small": 0.1, "medium": 0.2, "large": 0.3}
 
 
 def test_scorecards_have_effects_of_fine_tuning():
-    """Falls of .1, .2 and .3 nats per token in all passages: -.1 per tenfold, without noise."""
+    """Falls of 0.1, 0.2 and 0.3 nats per token in all passages: -0.1 per tenfold, without noise."""
     sizes = pd.DataFrame({"size": ["small", "large"], "parameters": [28_125_440, 162_322_945]})
     card = trained_card(logprobs(FALLS), sizes)
     verdicts = card["verdict"]
@@ -479,7 +479,7 @@ def test_contrast_errors_are_those_of_resampled_passages():
     assert found.half_width == pytest.approx(2.02 * ratios.std(), rel=0.1)
 
 
-def test_contrast_errors_over_equal_passages_are_of_a_mean():
+def test_contrasts_over_equal_passages_have_errors_of_means():
     """Log perplexities of 4, 3 and 2: their mean, and Student's t of two freedoms."""
     table = pd.DataFrame(
         [("a", 0, "c", place, 100, -100.0 * nats) for place, nats in enumerate((4, 3, 2))],

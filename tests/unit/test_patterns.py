@@ -20,7 +20,7 @@ NAMES = ["trained-b", "trained-a", "trained-a-ft5", "smollm2-135m", "gutenberg-2
     [
         (["smollm2-135m", "trained-*"], ["smollm2-135m", *NAMES[:3]]),
         (["trained-*", "!*-ft*"], ["trained-b", "trained-a"]),
-        (["!*-ft*", "trained-a*", "trained-*"], ["trained-a", "trained-b"]),  # wherever ! stands
+        (["!*-ft*", "trained-a*", "trained-*"], ["trained-a", "trained-b"]),  # at any place of !
         (["*", "!trained-*", "trained-a"], ["smollm2-135m", "gutenberg-2gram"]),
         (["!trained-*"], []),  # nothing is taken out of nothing
         (["gutenberg-[12]gram", "nobody"], ["gutenberg-2gram"]),
@@ -38,9 +38,7 @@ PATTERNS = st.lists(
 
 
 @given(st.lists(st.text("ab-", max_size=5), unique=True, max_size=8), PATTERNS)
-def test_a_name_is_chosen_once_if_some_pattern_has_it_and_none_after_an_exclamation_mark(
-    names, parts
-):
+def test_a_name_is_chosen_once_unless_excluded(names, parts):
     patterns = ["".join(part) for part in parts]
     stars = {"": "", "*": ".*", "?": "."}
     wanted, refused = (
@@ -58,7 +56,7 @@ def test_a_name_is_chosen_once_if_some_pattern_has_it_and_none_after_an_exclamat
     assert {*chosen} == expected == {name for name in names if matches(name, patterns)}
 
 
-def test_surprisals_are_of_the_models_left_and_a_name_mistyped_after_the_mark_is_refused():
+def test_surprisals_follow_patterns_and_mistyped_exclusions_are_refused():
     models = ["trained-*", "!*-ft*", "smollm2-135m"]
     settings, catalog = read_settings({"reading": {"models": models}})
     left = choose([*catalog.models], settings["reading"]["models"])

@@ -107,7 +107,7 @@ def test_own_table_of_passages_by_item_and_condition(tmp_path):
 
 
 def test_own_table_of_regions_of_all_readers(tmp_path):
-    """Rows of two readers in another order; words count from 1, sentences are stated."""
+    """Rows of two readers in another order, with words from 1 and stated sentences."""
     rows = ["s2,7,2,the dog,0", "s2,7,3,barked. It,0", "s1,7,1,Then,0", "s2,7,1,Then,0",
             "s1,7,4,slept.,1", "s1,5,1,Oh,4"]  # fmt: skip
     content = "\n".join(["who,item,position,region,sentence", *rows])
@@ -230,7 +230,7 @@ def lenient(monkeypatch):
 
 
 def test_words_get_punctuation_and_left_out_words(tmp_path, lenient):
-    """Two words that are one in print stay two; a word in another wording is the reader's."""
+    """Two words that are one in print stay two, and a reader's own wording is kept."""
     words = printed_geco(*saved_novel(tmp_path, [*MATERIAL, ("2-1-5", "2-1", " ")], NOVEL))
     columns = ["passage_id", "word_index", "word", "sentence_index", "word_id"]
     assert list(words[columns].itertuples(index=False, name=None)) == EXPECTED
@@ -272,8 +272,8 @@ def test_words_that_the_print_lacks_follow_their_predecessor(tmp_path, lenient):
     assert words["word_index"].tolist() == [0, 1, *range(7)]
 
 
-def test_left_out_words_up_to_a_stop_end_the_sentence(tmp_path, lenient):
-    """'Foo Bar.' ends one, and 'Then he' begins the next; 'not' is of another edition."""
+def test_omitted_words_up_to_a_stop_end_sentences(tmp_path, lenient):
+    """'Foo Bar.' ends one, and 'Then he' begins the next. 'not' is of another edition."""
     rows = [("1-1-1", "1-1", "So"), ("1-1-2", "1-1", "said"), ("1-1-7", "1-2", "went"),
             ("1-1-10", "1-2", "far")]  # fmt: skip
     novel = "CHAPTER I\n\nSo said Foo Bar. Then he went not far."
@@ -363,7 +363,7 @@ def test_five_percent_of_the_words_may_be_mistyped():
 
 
 @pytest.mark.parametrize("typed", [3, 4])
-def test_at_most_three_words_are_mistyped_in_a_row(typed):
+def test_at_most_three_consecutive_words_are_mistyped(typed):
     expected = [f"w{n}" if n % 10 else "the" for n in range(100)]
     found = [f"x{n}" if 11 <= n < 11 + typed else word for n, word in enumerate(expected)]
     place = align_words(found, expected, "here")
@@ -371,7 +371,7 @@ def test_at_most_three_words_are_mistyped_in_a_row(typed):
     assert place.tolist() == [*range(11), *gap, *range(11 + typed, 100)]
 
 
-def test_rows_of_absent_words_are_left_out_and_logged(caplog):
+def test_rows_of_absent_words_are_logged(caplog):
     words = words_of(" ".join(NAMES))
     times = pd.DataFrame(
         {"passage_id": "1", "number": range(62), "word": [*NAMES, "more", "again"], "rt_ms": 300.0}
@@ -386,8 +386,8 @@ def test_rows_of_absent_words_are_left_out_and_logged(caplog):
 
 
 @pytest.mark.parametrize("others", [1, 2])
-def test_one_word_in_twenty_may_differ_from_the_text(others, caplog):
-    """Two readers, of whom one alone has the other words; marks alone are compared as well."""
+def test_one_word_in_twenty_may_differ(others, caplog):
+    """Two readers, of whom only one has the other words. Punctuation alone also counts."""
     words = words_of(" ".join([*NAMES[:19], "--"]))
     times = words.assign(word=[*["x"] * others, *words["word"][others:]])
     both = pd.concat([words, times[:others]])

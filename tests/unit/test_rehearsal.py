@@ -37,7 +37,7 @@ def test_numbers_are_lowered_to_limits_and_never_raised():
 
 
 @pytest.mark.parametrize("short", [False, True])
-def test_the_settings_of_a_rehearsal_fit_those_of_the_workflow(short):
+def test_rehearsal_settings_fit_the_workflow(short):
     config = {"scale": "paper", **LESS["settings"]}
     if short:
         config = merged(config, parse_yaml(room.HERE / "short.yaml"))
@@ -72,7 +72,7 @@ def test_a_folder_with_a_configuration_is_left_alone(tmp_path):
     assert (tmp_path / "config.yaml").read_text() == "mine: 1"
 
 
-def test_a_folder_has_models_data_and_a_sound_configuration(tmp_path, monkeypatch):
+def test_a_folder_has_models_data_and_configuration(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "make_model", lambda *given: None)
     monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
     monkeypatch.setattr(room, "make_tokenizer", lambda *given: None)
@@ -123,7 +123,7 @@ def test_a_tiny_embedding_model_tells_sentences_apart(tmp_path):
     assert np.abs(embedded[0] - embedded[1]).max() > 0.01
 
 
-def test_models_have_their_family_s_tokenizer_or_a_made_one(mirror, tmp_path, monkeypatch):
+def test_models_have_family_or_made_tokenizers(mirror, tmp_path, monkeypatch):
     """GPT-NeoX's ids as the models' own documentation has them."""
     made = {}
     monkeypatch.setattr(room, "make_model", lambda name, *given: made.update({name: given}))
@@ -154,7 +154,7 @@ def written(place: Path, *datasets: str) -> list[Path]:
     ("dataset", "parser"),
     [("pile_test", "lines"), ("gigaword", "lines"), ("openwebtext", "parquet")],
 )
-def test_a_made_up_corpus_is_read_as_the_real_one(dataset, parser, tmp_path):
+def test_a_made_corpus_is_read_like_real_ones(dataset, parser, tmp_path):
     paths = written(tmp_path, dataset)[:2]
     texts = [list(iter_documents(parser, [path])) for path in paths]
     assert all(len(found) > 50 and len(set(found)) > 50 for found in texts)
@@ -172,7 +172,7 @@ def test_a_made_up_chunk_has_pythia_s_layout(tmp_path):
     assert first.max() < 50_277
 
 
-def test_made_up_ratings_have_pairs_of_the_expected_sign(tmp_path):
+def test_made_ratings_have_pairs_of_the_expected_sign(tmp_path):
     (path,) = written(tmp_path, "hll")
     stimuli, _ = build_stimuli("hll", {**MADE_UP["hll"], "ratings": "every"}, path.parent, 1)
     means = stimuli.groupby("grammatical")["rating"].mean()

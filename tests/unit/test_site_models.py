@@ -1,4 +1,4 @@
-"""The page of a model and the table of models: what tables say of each, by hand."""
+"""The page of a model and the table of models, from tables made by hand."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def files(tmp_path) -> dict[str, list[Path]]:
     }
 
 
-def test_a_model_s_tables_become_a_row_a_quantity(files):
+def test_a_model_s_tables_become_rows_of_quantities(files):
     found = rows_of_model("m", files)
     shown = found[["quantity", "group", "value", "n"]].fillna({"n": 0})
     shown = [tuple(row) for row in shown.to_numpy()]
@@ -116,7 +116,7 @@ def test_a_model_s_tables_become_a_row_a_quantity(files):
     assert every["model"].value_counts().to_dict() == {"m": 13, "other": 2}
 
 
-def test_a_page_has_each_paper_s_numbers_and_says_what_they_are(files):
+def test_a_page_has_each_paper_s_explained_numbers(files):
     page = model_page("My model", rows_of_model("m", files), {"d": "Data"}, ["7 parameters"])
     assert "<h1>My model</h1>" in page
     assert "Simulated ratings" in page
@@ -130,7 +130,7 @@ def test_a_page_has_each_paper_s_numbers_and_says_what_they_are(files):
     assert '<td class="number">0.7</td><td class="interval">0.6 to 0.8</td>' in parts[1]
 
 
-def test_a_model_has_the_tables_of_the_papers_that_name_it():
+def test_a_model_has_tables_of_papers_naming_it():
     assert set(scope.model_tables(plan(), "smollm2-135m")) == {
         "linking_functions", "delta_log_likelihood", "string_separation", "string_correlations",
         "context_accuracy",
@@ -170,7 +170,7 @@ def rows() -> pd.DataFrame:
     )
 
 
-def test_models_stand_side_by_side_by_the_main_quantity_of_each_paper(rows):
+def test_models_are_compared_by_main_quantities(rows):
     table = model_table(rows)
     assert table["columns"] == [
         ("r of MORCELA with ratings", "d"), ("r of MORCELA with ratings", "my-pairs"),
@@ -184,7 +184,7 @@ def test_models_stand_side_by_side_by_the_main_quantity_of_each_paper(rows):
     assert second["values"] == [None, ("0.25", "0 to 1"), None]
 
 
-def test_own_rows_are_of_own_models_or_own_data_and_computed(rows):
+def test_own_rows_are_of_own_models_or_data(rows):
     found = own_rows(rows, {"models": ["mine"], "datasets": ["my-pairs"]})
     assert [(row["model"], row["value"]) for row in found] == [("b", 0.25), ("mine", 0.5)]
     assert own_rows(rows, {"models": [], "datasets": []}) == []

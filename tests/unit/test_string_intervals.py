@@ -50,7 +50,7 @@ def table_of(pairs: pd.DataFrame, options: Options = FIVE_BINS) -> pd.DataFrame:
     return rows.set_index(["subset", "name", "quantity"]).sort_index()
 
 
-def test_a_falling_spread_alone_lowers_r_and_not_r_at_a_common_spread():
+def test_falling_spread_lowers_only_the_plain_r():
     pairs = simulated(40_000, np.full(5, 4.0))
     table = table_of(pairs)
     common = pairs["logprob_good"].std(ddof=0)
@@ -140,8 +140,8 @@ def test_a_change_is_that_of_the_fitted_line():
     assert np.isnan(changes(np.array([[1.0]]))).all()
 
 
-def test_pairs_on_a_line_have_no_scatter_wherever_they_lie():
-    """Nor does what they are far from zero cost a digit that counts."""
+def test_pairs_on_a_line_have_no_scatter():
+    """Values far from zero do not lose digits."""
     pairs = simulated(50, np.zeros(5))
     number = np.arange(50)
     pairs["logprob_good"] = np.sin(number) / 2

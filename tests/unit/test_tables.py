@@ -1,4 +1,4 @@
-"""Tables: what is refused, and that nothing half-written is left."""
+"""Tables: refused content, and no half-written files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_round_trip_keeps_values_nulls_and_provenance(tmp_path):
         ({"token_id": ["a", "b"]}, ["'token_id'", "int32"]),
     ],
 )
-def test_a_bad_value_is_named_and_nothing_is_written(tmp_path, change, named):
+def test_a_bad_value_is_named_before_writing(tmp_path, change, named):
     path = tmp_path / "unigrams.parquet"
     with pytest.raises(LingprobError) as error:
         write_table(a_table().assign(**change), "unigrams", path)
@@ -78,7 +78,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["note.txt"]
 
 
-def test_the_next_attempt_deletes_what_a_killed_one_left_and_no_living_one_s(tmp_path):
+def test_attempts_delete_files_of_killed_ones_only(tmp_path):
     path = tmp_path / "scores.parquet"
     script = """
 import os, signal, sys
@@ -102,7 +102,7 @@ with atomic_path(sys.argv[1]) as temporary:
     assert {*tmp_path.iterdir()} == {other, path}
 
 
-def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path):
+def test_a_full_disk_is_one_message(tmp_path):
     """On a real file system of 64 KB."""
     script = """
 import sys
@@ -137,7 +137,7 @@ print(list(disk.iterdir()))
         ("scores", "item_id", [7]),
     ],
 )
-def test_a_value_that_the_type_would_change_is_refused(tmp_path, table, column, values):
+def test_values_that_the_type_would_change_are_refused(tmp_path, table, column, values):
     frame = one_score()
     write_table(frame, table, tmp_path / "whole.parquet")
     with pytest.raises(LingprobError, match=rf"column '{column}': not \w+: "):
@@ -153,7 +153,7 @@ def test_a_type_that_keeps_the_value_is_accepted(tmp_path):
     assert back.dtypes[["token_index", "logprob"]].tolist() == [np.int32, np.float32]
 
 
-def test_a_table_of_other_types_is_not_read_as_if_it_were_ours(tmp_path):
+def test_a_table_of_other_types_is_refused(tmp_path):
     path = tmp_path / "x.parquet"
     one_score().assign(logprob=[0.1]).to_parquet(path)
     with pytest.raises(LingprobError, match=r"would change as float.*delete it and run again"):
@@ -169,7 +169,7 @@ def one_score() -> pd.DataFrame:
 FRAME = pd.DataFrame({"token_id": range(20_000), "count": 1.0, "std_error": 1.0, "logprob": -1.0})
 
 
-def test_a_file_that_may_not_be_so_large_is_one_message(tmp_path):
+def test_a_limit_of_file_size_is_one_message(tmp_path):
     """Under a limit on the size of files, as clusters set, by every writer."""
     script = """
 import resource, signal, sys
@@ -227,7 +227,7 @@ for path in (Path(sys.argv[1]) / "a.txt", Path(sys.argv[1]) / "new/folder/a.txt"
     assert printed.count("a.txt: the disk is read-only. Run with --directory on one") == 2
 
 
-def test_another_file_s_permissions_are_not_blamed_on_the_one_that_is_written(tmp_path):
+def test_another_file_s_permissions_are_not_blamed(tmp_path):
     with pytest.raises(PermissionError), atomic_path(tmp_path / "out" / "t.txt"):
         raise PermissionError(13, "Permission denied", "/elsewhere/source.txt")
 
@@ -267,7 +267,7 @@ def frame_of(runs: list[tuple[str, int]]) -> pd.DataFrame:
     )
 
 
-def test_pieces_are_the_whole_table_and_cut_no_run(tmp_path):
+def test_pieces_cover_the_table_without_cutting_runs(tmp_path):
     whole = frame_of([("a", 3), ("b", 9), ("c", 1), ("d", 2), ("a", 4)])
     path = tmp_path / "pieces.parquet"
     with table_writer("context_prefix_overlap", path, {"seed": 1}) as write:
@@ -309,7 +309,7 @@ def test_a_piece_that_is_refused_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_each_sentence_stands_beside_its_log_probabilities_in_the_table_s_order():
+def test_sentences_are_next_to_their_log_probabilities():
     texts = pd.DataFrame({"item_id": ["a", "b"], "text": ["It rains.", "Rains, it\ndoes."]})
     scores = pd.DataFrame(
         [("m", "d", "b", "bos", "u", -3.25, -4.0, 3, 3),

@@ -118,7 +118,7 @@ def test_no_pass_has_more_examples_than_allowed(corpus, tmp_path):
     assert sizes[2:] == [4, 3, 3]
 
 
-def test_the_loss_scale_leaves_the_steps_as_they_are(corpus, uninterrupted, tmp_path):
+def test_the_loss_scale_does_not_change_steps(corpus, uninterrupted, tmp_path):
     """A CPU needs no scale, but one is undone wherever it comes from."""
     scaled = trainer(corpus, tmp_path)
     scaled.scaler = scaler_of(1024.0)
@@ -126,7 +126,7 @@ def test_the_loss_scale_leaves_the_steps_as_they_are(corpus, uninterrupted, tmp_
     np.testing.assert_allclose(found, uninterrupted[1][:5], rtol=1e-5)
 
 
-def test_a_loss_that_is_not_finite_stops_the_training(corpus, tmp_path):
+def test_an_infinite_loss_stops_the_training(corpus, tmp_path):
     broken = trainer(corpus, tmp_path)
     with torch.no_grad():
         broken.model.gpt_neox.embed_in.weight[1:] = math.nan
@@ -194,7 +194,7 @@ def test_losses_are_those_of_a_plain_loop(corpus, uninterrupted):
     np.testing.assert_allclose(uninterrupted[1], plain_losses(corpus, 30), rtol=2e-4)
 
 
-def test_it_learns_and_its_model_is_one_that_scoring_loads(uninterrupted):
+def test_a_trained_model_learns_and_can_be_scored(uninterrupted):
     described, curve = uninterrupted
     assert curve[0] > 4.3  # ln 96 = 4.56
     assert curve[-1] < curve[0] - 1
@@ -435,7 +435,7 @@ def test_processes_resume_from_their_checkpoint(corpus, tmp_path, group_of_one):
 
 
 def test_a_second_training_waits_for_the_first(tmp_path, caplog):
-    """Another process holds the lock for a second."""
+    """Another process has the lock for a second."""
     code = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(1);"
     code += "sys.stdout.flush(); time.sleep(1)"
     holder = subprocess.Popen(

@@ -116,7 +116,7 @@ def chunk(name: str, path: Path | None = None, **entry: str) -> Chunk:
     return Chunk("mine", name, {"parser": "lines", **entry}, str(path) if path else None)
 
 
-def test_selected_chunks_train_and_the_other_leakage_free_ones_validate():
+def test_selected_chunks_train_and_others_validate():
     chunks = [chunk(name) for name in "abcd"]
     table = pd.DataFrame(
         {
@@ -141,7 +141,7 @@ def prepare(chunks, folder: Path, tokenizer: Path | None, **changes):
 
 
 def test_text_and_rows_go_through_one_description(tmp_path):
-    """The word tokenizer splits at blanks; a document a line."""
+    """The word tokenizer splits at spaces, with one document per line."""
     (tmp_path / "text.txt").write_text("w1 w2 w3\nw4 w5\n")
     np.save(tmp_path / "rows.npy", np.full((2, 5), 9, dtype=np.uint16))
     file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
@@ -179,7 +179,7 @@ def test_an_own_tokenizer_is_made_of_the_text(tmp_path):
     assert tokenizer.eos_token == "<|endoftext|>"
 
 
-def test_rows_of_other_code_or_text_are_made_again(tmp_path, monkeypatch):
+def test_rows_of_other_code_are_made_again(tmp_path, monkeypatch):
     text, other = tmp_path / "text.txt", tmp_path / "other.txt"
     text.write_text("w1 w2 w3\nw4 w5\n")
     other.write_text("w7 w7 w7\nw7 w7\n")
@@ -219,7 +219,7 @@ def test_rows_made_by_another_tokenizer_are_refused(tmp_path):
         prepare([other], tmp_path / "work", file)
 
 
-def test_a_vocabulary_too_small_for_the_tokenizer_is_refused(tmp_path):
+def test_a_vocabulary_below_the_tokenizer_s_is_refused(tmp_path):
     file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
     with pytest.raises(LingprobError, match=r"has 96 tokens.*training\.vocabulary \(95\)"):
         prepare([], tmp_path / "work", file, vocabulary=95)
@@ -262,14 +262,14 @@ def test_an_id_outside_the_vocabulary_is_located(held_out, place, tmp_path):
         data.take(np.array([56, 57, 58]))
 
 
-def test_examples_that_are_gone_are_named_with_the_remedy(tmp_path):
+def test_missing_examples_are_named_with_the_remedy(tmp_path):
     described = save_corpus(tmp_path)
     (tmp_path / "b.npy").unlink()
     with pytest.raises(LingprobError, match=r"b\.npy: these examples are gone.*corpus\.json"):
         TrainingData(described, 10)
 
 
-def test_without_other_chunks_some_training_examples_are_held_out(tmp_path):
+def test_without_other_chunks_some_examples_are_held_out(tmp_path):
     described = {**save_corpus(tmp_path), "validation": []}
     data = TrainingData(described, 10)
     assert (len(data.validation()), data.n_examples) == (10, 80)
@@ -280,7 +280,7 @@ def test_without_other_chunks_some_training_examples_are_held_out(tmp_path):
     assert not trained & {tuple(row) for row in data.validation().tolist()}
 
 
-def test_the_order_of_examples_is_the_epochs_shuffles_one_after_another():
+def test_examples_follow_the_shuffles_of_epochs():
     """Ten examples, four a step: step 3 has the last two of the first epoch, two of the next."""
     shuffles = [[2, 3, 0, 9, 1, 4, 5, 8, 7, 6], [3, 0, 7, 8, 2, 1, 9, 4, 6, 5]]
     for epoch, shuffle in enumerate(shuffles):
@@ -289,7 +289,7 @@ def test_the_order_of_examples_is_the_epochs_shuffles_one_after_another():
     assert steps == [[2, 3, 0, 9], [1, 4, 5, 8], [7, 6, 3, 0], [7, 8, 2, 1]]
 
 
-def test_an_order_does_not_depend_on_what_was_asked_before():
+def test_an_order_is_independent_of_earlier_requests():
     later = examples_of_step(7, 6, 15, seed=1)
     for step in range(1, 7):
         examples_of_step(step, 6, 15, seed=2)
@@ -302,7 +302,7 @@ def corpus(tmp_path_factory):
     return save_corpus(tmp_path_factory.mktemp("corpus"))
 
 
-def test_counts_are_of_the_rows_that_a_training_reads(corpus, tmp_path, monkeypatch):
+def test_counts_are_of_the_rows_trained_on(corpus, tmp_path, monkeypatch):
     read: list[np.ndarray] = []
     take = TrainingData.take
 
@@ -319,7 +319,7 @@ def test_counts_are_of_the_rows_that_a_training_reads(corpus, tmp_path, monkeypa
     assert counts.tolist() == expected.tolist()
 
 
-def test_the_rule_s_counts_are_those_of_its_step(corpus, tmp_path):
+def test_a_rule_s_counts_are_of_its_step(corpus, tmp_path):
     (tmp_path / "corpus.json").write_text(json.dumps(corpus))
     output = tmp_path / "training_4.parquet"
     params = SimpleNamespace(batch_size=8, validation_examples=10, seed=3, smoothing=1.0)
@@ -356,7 +356,7 @@ def fetch(server: FileServer, number: int, folder) -> np.ndarray:
     return np.load(path)
 
 
-def test_every_chunk_has_its_rows_and_no_other_byte_is_fetched(server, tmp_path):
+def test_only_the_chunks_bytes_are_fetched(server, tmp_path):
     for number in range(4):
         expected = TOKENS[number * 30 : (number + 1) * 30].reshape(ROWS, ROW_LENGTH)
         assert (fetch(server, number, tmp_path) == expected).all()
@@ -379,7 +379,7 @@ def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("rows", [0, 2])
 def test_what_has_arrived_is_not_fetched_again(server, tmp_path, monkeypatch, rows):
-    """Two rows, or half a header; the bytes go on from there, as their count does."""
+    """Two rows, or half a header. The bytes and their count continue from there."""
     counted: list[int] = []
 
     class Noted(Progress):
@@ -395,7 +395,7 @@ def test_what_has_arrived_is_not_fetched_again(server, tmp_path, monkeypatch, ro
     assert server.ranges("0.bin") == [f"bytes={10 * rows}-59"]
 
 
-def test_a_shard_that_cannot_be_had_is_one_clear_message(server, tmp_path):
+def test_an_unavailable_shard_is_one_clear_message(server, tmp_path):
     server.always["2.bin"] = Fault(status=404)
     with pytest.raises(LingprobError, match=r"chunk-2\.npy could not be fetched.*HTTP 404"):
         fetch(server, 2, tmp_path)
@@ -426,13 +426,13 @@ def hub(server, monkeypatch):
     return server
 
 
-def test_a_chunk_that_passes_is_gone_when_it_has_been_read(hub, tmp_path):
+def test_a_passing_chunk_is_deleted_after_reading(hub, tmp_path):
     with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
         assert (np.load(path) == TOKENS[30:60].reshape(ROWS, ROW_LENGTH)).all()
     assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
 
 
-def test_a_chunk_whose_scan_failed_is_not_fetched_twice(hub, tmp_path):
+def test_a_chunk_with_failed_scan_is_fetched_once(hub, tmp_path):
     where = ("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing")
     with pytest.raises(ZeroDivisionError), passing_chunk(*where):
         raise ZeroDivisionError
@@ -443,7 +443,7 @@ def test_a_chunk_whose_scan_failed_is_not_fetched_twice(hub, tmp_path):
     assert not path.exists()
 
 
-def test_a_chunk_of_the_user_s_is_read_where_it_lies_and_stays(hub, tmp_path):
+def test_a_user_s_chunk_is_read_and_kept(hub, tmp_path):
     obtain_file("pile", CHUNK_1, tmp_path / "kept")
     asked = len(hub.requests)
     with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
@@ -452,7 +452,7 @@ def test_a_chunk_of_the_user_s_is_read_where_it_lies_and_stays(hub, tmp_path):
     assert len(hub.requests) == asked
 
 
-def test_a_chunk_of_the_mirror_is_not_asked_of_the_hub(hub, tmp_path, monkeypatch):
+def test_a_mirror_s_chunk_is_not_downloaded(hub, tmp_path, monkeypatch):
     (tmp_path / "mirror/pile").mkdir(parents=True)
     np.save(tmp_path / "mirror/pile/chunk-001.npy", np.ones((ROWS, ROW_LENGTH), np.uint16))
     monkeypatch.setenv("LINGPROB_MIRROR", str(tmp_path / "mirror"))
@@ -462,7 +462,7 @@ def test_a_chunk_of_the_mirror_is_not_asked_of_the_hub(hub, tmp_path, monkeypatc
     assert (tmp_path / "mirror/pile/chunk-001.npy").is_file()
 
 
-def test_the_chunks_that_are_fetched_again_are_the_leakage_free_ones_of_their_corpus():
+def test_only_leakage_free_chunks_are_fetched_again():
     chunks = [{"file": {"name": f"chunk-00{number}.npy"}, "shards": {}} for number in range(3)]
     names = ["pile/chunk-000.npy", "pile/chunk-001.npy", "pile/chunk-002.npy", "web/chunk-001.npy"]
     free = [True, False, True, True]

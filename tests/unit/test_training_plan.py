@@ -1,4 +1,4 @@
-"""What a training is, before anything is trained: sizes, schedule, devices, entries."""
+"""Plans of a training: sizes, schedule, devices and entries."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_architecture_is_pythia_s():
 
 
 def test_first_weights_have_pythia_s_spread():
-    """sqrt(2 / (5 d)) = 0.0559, and 2 / (L sqrt(d)) = 0.0589 where a layer ends."""
+    """sqrt(2 / (5 d)) = 0.0559, and 2 / (L sqrt(d)) = 0.0589 at the end of a layer."""
     model = build_model(ModelSize(3, 2, 128), 4096, 16, seed=0)
     layer = model.gpt_neox.layers[1]
     assert model.gpt_neox.embed_in.weight.std().item() == pytest.approx(0.0559, rel=0.01)
@@ -73,8 +73,8 @@ def test_first_weights_have_pythia_s_spread():
 
 
 @pytest.mark.parametrize(("heads", "width"), [(3, 32), (3, 25), (2, 24)])
-def test_heads_that_do_not_share_the_width_are_refused(heads, width):
-    """32 / 3 is no number, nor is 25 / 3, though eights are in it; 24 / 2 is not made of eights."""
+def test_heads_must_share_the_width(heads, width):
+    """32 / 3 and 25 / 3 are not whole numbers, and 24 / 2 is not a multiple of eight."""
     with pytest.raises(LingprobError, match=rf"training\.sizes: {heads} heads .* width of {width}"):
         build_model(ModelSize(2, heads, width), 64, 16, seed=0)
 
@@ -116,7 +116,7 @@ def test_a_model_s_entry_follows_from_its_size():
     assert len(trained) == 9
 
 
-def test_a_model_kept_in_training_has_an_entry_and_a_state_of_its_own():
+def test_a_kept_model_has_its_entry_and_state():
     settings = {"training": {"keep_checkpoints": [1, 40]}, "reading": {"models": ["trained-*"]}}
     settings, catalog = read_settings(settings)
     entry = catalog.model("trained-tiny-small-step40")
@@ -148,7 +148,7 @@ def test_a_mistake_in_the_configuration_is_refused(training, said):
         read_settings({"training": training})
 
 
-def test_an_entry_of_a_model_that_nothing_trains_is_refused():
+def test_entries_of_untrained_models_are_refused():
     entry = {"title": "M", "family": "trained", "source": "trained", "size": "huge"}
     with pytest.raises(LingprobError, match="unknown trained model 'trained-huge'"):
         read_settings({"models": {"trained-huge": {**entry, "fine_tuning_steps": 0}}})
@@ -173,7 +173,7 @@ def test_each_process_takes_its_own_gpu(device, there, chosen, monkeypatch):
     assert taken == ([world.device] if chosen != "cpu" else [])
 
 
-def test_a_gpu_that_is_not_there_is_asked_for_in_vain(monkeypatch):
+def test_a_missing_gpu_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(LingprobError, match="torch finds no GPU"), world_of("cuda"):
         pass
@@ -199,7 +199,7 @@ def test_auto_precision_follows_the_hardware(features, gpu, on_cpu, on_gpu, monk
         choose_dtype("float16", CPU)
 
 
-def test_each_step_s_model_has_the_unigrams_of_its_step():
+def test_each_step_s_model_has_its_unigrams():
     kept = {"training": {"keep_checkpoints": [1, 2, 4]}}
     settings, catalog = read_settings(kept)
     listed = {

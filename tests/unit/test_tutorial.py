@@ -1,4 +1,4 @@
-"""docs/tutorial.ipynb runs from its first cell to its last, and shows what stands in it."""
+"""docs/tutorial.ipynb runs from its first cell to its last, and shows the stored outputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_cells_show_what_stands_in_the_notebook(tmp_path, monkeypatch, smollm2):
     stored = [cell.outputs[0].data["text/plain"] if cell.outputs else None for cell in CODE]
     assert shown == stored
     assert sum(text is not None for text in stored) == 7
-    # What the last cell's text says: the intervals of MORCELA hold the truth.
+    # According to the last cell, MORCELA's intervals include the true values.
     *_, beta_low, beta_high, _, gamma_low, gamma_high = re.search(
         r"^ +morcela (.*)$", shown[-1], re.M
     )[1].split()
@@ -37,7 +37,7 @@ def test_cells_show_what_stands_in_the_notebook(tmp_path, monkeypatch, smollm2):
     assert float(gamma_low) < 12 < float(gamma_high)
 
 
-def test_a_cell_is_shown_by_its_last_expression_and_its_error_is_one():
+def test_a_cell_shows_its_last_expression_or_error():
     cells = [nbformat.v4.new_code_cell(source) for source in ("x = 2", "y = x + 1\n[x, y]")]
     assert TUTORIAL["run"](nbformat.v4.new_notebook(cells=cells)) == [None, "[2, 3]"]
     broken = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])

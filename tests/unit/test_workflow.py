@@ -51,7 +51,7 @@ def folder(tmp_path, monkeypatch) -> Path:
         ({"overlap": {"ngrams": "n/5.kenlm"}}, "overlap.ngrams", "n/5.kenlm"),
     ],
 )
-def test_a_file_that_is_not_there_is_named_with_its_entry_and_the_fix(
+def test_a_missing_file_is_named_with_its_fix(
     folder, config: dict[str, Any], option: str, path: str
 ):
     said = rf"{option}: there is no '{path}'. Correct the path, which begins in {folder}."
@@ -65,7 +65,7 @@ def test_a_file_that_is_not_there_is_named_with_its_entry_and_the_fix(
     check_own_paths(*read_settings(config))
 
 
-def test_a_file_is_no_model_and_a_folder_no_table(folder):
+def test_a_file_is_no_model_folder_no_table(folder):
     (folder / "file").touch()
     (folder / "folder").mkdir()
     for entry in ({**MODEL, "path": "file"}, {**SCORES, "path": "folder"}):
@@ -79,14 +79,14 @@ def test_a_folder_without_files_is_refused(folder):
         check_own_paths(*read_settings({"datasets": {"own": {**CORPUS, "path": "corpus"}}}))
 
 
-def test_the_folder_of_a_prepared_model_may_be_gone(folder):
+def test_a_prepared_model_s_folder_may_be_gone(folder):
     manifest = folder / "resources/models/own/manifest.json"
     manifest.parent.mkdir(parents=True)
     manifest.touch()
     check_own_paths(*read_settings({"models": {"own": {**MODEL, "path": "gone"}}}))
 
 
-def test_configuration_files_are_found_from_where_the_command_was_given(folder, monkeypatch):
+def test_configuration_files_are_relative_to_the_start_folder(folder, monkeypatch):
     for name in ("a.yaml", "b.yaml"):
         (folder / name).touch()
     arguments = ["--cores", "2", "--configfile", "a.yaml", "b.yaml", "--config", "scale=demo"]
@@ -108,8 +108,8 @@ def test_a_mistake_ends_the_process_with_one_message(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("rules", [True, False])
-def test_what_the_snakefile_imports_loads_neither_pandas_nor_torch(rules):
-    """What the rules import, and the whole room for them."""
+def test_the_snakefile_loads_neither_pandas_nor_torch(rules):
+    """Modules that the rules import, with the whole room for them."""
     lines = (ROOT / "rules" / "common.smk").read_text(encoding="utf-8").splitlines()
     imports = [line for line in lines if line.startswith("from lingprob")]
     assert len(imports) > 5
@@ -125,7 +125,7 @@ def test_what_the_snakefile_imports_loads_neither_pandas_nor_torch(rules):
 
 
 def a_job(log: Path) -> SimpleNamespace:
-    """What Snakemake gives a script, as far as `job` reads it."""
+    """The object that Snakemake gives a script, as far as `job` reads it."""
     memory = SimpleNamespace(mem_mb=2807)
     return SimpleNamespace(log=[str(log)], rule="some_rule", resources=memory)
 
@@ -139,20 +139,20 @@ def ended(log: Path, error: Exception) -> str:
 
 
 @pytest.mark.parametrize("said", ["ratings.csv, row 3: no rating.", "two lines:\n  a, b"])
-def test_a_log_ends_with_the_remedy_after_the_traceback(tmp_path, capfd, said):
+def test_a_log_ends_with_the_remedy(tmp_path, capfd, said):
     log = ended(tmp_path / "log.txt", LingprobError(said))
     assert log.endswith(f" ERROR lingprob: {said}\n")
     assert "Traceback" in log
     assert capfd.readouterr() == ("", "")
 
 
-def test_any_other_error_has_its_traceback_in_the_log(tmp_path):
+def test_other_errors_have_tracebacks_in_the_log(tmp_path):
     log = ended(tmp_path / "log.txt", ZeroDivisionError("never by nothing"))
     assert "Traceback" in log
     assert "ZeroDivisionError: never by nothing" in log
 
 
-def test_the_log_of_a_killed_job_names_its_memory(tmp_path):
+def test_a_killed_job_s_log_names_its_memory(tmp_path):
     """As the system kills a job that uses more memory than its cgroup has."""
     child = os.fork()
     if child == 0:
@@ -189,7 +189,7 @@ except SystemExit:
 """
 
 
-def test_on_a_full_disk_the_terminal_has_the_message(tmp_path):
+def test_on_a_full_disk_the_terminal_says_so(tmp_path):
     printed = on_small_disk(tmp_path, "size=200k", FULL_DISK)
     assert "could not be written" in printed
     assert printed.endswith("ended True\n")
@@ -212,7 +212,7 @@ def test_nearest_names_prefers_those_that_contain_the_text():
     assert nearest("Linguistics_Inquiry", known)[0] == "linguistic_inquiry"
 
 
-def test_a_python_whose_path_has_a_space_is_refused(folder, monkeypatch):
+def test_a_python_path_with_a_space_is_refused(folder, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/home/me/my env/bin/python")
     with pytest.raises(SystemExit, match=r"'/home/me/my env/bin/python', because its path has"):
         read_run({})
@@ -286,7 +286,7 @@ def test_written_files_have_the_permissions_of_the_umask(mask, mode, tmp_path):
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode
 
 
-# What the documentation has: of the workflow, and of what may be imported.
+# Documented names of the workflow and of importable modules.
 OF_THE_WORKFLOW = ("cores", "source_path")
 MODULES = ("utils",)
 FORBIDDEN = re.compile(
@@ -315,7 +315,7 @@ def sources() -> list[Path]:
     return [path for path in found if "tests" not in path.relative_to(ROOT).parts[1:]]
 
 
-def test_no_name_is_used_that_the_documentation_does_not_have():
+def test_only_documented_names_are_used():
     paths = sources()
     assert len(paths) > 200
     used = {

@@ -1,4 +1,4 @@
-"""What benchmarks/workflow.py reads of a log, by hand."""
+"""Times that benchmarks/workflow.py reads in a log, by hand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def jobs(tmp_path):
     return found
 
 
-def test_a_job_s_time_is_from_its_start_to_its_end(jobs):
+def test_a_job_s_time_is_start_to_end(jobs):
     assert [(job.rule, job.began, job.seconds, job.worked, job.threads) for job in jobs] == [
         ("fetch", 0, 10, 8.5, 2), ("other", 0, 40, None, 1), ("score", 12, 60, None, 1),
     ]  # fmt: skip
@@ -58,11 +58,11 @@ def test_a_job_s_time_is_from_its_start_to_its_end(jobs):
     assert table["worked"].isna().to_dict() == {"score": True, "other": True, "fetch": False}
 
 
-def test_the_chain_goes_back_through_the_input_that_came_last(jobs):
+def test_the_chain_follows_the_last_input_back(jobs):
     assert [job.rule for job in workflow.longest_chain(jobs)] == ["other", "score"]
 
 
-def test_a_target_takes_what_its_jobs_need_and_what_others_share_with_it(jobs):
+def test_a_target_counts_its_own_and_shared_jobs(jobs):
     """Of 2 cores: a's minutes by hand are (2 * 10 + 40 + 60 + 6) / 2 / 60, b's (40 + 90 + 12)."""
     trained = workflow.Job("train_model", 0, 90, ["c.txt"], ["model"])
     compared = [

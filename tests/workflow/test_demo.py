@@ -1,4 +1,4 @@
-"""The demo from end to end, and what a second run, an edit or a kill leads to."""
+"""The demo from end to end, and the effects of a second run, an edit and a kill."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_it_ends_with_figures_tables_scorecard_and_report(demo):
 
 
 def test_nothing_reaches_the_edge_of_a_figure(demo):
-    """What would be cut off there; panels that fill their figure end before it, too."""
+    """Return parts that would be cut off. Panels that fill their figure also end before it."""
     drawn = sorted((demo / "results").rglob("*.png"))
     assert len(drawn) > 30
     for path in drawn:
@@ -56,7 +56,7 @@ def test_a_run_ends_with_what_to_open(demo):
     assert "Open results/index.html" in (demo / "console.txt").read_text()
 
 
-def test_the_site_shows_all_four_papers_and_leads_to_files_of_the_run(demo):
+def test_the_site_shows_all_papers_and_their_files(demo):
     results = demo / "results"
     front = (results / "index.html").read_text()
     assert front.count("<article") == 4
@@ -91,7 +91,7 @@ def test_the_predictions_on_string_probability_have_their_figures(demo):
     assert "Simulated ratings" in (folder / "datasets.html").read_text()
 
 
-def test_the_demo_s_pairs_are_audited_and_all_their_sentences_are_in_its_corpus(demo):
+def test_pairs_of_the_demo_are_audited(demo):
     audited = read_table(demo / "results/audit/demo_minimal_pairs.parquet", "audit")
     assert len(audited) == 300
     assert audited["weight"].is_monotonic_decreasing
@@ -107,8 +107,8 @@ def test_the_demo_s_pairs_are_audited_and_all_their_sentences_are_in_its_corpus(
 def test_the_overlaps_are_the_passages_sentences(demo):
     """Each passage is made of sentences that are documents of the searched corpus.
 
-    The first sentence of a passage is found whole; the others but for their first word, which has
-    a blank before it in the passage, and none in the corpus.
+    The first sentence of a passage is found whole. The others lack their first word, which has a
+    space before it in the passage, and none in the corpus.
     """
     folder = demo / "results/overlap"
     overlaps = read_table(folder / "demo_sentences.parquet", "overlap")
@@ -126,7 +126,7 @@ def test_the_overlaps_are_the_passages_sentences(demo):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_soft_overlaps_are_whole_sentences_their_first_words_included(demo):
+def test_soft_overlaps_are_whole_sentences(demo):
     """Case and punctuation are folded: a passage's longest soft overlap is a whole document."""
     folder = demo / "results/overlap"
     overlaps = read_table(folder / "soft_overlaps.parquet", "soft_overlap")
@@ -163,8 +163,8 @@ def test_a_compacted_dawg_gives_the_same_overlaps(demo):
     assert found["overlap_tokens"].max() == scanned["overlap_len"][0]
 
 
-def test_a_lost_scan_is_made_alone_and_a_new_one_too(demo):
-    """What a killed run leaves: the scans that were finished stay, and so they do for one more."""
+def test_a_lost_or_new_scan_is_made_alone(demo):
+    """A killed run keeps its finished scans, also for one more passage."""
     texts = {"one": "The gymnasts praised themselves.", "two": "This printer turns."}
     (demo / "mine").mkdir()
     for name, text in texts.items():
@@ -189,7 +189,7 @@ def test_a_lost_scan_is_made_alone_and_a_new_one_too(demo):
     assert plan == {"scan_corpus": 1, "tabulate_overlap": 1, "total": 2}
 
 
-def test_a_file_more_in_a_catalog_corpus_scans_and_fetches_it_alone(demo):
+def test_an_added_corpus_file_is_fetched_alone(demo):
     files = [{"name": "one.txt"}, {"name": "two.txt"}]
     entry = {"title": "Placed", "kind": "corpus", "parser": "text", "access": "manual"}
     folder = demo / "resources/datasets/placed"
@@ -225,7 +225,7 @@ def test_the_demo_trains_and_fine_tunes_models(demo):
     assert not (demo / "resources/training/tiny-small").exists()  # the checkpoint has served
 
 
-def test_surprisal_adds_to_simulated_reading_times_and_every_table_says_so(demo):
+def test_simulated_reading_times_gain_by_surprisal(demo):
     folder = demo / "results/reading"
     deltas = read_table(folder / "delta_log_likelihood.parquet", "delta_log_likelihood")
     assert deltas["model"].tolist() == ["smollm2-135m", "trained-tiny-small", "trained-tiny-medium"]
@@ -287,7 +287,7 @@ def test_results_say_where_they_come_from(demo):
     assert origin["datasets"] == "['demo_minimal_pairs']"
 
 
-def test_the_demo_s_model_has_a_page_with_all_four_papers(demo):
+def test_the_demo_s_model_has_a_page(demo):
     page = "results/site/models/smollm2-135m.html"
     assert "<h1>SmolLM2 135M</h1>" in (demo / page).read_text()
     table = pd.read_csv(demo / "results/site/models.csv").query("model == 'smollm2-135m'")
@@ -308,7 +308,7 @@ def test_a_second_run_has_nothing_to_do(demo):
     assert "Nothing to be done" in snakemake(demo, "-n", "demo").stdout
 
 
-def test_a_copy_with_other_times_has_nothing_to_do(demo, tmp_path):
+def test_a_copy_with_new_times_runs_nothing(demo, tmp_path):
     copied = tmp_path / "copy"
     shutil.copytree(demo, copied, copy_function=shutil.copy)
     made = [path for part in ("results", "resources") for path in (copied / part).rglob("*")]
@@ -344,11 +344,11 @@ def test_a_changed_batch_size_reruns_nothing(demo):
 
 
 def finished_shards(folder: Path) -> list[Path]:
-    """Shards of scores that are whole; those being written begin with a dot."""
+    """Complete shards of scores. Those being written begin with a dot."""
     return list(folder.glob("resources/shards/scores/**/[!.]*.parquet"))
 
 
-def test_a_killed_scoring_job_resumes_with_the_same_numbers(demo, tmp_path):
+def test_a_killed_scoring_job_resumes_with_equal_numbers(demo, tmp_path):
     folder = copy_of_the_checkout(tmp_path / "lingprob")
     shutil.copytree(demo / "resources/models", folder / "resources/models")
     target = "results/scores/smollm2-135m/endoftext/demo_minimal_pairs.parquet"

@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_own_reading_times_and_surprisals_go_all_the_way(folder):
+def test_own_reading_times_and_surprisals_run_through(folder):
     done = snakemake(folder, "--configfile", "own.yaml", "--", "reading")
     assert done.returncode == 0, done.stdout[-4000:]
     table = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")
@@ -115,7 +115,7 @@ def test_a_laboratorys_table_needs_no_renaming(folder):
     done = snakemake(folder, "--configfile", "lab.yaml", "--", "reading")
     assert done.returncode == 0, done.stdout[-4000:]
     row = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv").iloc[0]
-    # First and last regions are at boundaries; the first inner one has a surprisal before it.
+    # First and last regions are at boundaries. The first inner one follows a surprisal.
     assert row["n_fit"] == row["n_evaluated"] == 6 * 20 * (3 + 4)
     effects = pd.read_csv(folder / "results/reading/effects.csv").set_index("term")["ms"]
     assert effects["condition_a"] == pytest.approx(-30, abs=5)

@@ -1,4 +1,4 @@
-"""Every command of README and docs/: what Snakemake is asked for there, it plans as it stands.
+"""Snakemake can plan every command of README and docs/.
 
 Commands of the API are run in unit/test_python_page.py, README's first ones in test_demo.py.
 """
@@ -18,9 +18,9 @@ from checkout import ROOT, copy_of_the_checkout, environment, planned_jobs
 from models_for_tests import save_tiny_model
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# What a reader puts in the place of words in capitals.
+# Values that a reader inserts for words in capitals.
 MEANT = {"MODEL": "smollm2-135m", "START_TOKEN": "none", "DATASET": "demo_minimal_pairs"}
-# Programs that are no part of this project; tests of their own, or `.ci/run`, know what they do.
+# Programs that are no part of this project. Other tests or `.ci/run` check them.
 OTHERS = {"cd", "cp", "git", "mypy", "pip", "podman", "pytest", "python", "python3.11", "ruff",
           "snakefmt", "."}  # fmt: skip
 ROWS = {"sentence": ["The cat sleeps.", "The cat sleep."] * 20, "rating": [1.0, -1.0] * 20}
@@ -56,7 +56,7 @@ PLANNED = sorted(
 
 
 def write_own(folder: Path, shown: str) -> None:
-    """Write what a section shows as own.yaml, and a file in each place that it names."""
+    """Write a section's own.yaml, and a file at each path that it names."""
     own = yaml.safe_load(shown)
     (folder / "own.yaml").write_text(shown)
     for entry in [*own.get("models", {}).values(), *own.get("datasets", {}).values()]:
@@ -95,7 +95,7 @@ def test_snakemake_plans_what_a_page_asks_it_for(folder, command, shown):
     assert planned_jobs(done.stdout) or "Nothing to be done" in done.stdout
 
 
-def test_commands_of_other_programs_are_of_known_ones_and_of_files_that_exist():
+def test_other_commands_are_known_and_their_files_exist():
     for page, found in ALL.items():
         for command, _ in found:
             program, *words = command.split()

@@ -44,7 +44,7 @@ def short(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("short"), mirror, short=True)
 
 
-def test_a_rehearsal_of_the_papers_has_their_jobs_which_ask_for_the_same(checkout, plan):
+def test_a_rehearsal_has_the_same_jobs_and_requests(checkout, plan):
     run = snakemake(checkout, "-n", "--config", "scale=paper", "missing=stop", *ALL).stdout
     assert "Left out" not in plan
     jobs, rehearsed = planned_jobs(run), planned_jobs(plan)
@@ -61,14 +61,14 @@ def test_a_rehearsal_of_the_papers_has_their_jobs_which_ask_for_the_same(checkou
     assert others["wildcards"].str.contains("model=trained-").all()
 
 
-def test_the_short_rehearsal_has_every_rule_of_the_whole_one(checkout, plan, short):
+def test_a_short_rehearsal_has_every_rule(checkout, plan, short):
     jobs, whole = planned_jobs(in_folder(checkout, short, "-n", *ALL).stdout), planned_jobs(plan)
     # The short one does not read Natural Stories, of which the whole one fits published surprisals.
     assert whole.keys() - jobs.keys() <= {"reproduce_published_fits"}
     assert jobs["total"] <= 100 < 800 < whole["total"]
 
 
-def test_one_of_each_rule_ends_and_has_then_nothing_to_do(mirror, short, tmp_path):
+def test_one_of_each_rule_runs_to_its_end(mirror, short, tmp_path):
     checkout = copy_of_the_checkout(tmp_path / "lingprob")
     mirrored = ["--config", f"mirror={mirror}", *ALL]
     in_folder(checkout, short, *mirrored)

@@ -1,7 +1,7 @@
-"""What an edit reruns: exactly what depends on it, after a run that is pretended.
+"""An edit reruns exactly the jobs that depend on it, after a simulated run.
 
-Every output of the demo is made, but empty, and `--touch`ed, by which Snakemake remembers
-inputs and params as of a run. So plans are those after a real run, which test_demo.py makes.
+Every output of the demo is made, but empty, and `--touch`ed. Snakemake then remembers inputs and
+params as after a run. Plans are therefore those after a real run, which test_demo.py makes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CODE = "\nEDITED = True\n"
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
-    """A copy of the checkout where the demo seems to have run to its end."""
+    """A copy of the checkout in which the demo seems to have run to its end."""
     folder = copy_of_the_checkout(tmp_path_factory.mktemp("finished") / "lingprob")
     summary = snakemake(folder, "--summary", "demo").stdout
     for line in summary[summary.index("output_file") :].splitlines()[1:]:
@@ -39,7 +39,7 @@ def finished(tmp_path_factory) -> Path:
 
 
 def planned(folder: Path, *arguments: str, target: str = "demo") -> dict[str, int]:
-    """The jobs of a dry run, the target and the sum aside; none where there is nothing to do."""
+    """Return the jobs of a dry run without the target and the sum, or none."""
     text = snakemake(folder, "-n", *arguments, "--", target).stdout
     if "Nothing to be done" in text:
         return {}
@@ -68,13 +68,13 @@ def edited(finished):
 
 
 def jobs(*names: str) -> Counter[str]:
-    """A job for each name, as many as it is named; names may stand in one text."""
+    """Return the number of jobs by name. Several names may be in one text."""
     return Counter(" ".join(names).split())
 
 
 SITE = "build_site"
-# What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
-# it trains, of their contexts, from word surprisals, and from trained models.
+# Jobs that follow from sentence scores of the demo's pairs by its model and by trained ones, from
+# scores in contexts, from word surprisals, and from trained models.
 OVER_MODELS = "report_morcela"
 TRAINED_FITS = "fit_linking_functions " * 2
 MORCELA = f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS}"
@@ -127,14 +127,12 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
     ],
 )  # fmt: skip
-def test_an_edit_reruns_what_depends_on_it_and_nothing_else(
-    finished, edited, file, old, new, expected
-):
+def test_an_edit_reruns_exactly_its_dependents(finished, edited, file, old, new, expected):
     edited(file, old, new)
     assert planned(finished) == expected
 
 
-def test_one_model_more_scores_nothing_again_after_prefixes_that_stay(finished):
+def test_one_more_model_repeats_no_scores(finished):
     """Of the demo's model, the perturbed ones alone: which suites these are, all models decide."""
     models = 'context={"models": ["smollm2-135m", "gpt2"]}'
     plan = snakemake(finished, "-n", "--config", models, "--", "context").stdout
@@ -146,8 +144,8 @@ def test_one_model_more_scores_nothing_again_after_prefixes_that_stay(finished):
     assert "rule sample_prefixes" not in plan
 
 
-def test_replaced_weights_of_a_local_model_are_another_model(finished):
-    """Replaced weights; where only their time is new, Snakemake compares small files' content."""
+def test_replaced_local_weights_are_another_model(finished):
+    """Replaced weights. If only their time is new, Snakemake compares small files' content."""
     folder = finished / "models/mine"
     folder.mkdir(parents=True)
     for name in ("config.json", "model.safetensors", "tokenizer.json"):

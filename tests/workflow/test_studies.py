@@ -29,7 +29,7 @@ def written(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_study_runs_elsewhere_and_again_when_its_own_module_changes(written, tmp_path):
+def test_a_study_reruns_when_its_module_changes(written, tmp_path):
     away = ("--directory", str(tmp_path / "away"))
     done = snakemake(written, *away, *SWITCHED_ON)
     assert done.returncode == 0, done.stdout[-4000:]
@@ -43,7 +43,7 @@ def test_a_study_runs_elsewhere_and_again_when_its_own_module_changes(written, t
     assert "build_stimuli" not in plan
 
 
-def test_a_study_that_is_not_switched_on_is_not_planned(written):
+def test_a_disabled_study_is_not_planned(written):
     assert "measure_lengths" not in snakemake(written, "-n", "--", "demo").stdout
     missing = snakemake(written, "-n", "--config", "studies=[pair_length]", "--", "all")
     assert missing.returncode != 0
@@ -63,7 +63,7 @@ def test_every_study_is_planned_at_every_scale(checkout, scale):
     assert {*names} <= {*planned_jobs(plan.stdout)}
 
 
-def test_the_workflow_is_planned_without_the_folder_of_studies(written):
+def test_plans_need_no_folder_of_studies(written):
     shutil.rmtree(written / "studies")
     done = snakemake(written, "-n", "--", "demo")
     assert done.returncode == 0, done.stdout[-2000:]

@@ -38,7 +38,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     install = [*pip, "--python", found, "install", "--no-deps", "--no-index", wheel]
     subprocess.run(install, check=True, capture_output=True)
     (site,) = (folder / "environment" / "lib").glob("python*/site-packages")
-    # Folders in a .pth file give packages, and not what their own .pth files name: no checkout.
+    # Folders in a .pth file give packages, but their own .pth files are not read: no checkout.
     (site / "others.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n")
     return found
 
