@@ -512,6 +512,14 @@ def test_unigrams_are_given_or_found(lm, plan, folder, unigrams, tmp_path):
             find_unigrams(source, "tiny", plan, tmp_path)
     with pytest.raises(LingprobError, match="no columns \\['logprob'\\]"):
         find_unigrams(table[["token_id"]], "tiny", plan, folder)
+    for wrong, said in (
+        (pd.concat([series, series[3:4]]), "'token_id': an id that an earlier row has: 3"),
+        (series.mask(series.index == 4), "column 'logprob': no value"),
+        (np.exp(series), "above 0, so no log-probability"),
+        (series.to_frame().reset_index().assign(logprob=-np.inf), "infinite"),
+    ):
+        with pytest.raises(LingprobError, match=said):
+            lingprob.load(folder / "tiny", unigrams=wrong, cache=folder)
     other = lingprob.load(folder / "tiny", unigrams=series, cache=folder)
     slor = lm.score(SENTENCES, bos="bos")["slor"]
     assert other.score(SENTENCES, bos="bos")["slor"].tolist() == slor.tolist()

@@ -106,6 +106,10 @@ def test_a_section_may_be_empty():
         ({"models": {"mine": {"title": "M", "family": "m", "source": "hub"}}}, "'repository'"),
         ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
         (
+            {"datasets": {"d_sample20": {"title": "D", "kind": "corpus", "parser": "text"}}},
+            r"datasets\.d_sample20: names of this form are those of samples",
+        ),
+        (
             {"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
             r"datasets\.mine\.parser: 'tex' is not one of .*mean 'text'",
         ),
@@ -294,6 +298,18 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
         refuse_duplicate_keys([path])
     path.write_text("models:\n  a: {x: 1}\n  b: {x: 1}\n")
     refuse_duplicate_keys([path, ROOT / "config.yaml"])
+
+
+@pytest.mark.parametrize("value", ["0777", "1_234_567", "12:30:45", "1.10", "2024-01-02", "on"])
+@pytest.mark.parametrize("place", ["models: {m: {revision: %s}}", "datasets: {d: {title: %s}}",
+                                   "datasets: {%s: {title: x}}"])  # fmt: skip
+def test_scalars_that_yaml_changes_are_refused(value, place, tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text("seed: 1\n" + place % value)
+    with pytest.raises(LingprobError, match=rf'own\.yaml, line 2: .*quotation marks: "{value}"'):
+        refuse_duplicate_keys([path])
+    path.write_text(place % f"'{value}'")
+    refuse_duplicate_keys([path])
 
 
 def test_unigram_sources_name_their_kind():

@@ -39,7 +39,7 @@ from lingprob.overlap.token_blocks import (
     read_texts,
     token_ids,
 )
-from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
+from models_for_tests import VOCABULARY_SIZE, save_tiny_masked_tokenizer, save_tiny_tokenizer
 from overlap_reference import Sequences, arrays, block, slow_matches
 
 HELLOWORLD = [ord(letter) for letter in "helloworld"]
@@ -360,6 +360,16 @@ def test_texts_are_normalised_and_tokenised(tiny: Tokenizer, tmp_path: Path) -> 
     assert normalise(" a\r\n\tb\u00a0c ") == "a b c"
     empty = block_of([])
     assert (len(empty.tokens), empty.offsets.tolist()) == (0, [0])
+
+
+def test_letters_of_passages_without_a_token_are_named(tmp_path, caplog) -> None:
+    """The two texts are the same to a tokenizer that has one token for all unknown letters."""
+    save_tiny_masked_tokenizer("bert", tmp_path)
+    tokenizer = Tokenizer(AutoTokenizer.from_pretrained(tmp_path), VOCABULARY_SIZE, "bert")
+    index, _ = index_texts({"mine": pd.Series(["The 猫 sat", "The cat", "The 狗 sat"])}, tokenizer)
+    assert index.passage(0).tolist() == index.passage(2).tolist()
+    assert "no token for '猫', '狗'. Texts that differ only in such letters are" in caplog.text
+    assert "Text 1, 3, for instance 'The 猫 sat'" in caplog.text
 
 
 def test_passages_are_normalised_as_corpora(tiny: Tokenizer) -> None:

@@ -145,11 +145,12 @@ def test_provo_means_have_no_places(tmp_path):
     path = saved(
         tmp_path / "provo.csv",
         ",sentence_num,word,first_fix_dur,first_pass_dur,total_fix_dur\n"
-        "0,0,are,1,146.9,2\n1,0,now,1,145.6,2\n2,1,ran,1,0.0,2\n",
+        "0,0,are,1,146.9,2\n1,0,now,1,145.6,2\n2,1,ran,1,0.0,2\n3,2,sat,1,99.0,2\n",
     )
-    words = text(p1="There are now", p2="He ran")
+    words = text(p1="There are now", p10="They sat", p2="He ran")
     assert parsed("provo_first_pass_means", words, path) == [
-        ("mean", "1", 1, 146.9), ("mean", "1", 2, 145.6), ("mean", "2", 1, 0.0)
+        ("mean", "1", 1, 146.9), ("mean", "1", 2, 145.6), ("mean", "10", 1, 99.0),
+        ("mean", "2", 1, 0.0),
     ]  # fmt: skip
 
 

@@ -407,8 +407,12 @@ def test_text_of_others_never_becomes_markup(made):
     {"models": {"m": {**OWN, "title": HOSTILE}}},
     {"datasets": {"d": {**PAIRS, "title": "a <b> of it"}}},
     {"datasets": {"d": {**PAIRS, "path": "a/<!--.csv"}}},
+    {"models": {"m": {**OWN, "note": "a</SCRIPT><script>alert(1)//"}}},
+    {"datasets": {"d": {**PAIRS, "columns": {"good": "<!-- <script>"}}}},
+    {"start_tokens": {"mine": "</script>"}},
 ])  # fmt: skip
 def test_snakemake_s_report_is_given_no_markup_of_a_configuration(config):
     with pytest.raises(LingprobError, match="would take the text after `<` for HTML"):
         read_settings({"scale": "demo", **config})
-    read_settings({"scale": "demo", "models": {"m": {**OWN, "title": "p < .05 & more"}}})
+    text = {"title": "p < .05 & more", "note": "of <s> to </s>"}
+    read_settings({"scale": "demo", "models": {"m": {**OWN, **text}}, "start_tokens": {"s": "<s>"}})

@@ -266,17 +266,18 @@ def test_first_surprisals_of_zero_are_missing(tmp_path, caplog):
     assert "has a surprisal of 0" in caplog.text
 
 
-def arpa(unknown: bool) -> str:
-    first = ["-2\t<unk>"] * unknown + ["-99\t<s>\t-0.3", "-1\t</s>", "-0.5\tthe\t-0.3", "-1\tcat"]
+def arpa(unknown: str) -> str:
+    first = ["-99\t<s>\t-0.3", "-1\t</s>", "-0.5\tthe\t-0.3", "-1\tcat", *unknown.splitlines()]
     lines = ["\\data\\", f"ngram 1={len(first)}", "ngram 2=1", "", "\\1-grams:", *first, ""]
     return "\n".join([*lines, "\\2-grams:", "-0.2\tthe cat", "", "\\end\\", ""])
 
 
-def test_an_n_gram_model_without_unknown_words_is_refused(tmp_path):
+@pytest.mark.parametrize("unknown", ["", "-99\t<unk>", "-2\t[UNK]", "-2\tunk"])
+def test_an_n_gram_model_without_unknown_words_is_refused(unknown, tmp_path):
     pytest.importorskip("kenlm")
-    (tmp_path / "with.arpa").write_text(arpa(True))
+    (tmp_path / "with.arpa").write_text(arpa("-2\t<unk>"))
     assert load_kenlm(tmp_path / "with.arpa").score("the cat", bos=False, eos=False) < 0
-    (tmp_path / "without.arpa").write_text(arpa(False))
+    (tmp_path / "without.arpa").write_text(arpa(unknown))
     with pytest.raises(LingprobError, match="no <unk>"):
         load_kenlm(tmp_path / "without.arpa")
 

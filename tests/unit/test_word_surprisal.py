@@ -292,7 +292,8 @@ def small_words() -> pd.DataFrame:
 
 def test_imports_by_story_and_by_table_agree(tmp_path):
     by_story = tmp_path / "s.json"
-    by_story.write_text(json.dumps({"2": [[1.0]], "1": [[2.0], [0.5]], "3": [[9.0]]}))
+    stories = json.dumps({"2": [[1.0]], "1": [[2.0], [0.5]], "3": [[9.0]]})
+    by_story.write_text(stories, encoding="utf-8-sig")
     table = pd.DataFrame(
         {"passage_id": [2, 1, 1], "word_index": [0, 1, 0], "surprisal": [1.0, 0.5, 2.0],
          "word": ["No", "what", "so"]}
@@ -320,6 +321,7 @@ def test_imports_by_story_and_by_table_agree(tmp_path):
         ("s.csv", "passage_id,word_index,surprisal\n,0,2\n", "'passage_id': no value"),
         ("s.csv", "passage_id,word_index,surprisal\n1,0,\n1,1,\n", "'surprisal': all of it is"),
         ("s.json", "[1, 2]", "not JSON of word surprisals"),
+        ("s.json", '{"1": [9.0, 9.0], "2": [1.0], "1": [2.0, 1.0]}', "a passage occurs twice"),
         ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n1,1,1\n1,2,1\n2,0,1\n",
          "a surprisal for word 2 of passage '1', which the text"),
         ("s.csv", "passage_id,word_index,surprisal\n1,1.7,2\n", "'word_index': no whole number"),

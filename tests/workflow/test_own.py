@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import html.parser
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -15,7 +19,9 @@ import yaml
 import checkout
 import lingprob
 from checkout import copy_of_the_checkout, snakemake
+from lingprob.io.corpora import iter_documents
 from lingprob.io.tables import read_table
+from loopback import HubServer, Repository
 from models_for_tests import save_tiny_masked_model, save_tiny_model
 
 SENTENCES = [
@@ -26,6 +32,34 @@ SENTENCES = [
 ]
 NEW = ["The queen sleeps here.", "The man runs, and the dog of France sings."]
 TABLE = '{"title": "Bad", "kind": "stimuli", "parser": "table"'
+RECIPES = re.findall(
+    r"```yaml\n(.*?)```", (checkout.ROOT / "docs/own_data.md").read_text(encoding="utf-8"), re.S
+)
+# Tiny models in the place of those that a recipe names.
+STAND_INS = {
+    "models": {
+        "smollm2-135m": {
+            "title": "S", "family": "smollm2", "source": "local", "path": "tiny",
+            "bos_policies": ["bos", "none"], "unigrams": ["corpus_demo_sentences"],
+        }
+    },
+    "embeddings": {
+        "all-minilm-l6-v2": {
+            "title": "S", "language": "en", "context_window": 64, "source": "local", "path": "bert",
+        }
+    },
+    "bootstrap": 20,
+    "unigrahams": {"samples": 16},
+}  # fmt: skip
+# The tables that are read from a user's files alone.
+READ = [
+    "sentence_scores/their-model/my-ratings", "stimuli/my-sentences", "stimuli/my-pairs",
+    "reading_times/my-times", "surprisal/their-surprisals/my-texts", "word_counts/my-corpus",
+]  # fmt: skip
+WEB = [f"Page {number}." for number in range(100_007)]
+# What Snakemake's report would take for markup, or a script for its end.
+MARKUP = '<img src=x onerror=alert(1)> </p> `b`_ {{7*7}} ]]> & " \\'
+TITLE = 'Mine < 5 & "x" $\\frac{1$ `b`_ {{7*7}} ]]> \\u003c'
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +83,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = {
         "models": {
             "tiny": {
-                "title": "Tiny",
-                "family": "own",
+                "title": f"Tiny {TITLE}",
+                "note": MARKUP,
+                "family": MARKUP,
                 "source": "local",
                 "path": "tiny",
                 "bos_policies": ["bos", "none"],
@@ -72,7 +107,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             },
         },
         "datasets": {
-            "mine": {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "ratings.csv"},
+            "mine": {"title": TITLE, "kind": "stimuli", "parser": "table", "path": "ratings.csv"},
             "new": {"title": "New", "kind": "stimuli", "parser": "table", "path": "new.csv"},
         },
         "morcela": {
@@ -101,8 +136,10 @@ def one_thread():
 @pytest.mark.usefixtures("one_thread")
 def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkeypatch):
     of_bert = "results/morcela/bert.parquet"
-    done = snakemake(folder, "--configfile", "own.yaml", "--", "morcela", of_bert)
+    report = ["--report", "report.html", "--report-after-run"]
+    done = snakemake(folder, "--configfile", "own.yaml", *report, "--", "morcela", of_bert)
     assert done.returncode == 0, done.stdout[-4000:]
+    check_report((folder / "report.html").read_text(encoding="utf-8"))
     tiny, theirs = (
         pd.read_csv(folder / f"results/morcela/{name}.csv") for name in ("tiny", "theirs")
     )
@@ -138,6 +175,32 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkey
     assert set(new["bos"]) == {"bos"}
     assert new["rating"].isna().all()
     assert (new["rating_low"] < new["predicted_low"]).all()
+
+
+class Elements(html.parser.HTMLParser):
+    """The names of a page's elements, and the content of each script with an id."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names, self.scripts, self.script = set[str](), dict[str, str](), ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.script = dict(attrs).get("id") or "" if tag == "script" else ""
+
+    def handle_data(self, data):
+        self.scripts[self.script] = self.scripts.get(self.script, "") + data
+
+
+def check_report(page: str) -> None:
+    """Check that no text of the configuration is markup or code of Snakemake's report."""
+    found = Elements(page)
+    assert found.names == {"body", "div", "head", "html", "meta", "p", "script", "style", "title"}
+    results = found.scripts["results"].strip().removeprefix("var results = ").removesuffix(";")
+    shown = json.loads(results)
+    assert MARKUP.replace('"', r"\"")[:28] in str(shown["results/morcela/figure_2.png"])
+    assert "<img" not in "".join(one["caption"] for one in shown.values())
 
 
 @pytest.mark.parametrize(
@@ -236,3 +299,88 @@ def test_a_missing_model_directory_is_named(folder):
     refused = snakemake(folder, "--config", entry, "--", target)
     assert refused.returncode != 0
     assert "models.gone.path: there is no 'nowhere'" in refused.stdout
+
+
+@pytest.fixture(scope="module")
+def recipes(folder) -> list[str]:
+    """The recipes of docs/own_data.md as files of the checkout, with the files that they name."""
+    for number, recipe in enumerate(RECIPES):
+        (folder / f"recipe_{number}.yaml").write_text(recipe)
+    (folder / "stand_ins.yaml").write_text(yaml.safe_dump(STAND_INS))
+    save_tiny_model("gpt_neox", folder / "path/to/model")
+    ratings = pd.read_csv(folder / "ratings.csv").sample(frac=1, random_state=1)
+    ratings.rename(columns={"rating": "mean_z"}).to_csv(folder / "my_ratings.csv", index=False)
+    scores = pd.read_csv(folder / "scores.csv")
+    unrated = scores[: len(NEW)].assign(sentence=NEW)
+    pd.concat([unrated, scores]).to_csv(folder / "their_scores.csv", index=False)
+    shutil.copy(folder / "new.csv", folder / "sentences.csv")
+    bad = [text.replace("The", "An").replace("s ", " ") for text in SENTENCES]
+    paradigm = [text.split()[1] for text in SENTENCES]
+    pairs = pd.DataFrame({"good": SENTENCES, "bad": bad, "paradigm": paradigm})
+    pairs.to_csv(folder / "pairs.csv", index=False)
+    passages = [" ".join(SENTENCES), " ".join(SENTENCES[::-1])]
+    (folder / "texts.txt").write_text("\n".join(passages) + "\n")
+    rows = [json.dumps({"text": f"Once. {text} And so on."}) for text in SENTENCES[3:9]]
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
+    random = np.random.default_rng(3)
+    words = pd.DataFrame(
+        [(n, place, word) for n in (1, 2) for place, word in enumerate(passages[n - 1].split())],
+        columns=["passage_id", "word_index", "word"],
+    )
+    bits = random.exponential(5, len(words))
+    surprisals = words[["passage_id", "word_index"]].assign(surprisal=bits)
+    surprisals.to_csv(folder / "surprisals.csv", index=False)
+    times = [
+        words.assign(subject_id=f"s{one}", rt_ms=300 + 9 * bits + random.normal(0, 30, len(words)))
+        for one in range(6)
+    ]
+    read = pd.concat(times).sample(frac=1, random_state=1)
+    read.to_csv(folder / "times.csv", index=False)
+    lab = {"passage_id": "itemno", "word_index": "position", "word": "region", "rt_ms": "RT",
+           "subject_id": "participant"}  # fmt: skip
+    lab_rows = read.rename(columns=lab).assign(cond=np.where(read["passage_id"] == 1, "a", "b"))
+    lab_rows.assign(position=lab_rows["position"] + 1).to_csv(folder / "lab.csv", index=False)
+    return [f"recipe_{number}.yaml" for number in range(len(RECIPES))]
+
+
+def run_recipes(folder: Path, recipes: list[str], *arguments: str, hub: str = "") -> None:
+    """Run recipes in one run of Snakemake, after those that a test ran before."""
+    files = ["--configfile", *recipes, "stand_ins.yaml", "--config", "scale=demo"]
+    environment = checkout.environment() | ({"HF_ENDPOINT": hub} if hub else {})
+    done = subprocess.run(
+        checkout.command(*files, *arguments), cwd=folder, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+def test_every_recipe_of_the_page_reads_its_files(folder, recipes):
+    web = yaml.safe_load(RECIPES[2])["datasets"]["my-web"]
+    table = folder / "web.parquet"
+    pd.DataFrame({"text": WEB}).to_parquet(table)
+    name = web["configuration"]
+    card = f"configs:\n- {{config_name: {name}, data_files: [{{split: train, path: s/*}}]}}\n"
+    files = {"README.md": f"---\n{card}---\n".encode(), "s/0.parquet": table.read_bytes()}
+    made = [f"resources/{one}" for one in ("models/my-model/manifest.json",
+                                           "datasets/my-web/manifest.tsv")]  # fmt: skip
+    read = [f"results/{one}.parquet" for one in READ]
+    with HubServer({web["repository"]: Repository(web["revision"], files)}) as hub:
+        run_recipes(folder, recipes[:7], "--", *made, *read, hub=hub.url)
+    rows = (folder / made[1]).parent.glob("*.parquet")
+    assert list(iter_documents("parquet", [*rows])) == WEB[: web["rows"]]
+    scores, sentences, pairs, times, surprisals, _ = (pd.read_parquet(folder / one) for one in read)
+    n, words = len(SENTENCES), sum(len(text.split()) for text in SENTENCES)
+    assert [len(scores), len(sentences), len(pairs)] == [n, len(NEW), 2 * n]
+    assert [len(times), len(surprisals)] == [6 * 2 * words, 2 * words]
+    run_recipes(folder, recipes[6:], "--", read[3])
+    lab = pd.read_parquet(folder / read[3])
+    assert set(lab["passage_id"]) == {"1/a", "2/b"}
+    assert sorted(lab["rt_ms"]) == sorted(times["rt_ms"])
+
+
+@pytest.mark.slow
+def test_every_recipe_of_the_page_goes_all_the_way(folder, recipes):
+    run_recipes(folder, recipes[:7], "--", "morcela", "audit", "context", "overlap", "reading")
+    run_recipes(folder, recipes[6:], "--", "reading")
+    deltas = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")
+    assert set(deltas["model"]) == {"smollm2-135m", "their-surprisals"}

@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
-from lingprob.io.table_files import FORMATS, need_columns, numeric, read_frame, whole
+from lingprob.io.table_files import FORMATS, need_columns, numeric, read_frame, refuse, whole
 from lingprob.io.tables import read_table
 from lingprob.models.folders import (
     files_digest,
@@ -226,10 +226,11 @@ def find_unigrams(
         model, run: the model, and the run that has its entry.
         cache: the folder, laid out as a workflow's.
 
-    Raises LingprobError for a source that the cache lacks, with the command that makes it.
+    Raises LingprobError for a source that the cache lacks, with the command that makes it, and for
+    values that are no log-probabilities of one vocabulary.
     """
     if isinstance(wanted, pd.Series):
-        return {GIVEN: wanted.astype(float)}
+        wanted = wanted.rename_axis("token_id").rename("logprob").reset_index()
     if isinstance(wanted, pd.DataFrame):
         return {GIVEN: _by_token(wanted, "the table of unigrams")}
     if wanted is not None and Path(wanted).suffix in FORMATS:
@@ -252,5 +253,7 @@ def find_unigrams(
 def _by_token(frame: pd.DataFrame, path: str | Path) -> pd.Series:
     need_columns(path, frame, ["token_id", "logprob"], "A row is one token of the vocabulary.")
     ids = whole(path, "token_id", frame["token_id"])
+    refuse(path, "token_id", ids.duplicated(), "an id that an earlier row has", ids)
     logprobs = numeric(path, "logprob", frame["logprob"])
+    refuse(path, "logprob", logprobs > 0, "above 0, so no log-probability", logprobs)
     return pd.Series(logprobs.to_numpy(), index=ids.to_numpy())

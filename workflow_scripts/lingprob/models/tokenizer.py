@@ -293,7 +293,7 @@ class Letters:
         more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         said = (
             f"the tokenizer has no token for {letters}. Texts that differ only in such letters "
-            f"get the same score. Text {places}{more}, for instance {texts[rows[0]]!r}."
+            f"are the same to it. Text {places}{more}, for instance {texts[rows[0]]!r}."
         )
         if self.choice == "refuse":
             raise LingprobError(f"{said} Choose a model whose tokenizer covers the texts.")

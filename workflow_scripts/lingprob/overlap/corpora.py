@@ -23,12 +23,12 @@ from lingprob.io.files import write_text
 from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
-from lingprob.models.tokenizer import Tokenizer
+from lingprob.models.tokenizer import Letters, Tokenizer, encode, tokens_of
 from lingprob.overlap.automaton import PassageIndex, build_index
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
 from lingprob.overlap.matches import Matches, without_short
 from lingprob.overlap.streaming import scan
-from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts, token_ids
+from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts
 
 CONTENTS = "corpus.json"
 
@@ -152,7 +152,8 @@ def index_texts(
     """Index the passages of several texts (leakage, §2.1), normalised as corpora are.
 
     `texts` has the passages by passage_id, by the name of their text. They are tokenised without
-    special tokens. Returns also the `overlap_passages` table that names the passages.
+    special tokens, and letters without a token are logged. Returns also the `overlap_passages`
+    table that names the passages.
     """
     passages = pd.DataFrame(
         [
@@ -163,9 +164,10 @@ def index_texts(
         columns=SCHEMAS["overlap_passages"].names,
     )
     spaced = [_spaced(text) for of_corpus in texts.values() for text in of_corpus]
-    ids = token_ids(tokenizer.tokenizer, spaced)
+    tokens = tokens_of(encode(tokenizer.tokenizer, spaced, offsets=True))
+    Letters.of(tokenizer.tokenizer).check(spaced, tokens)
     index = build_index(
-        [np.asarray(passage, dtype=np.int64) for passage in ids],
+        [passage.ids for passage in tokens],
         tokenizer_hash=tokenizer.sha256,
         vocabulary_size=tokenizer.vocabulary_size,
     )

@@ -13,6 +13,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.text_tables import decoded
 from lingprob.reading.alignment import KEYS, check_words
 
 logger = logging.getLogger(__name__)
@@ -98,10 +99,10 @@ def _check_missing(path: Path, joined: pd.DataFrame) -> None:
 def read_story_json(path: Path) -> dict[str, list[list[float]]]:
     """Return {story: [[surprisal of each word] of each sentence]} of a JSON file, keys as text.
 
-    `null` is NaN. Raises LingprobError if the file is not such JSON.
+    `null` is NaN. Raises LingprobError if the file is not such JSON, or has a story twice.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(decoded(path), object_pairs_hook=_each_once)
         return {
             str(story): [[_float(value) for value in part] for part in _parts(values)]
             for story, values in content.items()
@@ -110,6 +111,13 @@ def read_story_json(path: Path) -> dict[str, list[list[float]]]:
         raise LingprobError(
             f"{path}: not JSON of word surprisals by passage ({error}). {REMEDY}"
         ) from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of an object. Raises ValueError for a key that occurs twice."""
+    if len(content := dict(pairs)) < len(pairs):
+        raise ValueError("a passage occurs twice")
+    return content
 
 
 def _float(value: Any) -> float:

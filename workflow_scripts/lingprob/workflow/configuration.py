@@ -25,6 +25,8 @@ DEEPEST = 20
 TAG = re.compile("<[a-zA-Z/!?]")
 # Keys whose values are text, whatever they look like.
 TEXTS = ("revision", "title", "family", "family_title", "repository", "version")
+# Other texts are within its scripts, which only these end.
+SCRIPT = re.compile("<(/?script|!--)", re.IGNORECASE)
 # Keys whose values Snakemake's report shows as they are.
 SHOWN = ("title", "family_title", "path", "paths", "citation")
 
@@ -180,8 +182,8 @@ def _refuse_other_scalar(path: str | Path, node: yaml.Node) -> None:
 def refuse_odd_parts(config: Settings) -> None:
     """Raise LingprobError for parts that YAML and JSON allow and no configuration has.
 
-    These are keys that are not text, half a character, nesting without end, and tags of HTML,
-    because Snakemake's report shows titles and paths as they are.
+    These are keys that are not text, half a character, nesting without end, tags of HTML in keys,
+    titles and paths, which Snakemake's report shows as they are, and the ends of its scripts.
     """
     for place, key, value in _parts(config, ""):
         if not isinstance(key, str):
@@ -190,12 +192,12 @@ def refuse_odd_parts(config: Settings) -> None:
                 "quotation marks."
             )
         where = f"{place}.{key}".strip(".")
-        shown = [key, value] if key in SHOWN else [key]
-        if text := next((one for one in shown if isinstance(one, str) and TAG.search(one)), None):
-            raise LingprobError(
-                f"config: {where} contains {text!r}, and pages would take the text after `<` for "
-                "HTML. Put a space after it, or leave it out."
-            )
+        for text, markup in ((key, TAG), (value, TAG if key in SHOWN else SCRIPT)):
+            if isinstance(text, str) and markup.search(text):
+                raise LingprobError(
+                    f"config: {where} contains {text!r}, and pages would take the text after `<` "
+                    "for HTML. Put a space after it, or leave it out."
+                )
         try:
             f"{key}{value if isinstance(value, str) else ''}".encode()
         except UnicodeEncodeError as error:

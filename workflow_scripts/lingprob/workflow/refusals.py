@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,11 @@ def check_entries(settings: dict[str, Any]) -> None:
         for section in KINDS
         for name, entry in settings[section].items()
         for fault in entry_faults(entry, section, f"{section}.{name}")
+    ]
+    faults += [
+        f"datasets.{name}: names of this form are those of samples of pairs. Rename it"
+        for name in settings["datasets"]
+        if re.search(r"_sample\d+$", name)
     ]
     if faults:
         raise LingprobError("config: " + "; ".join(faults[:5]))
