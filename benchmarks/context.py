@@ -49,6 +49,7 @@ def measure_ours(model: str, items: list[Item], _options: dict[str, Any]) -> dic
 
     from lingprob.models.loading import load_language_model
     from lingprob.scoring.continuations import ContextItem, score_in_context
+    from lingprob.scoring.engine import Scorer
 
     language_model = load_language_model(model, device="cpu", dtype="float32")
     fed = []
@@ -57,7 +58,7 @@ def measure_ours(model: str, items: list[Item], _options: dict[str, Any]) -> dic
     )
     clock = Clock()
     table = score_in_context(
-        language_model, [ContextItem(*item) for item in items], start_token=START_TOKEN
+        Scorer(language_model), [ContextItem(*item) for item in items], start_token=START_TOKEN
     )
     measured = clock.read()
     by_target = table.astype({"logprob": np.float64}).groupby(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lingprob.io.files import identity_of
+from lingprob.io.shards import Shards
 from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.models.loading import load_prepared
 from lingprob.reading.surprisal import word_surprisals
@@ -18,6 +19,10 @@ with job(snakemake):
         snakemake.input.model, params.entry, params.device, params.dtype, how["device_map"]
     )
     scorer = Scorer(lm, how["tokens_per_batch"])
+    shards = Shards(
+        Path("resources/shards/surprisal", snakemake.wildcards.model),
+        identity_of(provenance, params.engine),
+    )
     chosen = {key: params.get(key) for key in KEYS}
     for path, table, csv in zip(snakemake.input.words, output.tables, output.csv, strict=True):
         words = read_table(path, "words")
@@ -25,8 +30,7 @@ with job(snakemake):
             lm,
             words,
             **chosen,
-            shard_directory=Path("resources/shards/surprisal", snakemake.wildcards.model),
-            identity=identity_of(provenance, params.engine),
+            shards=shards,
             scorer=scorer,
             workers=snakemake.threads if lm.device.type == "cpu" else 1,
         )

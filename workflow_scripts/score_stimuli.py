@@ -15,7 +15,7 @@ with job(snakemake):
         params.entry,
         {"device": params.device, "dtype": params.dtype, **work_settings(snakemake, "device_map")},
         {
-            "shard_directory": Path("resources/shards/scores", params.model),
+            "directory": Path("resources/shards/scores", params.model),
             **work_settings(snakemake, "tokens_per_batch", "sentences_per_shard"),
         },
         engine=params.engine,

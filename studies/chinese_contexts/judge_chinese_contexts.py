@@ -5,9 +5,10 @@ from pathlib import Path
 from lingprob.context.prefixes import tokenizer_of
 from lingprob.context.scores import Task, judge_contexts
 from lingprob.io.files import identity_of
-from lingprob.io.shards import delete_shards
+from lingprob.io.shards import Shards, delete_shards
 from lingprob.io.tables import table_writer
 from lingprob.models.loading import load_prepared
+from lingprob.scoring.engine import Scorer
 from lingprob.workflow import job
 from studies.chinese_contexts.analysis import CHINESE
 
@@ -21,15 +22,13 @@ with job(snakemake):
     given = zip(params.tasks, files.stimuli, files.prefixes, strict=True)
     tasks = [Task(**task, stimuli=stimuli, prefixes=path) for task, stimuli, path in given]
     pieces = judge_contexts(
-        lm,
+        Scorer(lm, resources.tokens_per_batch if lm.device.type == "cuda" else None),
         name,
         tokenizer_of(files.model),
         tasks,
         start_token=params.start_token,
         separator=CHINESE.separator,
-        shard_directory=shards,
-        identity=identity_of(provenance, params.code),
-        tokens_per_batch=resources.tokens_per_batch if lm.device.type == "cuda" else None,
+        shards=Shards(shards, identity_of(provenance, params.code)),
         workers=snakemake.threads if lm.device.type == "cpu" else 1,
     )
     with table_writer("context_judgments", snakemake.output[0], provenance) as write:

@@ -16,6 +16,7 @@ from lingprob.io.tables import write_table
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.analysis import Settings
 from lingprob.papers.run import Run
+from lingprob.scoring.engine import Scorer
 from models_for_tests import save_tiny_model
 from studies.chinese_contexts.analysis import chinese_prefixes, joined, judge, summarise_models
 from studies.chinese_contexts.figures import draw
@@ -89,8 +90,8 @@ def test_a_target_is_scored_right_after_its_prefix(tiny):
     )  # fmt: skip
     counts = [len(tokens.ids) for tokens in tiny.tokenize([text[:end] for end in ends])]
     found = pd.concat(score_prefixes(
-        tiny, Targets("zhoblimp", stimuli, {}), [prefixes.assign(n_tokens=[counts])], counts,
-        alone=True, start_token="bos", separator="",
+        Scorer(tiny), Targets("zhoblimp", stimuli, {}), [prefixes.assign(n_tokens=[counts])],
+        counts, alone=True, start_token="bos", separator="",
     )).set_index(["n_sentences", "item_id"])["logprob"]  # fmt: skip
     for count, before in ((0, ""), (1, "你好。"), (2, "你好。好吗？")):
         for item, target in zip(stimuli["item_id"], stimuli["text"], strict=True):
@@ -109,7 +110,7 @@ def test_a_model_s_judgments_become_tables_figures_and_verdicts(tiny, tmp_path):
     write_table(prefixes, "context_prefixes", tmp_path / "prefixes.parquet")
     files = (tmp_path / "stimuli.parquet", tmp_path / "prefixes.parquet")
     task = Task("zhoblimp", {"parser": "zhoblimp"}, *files, lengths, alone=True)
-    pieces = judge_contexts(tiny, "m", tokenize, [task], start_token="bos", separator="")
+    pieces = judge_contexts(Scorer(tiny), "m", tokenize, [task], start_token="bos", separator="")
     judgments = pd.concat(pieces, ignore_index=True)
     write_table(judgments, "context_judgments", tmp_path / "judgments.parquet")
     assert judgments["pair_id"].nunique() == 3 * DRAWN["pairs_per_suite"]

@@ -12,10 +12,12 @@ from tokenizers.implementations import BertWordPieceTokenizer
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from lingprob.catalog import Catalog
+from lingprob.io.shards import Shards
 from lingprob.models.loading import load_language_model
 from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Options, assemble
+from lingprob.scoring.engine import Scorer
 from lingprob.scoring.sentences import summarise_sentences
 from lingprob.scoring.stimuli import score_stimuli
 from lingprob.stimuli.build import build_stimuli, sample_pairs
@@ -92,9 +94,8 @@ def scored(models: Path, stimuli: pd.DataFrame, folder: Path) -> pd.DataFrame:
     """Sentence scores after [CLS], with unigrams that are the same for every token."""
     lm = load_language_model(models / "lm", device="cpu", dtype="float32")
     tokens = score_stimuli(
-        lm, stimuli["item_id"].tolist(), stimuli["text"].tolist(), "[CLS]", identity="tiny",
-        shard_directory=folder, sentences_per_shard=500, tokens_per_batch=4096, window=128,
-        stride=64, dataset="chinese",
+        Scorer(lm, 4096), stimuli["item_id"].tolist(), stimuli["text"].tolist(), "[CLS]",
+        shards=Shards(folder, "tiny"), sentences_per_shard=500, dataset="chinese",
     )  # fmt: skip
     uniform = pd.Series(-np.log(lm.vocabulary_size), index=range(lm.vocabulary_size))
     policy = {"cls": {"start_token": "cls", "first_token": "scored"}}

@@ -16,6 +16,7 @@ from lingprob.context.scores import Targets, formula_regions, score_prefixes
 from lingprob.io.corpora import iter_documents
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.overlaps import dependency_labels
+from lingprob.scoring.engine import Scorer
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.syntaxgym import read_suite
 
@@ -70,7 +71,7 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
         }
     )
     pieces = score_prefixes(
-        language_model,
+        Scorer(language_model),
         Targets("syntaxgym", stimuli, formula_regions([suite])),
         [prefixes.assign(n_tokens=[[4]])],
         [10],

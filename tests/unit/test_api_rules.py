@@ -16,6 +16,7 @@ import lingprob
 from api_for_tests import CORPUS, PAIRS, PASSAGES, POLICIES, stimuli_of
 from lingprob.context.scores import score_prefixes
 from lingprob.io.tables import read_table, write_table
+from lingprob.scoring.engine import Scorer
 from lingprob.workflow import sources
 from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES
@@ -116,8 +117,8 @@ def test_contexts_are_scored_as_by_the_rules(lm):
     )  # fmt: skip
     n_tokens = len(lm.lm.tokenize([prefix])[0].ids)
     (scores,) = score_prefixes(
-        lm.lm, stimuli, [prefixes.assign(n_tokens=[[n_tokens]])], [n_tokens], start_token="bos",
-        regions={}, baselines=False, dataset="d",
+        Scorer(lm.lm), stimuli, [prefixes.assign(n_tokens=[[n_tokens]])], [n_tokens],
+        start_token="bos", regions={}, baselines=False, dataset="d",
     )  # fmt: skip
     ours = lm.score([good, bad], context=prefix)
     assert ours["logprob"].tolist() == scores["logprob"].tolist()

@@ -14,6 +14,7 @@ from lingprob.context.scores import Targets, formula_regions, score_prefixes
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.scoring.continuations import sum_tokens
+from lingprob.scoring.engine import Scorer
 from lingprob.stimuli.formulas import parse_formula
 from lingprob.stimuli.syntaxgym import Item, Suite, item_id, join_regions
 from models_for_tests import save_tiny_model
@@ -64,7 +65,9 @@ def counted(lm, prefixes):
 def score(lm, prefixes, lengths, stimuli=PAIRS, **changes):
     targets = Targets("mine", stimuli, changes.pop("regions", {}))
     options = {"start_token": "bos", "alone": True, **changes}
-    return pd.concat(score_prefixes(lm, targets, [counted(lm, prefixes)], lengths, **options))
+    return pd.concat(
+        score_prefixes(Scorer(lm), targets, [counted(lm, prefixes)], lengths, **options)
+    )
 
 
 def plain(lm, text, start, end):
@@ -335,13 +338,13 @@ def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypat
     targets = Targets("mine", PAIRS, {})
     given = counted(tiny, prefixes)
     monkeypatch.setattr("lingprob.context.scores.PAIRS_ALONE", 1)
-    pieces = [*score_prefixes(tiny, targets, [given], [5, 20], **options)]
+    pieces = [*score_prefixes(Scorer(tiny), targets, [given], [5, 20], **options)]
     assert [set(piece["prefix_id"]) for piece in pieces] == [{"x", "y"}, {"none"}]
     assert sorted(pieces[1]["item_id"]) == sorted(PAIRS["item_id"])
     monkeypatch.undo()
     monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 0)
     given = [rows for _, rows in given.groupby("prefix_id", sort=False)]
-    pieces = [*score_prefixes(tiny, targets, given, [5, 20], **options)]
+    pieces = [*score_prefixes(Scorer(tiny), targets, given, [5, 20], **options)]
     assert [set(piece["prefix_id"]) for piece in pieces] == [{"x"}, {"y"}, {"none"}]
     pd.testing.assert_frame_equal(
         pd.concat(pieces, ignore_index=True), whole.reset_index(drop=True), rtol=0, atol=1e-4
@@ -363,7 +366,7 @@ def test_a_pair_that_leaves_no_token_for_a_prefix_is_refused(tmp_path, tiny):
         window = tokens + 1 + room  # with the start token
         short = replace(tiny, context_window=min(window, tiny.context_window))
         found = score_prefixes(
-            short, Targets("d", PAIRS, {}), [counted(tiny, prefixes)], [30], alone=False,
+            Scorer(short), Targets("d", PAIRS, {}), [counted(tiny, prefixes)], [30], alone=False,
             start_token="bos",
         )  # fmt: skip
         if refused:

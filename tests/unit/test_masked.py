@@ -15,6 +15,7 @@ from transformers import AutoModelForMaskedLM
 import lingprob
 from lingprob.api.cli import main
 from lingprob.errors import LingprobError
+from lingprob.io.shards import Shards
 from lingprob.models.folders import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.masked import load_masked_model
@@ -299,11 +300,11 @@ def test_what_is_scored_is_kept_for_the_same_weights_and_correction_alone(folder
     passes = []
     lm.model.register_forward_hook(lambda *_: passes.append(1))
     given = (lm, [*"abc"], SENTENCES[:3])
-    options = {"dataset": "d", "shard_directory": tmp_path, "sentences_per_shard": 2}
+    options = {"dataset": "d", "sentences_per_shard": 2}
 
     def score(correction: str, identity: str) -> tuple[pd.DataFrame, int]:
         passes.clear()
-        table = score_masked(*given, correction, identity=identity, **options)
+        table = score_masked(*given, correction, shards=Shards(tmp_path, identity), **options)
         return table, len(passes)
 
     first, n_first = score("whole_word", "one")

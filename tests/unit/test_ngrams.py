@@ -291,7 +291,7 @@ def test_windows_and_prefixes_change_nothing_that_an_n_gram_sees(subwords):
     (cut,) = Scorer(lm).score([tokens.ids], 0, window=10, stride=7)
     assert cut == pytest.approx(whole, abs=1e-5)
     item = ContextItem("The cat sat on the mat.", [0, 23], ["The dog sat.", "A dog saw."])
-    table = score_in_context(lm, [item], start_token="bos")
+    table = score_in_context(Scorer(lm), [item], start_token="bos")
     for (cut_index, target), rows in table.groupby(["cut_index", "target_index"]):
         text = item.targets[target] if cut_index == 0 else f"{item.prefix} {item.targets[target]}"
         (plain,) = Scorer(lm).score([lm.tokenize([text])[0].ids], lm.start_id("bos"))

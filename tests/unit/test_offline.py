@@ -8,8 +8,10 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
+from lingprob.io.shards import Shards
 from lingprob.models.loading import load_language_model
 from lingprob.pairs.embeddings import SentenceEmbedder
+from lingprob.scoring.engine import Scorer
 from lingprob.scoring.stimuli import score_stimuli
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model, save_tiny_tokenizer
 
@@ -39,7 +41,7 @@ def test_a_prepared_model_scores_without_network(family, tmp_path, asked):
     lm = load_language_model(save_tiny_model(family, tmp_path), device="cpu")
     ids = [f"i{number}" for number in range(len(SENTENCES))]
     scores = score_stimuli(
-        lm, ids, SENTENCES, "bos", dataset="toy", shard_directory=tmp_path / "s", identity="tiny"
+        Scorer(lm), ids, SENTENCES, "bos", dataset="toy", shards=Shards(tmp_path / "s", "tiny")
     )
     assert set(scores["item_id"]) == set(ids)
     assert asked == []

@@ -21,12 +21,10 @@ import torch
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
+from lingprob.io.shards import Shards
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.folders import write_manifest
-from lingprob.models.loading import load_language_model, load_prepared
-from lingprob.reading.surprisal import word_surprisals
-from lingprob.scoring.continuations import ContextItem, score_in_context
-from lingprob.scoring.stimuli import score_stimuli
+from lingprob.models.loading import load_prepared
 from lingprob.training.trainer import Trainer
 from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES, save_tiny_model
@@ -291,18 +289,6 @@ def test_a_resumed_training_is_of_one_state(changed, tmp_path, monkeypatch):
     assert steps[0] == (13 if changed == "nothing" else 1)
 
 
-def test_nothing_is_kept_without_a_word_on_what_it_is_the_work_of(tmp_path):
-    lm = load_language_model(save_tiny_model("gpt2", tmp_path / "model"))
-    words = pd.DataFrame([("1", 0, "So", 0)], columns=SCHEMAS["words"].names)
-    kept = {"shard_directory": tmp_path / "kept", "identity": ""}
-    one = ContextItem("The cats sat.", [13], ["The mats."])
-    for call in (
-        lambda: score_stimuli(lm, ["a"], ["The cat sat."], "bos", dataset="toy", **kept),
-        lambda: word_surprisals(lm, words, start_token="bos", **kept),
-        lambda: score_in_context(lm, [one], start_token="bos", **kept),
-    ):
-        with pytest.raises(
-            LingprobError, match="nothing distinguishes it from that of other weights"
-        ):
-            call()
-    assert not (tmp_path / "kept").exists()
+def test_nothing_is_kept_without_a_word_on_its_work(tmp_path):
+    with pytest.raises(LingprobError, match="nothing distinguishes it from that of other weights"):
+        Shards(tmp_path)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.io.shards import Shards
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.continuations import ContextItem, score_in_context, tokenize_item
 from lingprob.scoring.engine import Scorer
@@ -85,7 +86,7 @@ def check(table, directory, items, start_token, atol):
 @pytest.mark.parametrize("start_token", ["bos", "none"])
 def test_every_family_equals_reading_each_text_alone(directory, start_token):
     items = [ITEM, OTHER]
-    table = score_in_context(load_language_model(directory), items, start_token=start_token)
+    table = score_in_context(Scorer(load_language_model(directory)), items, start_token=start_token)
     assert table["logprob"].isna().sum() == (3 if start_token == "none" else 0)
     check(table, directory, items, start_token, atol=1e-5)
 
@@ -98,9 +99,9 @@ def test_a_prefix_is_run_once_however_many_cuts(llama):
         lambda _module, _args, kwargs: fed.append(kwargs["input_ids"].shape), with_kwargs=True
     )
     try:
-        score_in_context(llama, [ContextItem(PREFIX, cuts[2:], targets)], start_token="bos")
+        score_in_context(Scorer(llama), [ContextItem(PREFIX, cuts[2:], targets)], start_token="bos")
         one_cut = fed[-1]
-        score_in_context(llama, [ContextItem(PREFIX, cuts, targets)], start_token="bos")
+        score_in_context(Scorer(llama), [ContextItem(PREFIX, cuts, targets)], start_token="bos")
         three_cuts = fed[-1]
     finally:
         handle.remove()
@@ -113,9 +114,8 @@ def test_a_prefix_is_run_once_however_many_cuts(llama):
 @pytest.mark.parametrize("tokens_per_batch", [3, 5, 12, 30])
 def test_small_budgets_change_nothing(llama, tokens_per_batch):
     items = [ITEM, OTHER, ContextItem(PREFIX, range(len(PREFIX) + 1), ["The cat.", "The mat."])]
-    whole = score_in_context(llama, items, start_token="bos")
-    options = {"start_token": "bos", "tokens_per_batch": tokens_per_batch}
-    small = score_in_context(llama, items, **options)
+    whole = score_in_context(Scorer(llama), items, start_token="bos")
+    small = score_in_context(Scorer(llama, tokens_per_batch), items, start_token="bos")
     pd.testing.assert_frame_equal(whole, small, check_exact=False, atol=1e-5)
 
 
@@ -124,17 +124,19 @@ def test_items_at_once_are_scored_as_one_after_another(llama):
     ends = [place for place, letter in enumerate(PREFIX) if letter == " "]
     items = [ContextItem(PREFIX[:end], [0, end], ["The cat sat.", "So."]) for end in ends * 4]
     threads = torch.get_num_threads()
-    together = score_in_context(llama, items, start_token="bos", workers=4, items_per_shard=30)
+    together = score_in_context(
+        Scorer(llama), items, start_token="bos", workers=4, items_per_shard=30
+    )
     assert torch.get_num_threads() == threads
-    alone = score_in_context(llama, items, start_token="bos")
+    alone = score_in_context(Scorer(llama), items, start_token="bos")
     pd.testing.assert_frame_equal(together, alone, check_exact=False, atol=1e-5)
 
 
 def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
     """Two items in shards of their own meet in the model, or the barrier breaks."""
     items = [ContextItem("The cat sat.", [12], ["So."]), ContextItem("It seems.", [9], ["So."])]
-    options = {"start_token": "bos", "items_per_shard": 1, "scorer": Scorer(llama)}
-    score_in_context(llama, items, **options)  # checks the model
+    scorer, options = Scorer(llama), {"start_token": "bos", "items_per_shard": 1}
+    score_in_context(scorer, items, **options)  # checks the model
     together = threading.Barrier(2, timeout=60)
     threads = set()
 
@@ -144,7 +146,7 @@ def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
 
     handle = llama.model.base_model.register_forward_pre_hook(wait)
     try:
-        score_in_context(llama, items, **options, workers=2)
+        score_in_context(scorer, items, **options, workers=2)
     finally:
         handle.remove()
     assert threads == {1}
@@ -153,11 +155,10 @@ def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
 def test_what_follows_the_end_of_a_target_is_not_scored(llama, tmp_path):
     """The end of one word is where the next one's blank is, which begins its token."""
     targets = ["The cats sit on it.", "Who did Mary say saw?"]
-    options = {"start_token": "bos", "shard_directory": tmp_path, "identity": "these weights"}
-    options["scorer"] = Scorer(llama)
-    whole = score_in_context(llama, [ContextItem(PREFIX, [0, 23], targets)], **options)
+    options = {"start_token": "bos", "shards": Shards(tmp_path, "these weights")}
+    whole = score_in_context(Scorer(llama), [ContextItem(PREFIX, [0, 23], targets)], **options)
     ends = [len("The cats sit"), len(targets[1])]
-    cut = score_in_context(llama, [ContextItem(PREFIX, [0, 23], targets, ends)], **options)
+    cut = score_in_context(Scorer(llama), [ContextItem(PREFIX, [0, 23], targets, ends)], **options)
     wanted = whole[(whole["target_index"] == 1) | (whole["char_start"] < ends[0])]
     assert 0 < len(wanted) < len(whole)
     pd.testing.assert_frame_equal(cut, wanted.reset_index(drop=True), check_exact=False, atol=1e-5)
@@ -171,7 +172,11 @@ def test_an_error_in_a_worker_ends_the_call(llama):
     try:
         with pytest.raises(LingprobError, match="too few for"):
             score_in_context(
-                llama, [too_long, *[ITEM] * 200], start_token="bos", workers=2, items_per_shard=10
+                Scorer(llama),
+                [too_long, *[ITEM] * 200],
+                start_token="bos",
+                workers=2,
+                items_per_shard=10,
             )
     finally:
         handle.remove()
@@ -189,23 +194,23 @@ def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplo
         return plain(self, *args, **kwargs)
 
     monkeypatch.setattr(type(llama.model.base_model), "forward", forward)
-    score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
+    score_in_context(Scorer(llama), [ITEM, OTHER] * 4, start_token="bos", workers=2)
     assert threading.get_ident() not in seen
     seen.clear()
-    score_in_context(llama, [ITEM, OTHER], start_token="bos")
+    score_in_context(Scorer(llama), [ITEM, OTHER], start_token="bos")
     assert seen == {threading.get_ident()}
     seen.clear()
     rotation = {"rope_type": kind, "original_max_position_embeddings": 64}
     monkeypatch.setattr(llama.model.config, "rope_parameters", rotation)
     with caplog.at_level(logging.INFO):
-        score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
+        score_in_context(Scorer(llama), [ITEM, OTHER] * 4, start_token="bos", workers=2)
     assert seen == {threading.get_ident()}
     assert "one by one" in caplog.text
 
 
 def test_a_target_that_goes_on_as_the_prefix_does_needs_nothing_of_its_own(llama):
     item = ContextItem(PREFIX, [23, len(PREFIX)], ["Who did Mary say that John saw?", "So."])
-    table = score_in_context(llama, [item], start_token="bos")
+    table = score_in_context(Scorer(llama), [item], start_token="bos")
     check(table, llama.directory, [item], "bos", atol=1e-5)
 
 
@@ -214,11 +219,11 @@ def test_a_cut_that_changes_the_tokens_of_the_prefix(llama, caplog):
     cut = PREFIX.index("that") + 2
     item = ContextItem(PREFIX, [cut, len(PREFIX)], ["The cat."])
     with caplog.at_level(logging.INFO):
-        table = score_in_context(llama, [item], start_token="bos")
+        table = score_in_context(Scorer(llama), [item], start_token="bos")
     assert "1 of 2 times a cut changed the prefix's own tokens" in caplog.text
     check(table, llama.directory, [item], "bos", atol=1e-5)
     glued = score_in_context(
-        llama, [ContextItem("The ca", [6], ["t sat."])], start_token="bos", separator=""
+        Scorer(llama), [ContextItem("The ca", [6], ["t sat."])], start_token="bos", separator=""
     )
     rows, n_before = slow(llama.directory, "The cat sat.", 7, "bos")  # ends after character 6
     assert glued["token_id"].tolist() == [row[0] for row in rows]
@@ -230,7 +235,7 @@ def test_a_cut_that_changes_the_tokens_of_the_prefix(llama, caplog):
 
 def test_tokens_of_a_separator_lie_where_the_target_begins(llama):
     item = ContextItem("So.", [3], ["It is."])
-    table = score_in_context(llama, [item], start_token="bos", separator="\n\n")
+    table = score_in_context(Scorer(llama), [item], start_token="bos", separator="\n\n")
     rows, n_before = slow(llama.directory, "So.\n\nIt is.", 4, "bos")  # ends after character 3
     assert table["char_start"].tolist()[:3] == [0, 0, 0]
     assert table["char_end"].tolist()[:2] == [0, 0]
@@ -251,11 +256,11 @@ def test_an_empty_first_token_of_a_text_alone_is_the_target_s():
 def test_a_text_may_be_as_long_as_the_window_after_its_start_token(llama, start_token, longest):
     """Each letter and the blank is a token, and ten letters are the target."""
     items = [ContextItem("Q" * n, [n], ["Q" * 10]) for n in (longest, longest + 1)]
-    table = score_in_context(llama, items[:1], start_token=start_token)
+    table = score_in_context(Scorer(llama), items[:1], start_token=start_token)
     check(table, llama.directory, items[:1], start_token, atol=1e-5)
     assert table["prefix_tokens"].iloc[0] == longest
     with pytest.raises(LingprobError, match="window of 64 tokens, 1 too few"):
-        score_in_context(llama, items[1:], start_token=start_token)
+        score_in_context(Scorer(llama), items[1:], start_token=start_token)
 
 
 LONG = " ".join(SENTENCES[:6])
@@ -270,7 +275,7 @@ LONG = " ".join(SENTENCES[:6])
 )
 def test_a_text_longer_than_the_window_is_an_error_that_names_the_remedy(llama, item):
     with pytest.raises(LingprobError, match=r"window of 64 tokens.*too few.*context\.lengths"):
-        score_in_context(llama, [item], start_token="bos")
+        score_in_context(Scorer(llama), [item], start_token="bos")
 
 
 @pytest.mark.parametrize(
@@ -283,31 +288,31 @@ def test_a_text_longer_than_the_window_is_an_error_that_names_the_remedy(llama, 
 )
 def test_bad_items_are_named_before_any_work(llama, item, message):
     with pytest.raises(LingprobError, match=message):
-        score_in_context(llama, [OTHER, item], start_token="bos")
+        score_in_context(Scorer(llama), [OTHER, item], start_token="bos")
 
 
 def test_no_item_at_all(llama):
-    table = score_in_context(llama, [], start_token="bos")
+    table = score_in_context(Scorer(llama), [], start_token="bos")
     assert len(table) == 0
     assert table["logprob"].dtype == np.float32
 
 
 def test_finished_shards_are_found_again(llama, tmp_path):
-    options = {"start_token": "bos", "shard_directory": tmp_path, "items_per_shard": 2}
-    options["identity"] = "these weights"
+    options = {"start_token": "bos", "shards": Shards(tmp_path, "these"), "items_per_shard": 2}
     items = [OTHER, ITEM, OTHER]
-    whole = score_in_context(llama, items, **options)
+    whole = score_in_context(Scorer(llama), items, **options)
     assert whole["item_index"].unique().tolist() == [0, 1, 2]
     shards = sorted(tmp_path.glob("*.parquet"), key=lambda path: path.stat().st_size)
     assert len(shards) == 2
     fed = []
     handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
     try:
-        pd.testing.assert_frame_equal(score_in_context(llama, items, **options), whole)
-        score_in_context(llama, items, **options, workers=2)
+        for workers in (1, 2):
+            again = score_in_context(Scorer(llama), items, **options, workers=workers)
+            pd.testing.assert_frame_equal(again, whole)
         assert not fed
         shards[0].unlink()
-        pd.testing.assert_frame_equal(score_in_context(llama, items, **options), whole)
+        pd.testing.assert_frame_equal(score_in_context(Scorer(llama), items, **options), whole)
         assert fed
     finally:
         handle.remove()
@@ -318,11 +323,12 @@ def test_finished_shards_are_found_again(llama, tmp_path):
     [{"identity": "others"}, {"start_token": "none"}, {"separator": "\n"}, {"context_window": 60}],
 )
 def test_shards_of_another_setting_are_not_taken(llama, tmp_path, change):
-    options = {"start_token": "bos", "identity": "these", "shard_directory": tmp_path}
-    score_in_context(llama, [OTHER], **options)
+    options = {"start_token": "bos"}
+    score_in_context(Scorer(llama), [OTHER], **options, shards=Shards(tmp_path, "these"))
     change = dict(change)
+    shards = Shards(tmp_path, change.pop("identity", "these"))
     lm = replace(llama, context_window=change.pop("context_window", llama.context_window))
-    found = score_in_context(lm, [OTHER], **{**options, **change})
+    options |= change
+    found = score_in_context(Scorer(lm), [OTHER], **options, shards=shards)
     assert len(list(tmp_path.glob("*.parquet"))) == 2
-    apart = {**options, **change, "shard_directory": tmp_path / "apart"}
-    pd.testing.assert_frame_equal(found, score_in_context(lm, [OTHER], **apart))
+    pd.testing.assert_frame_equal(found, score_in_context(Scorer(lm), [OTHER], **options))

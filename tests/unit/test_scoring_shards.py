@@ -4,6 +4,7 @@ import logging
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,12 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.io.shards import delete_shards
+from lingprob.io.shards import Shards, delete_shards
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.stimuli import score_stimuli
-from models_for_tests import CONTEXT_WINDOW, SENTENCES, save_tiny_model
+from models_for_tests import SENTENCES, save_tiny_model
 
 TEXTS = [f"{sentence} {i}" for i in range(8) for sentence in SENTENCES] + list(SENTENCES[:2]) * 2
 ITEMS = [f"item{i}" for i in range(len(TEXTS))]
@@ -28,10 +29,9 @@ def language_model(tmp_path_factory):
 
 
 def score(language_model, shard_directory, texts=TEXTS, items=ITEMS, start_token="bos", **options):
-    options = {"sentences_per_shard": 10, "identity": "tiny", "dataset": "toy", **options}
-    return score_stimuli(
-        language_model, items, texts, start_token, shard_directory=shard_directory, **options
-    )
+    shards = Shards(shard_directory, options.pop("identity", "tiny"))
+    options = {"sentences_per_shard": 10, "dataset": "toy", "shards": shards, **options}
+    return score_stimuli(Scorer(language_model), items, texts, start_token, **options)
 
 
 def forwards(language_model, call):
@@ -64,29 +64,27 @@ def test_the_table_holds_every_token_of_every_item(language_model, tmp_path):
         np.testing.assert_allclose(rows["logprob"], expected, atol=1e-5)
 
 
-def test_texts_are_read_through_the_window_that_is_asked_for(language_model):
+def test_texts_are_read_through_the_context_window(language_model):
     text = " ".join(SENTENCES[:3])
     (tokens,) = language_model.tokenize([text])
     assert len(tokens.ids) > 16
     start_id = language_model.start_id("bos")
-    table = score(language_model, None, [text], ["long"], window=8, stride=2)
-    (expected,) = Scorer(language_model).score([tokens.ids], start_id, window=8, stride=2)
+    narrow = replace(language_model, context_window=8)
+    table = score(narrow, None, [text], ["long"])
+    (expected,) = Scorer(language_model).score([tokens.ids], start_id, window=8, stride=4)
     np.testing.assert_allclose(table["logprob"], expected, atol=1e-5)
     (whole,) = Scorer(language_model).score([tokens.ids], start_id)
     assert not np.allclose(whole, expected, atol=1e-3)
 
 
 def test_finished_shards_are_found_again_and_deleted_on_request(language_model, tmp_path, caplog):
-    """The window that is not asked for is the model's own."""
     shards = tmp_path / "shards"
     first, runs = forwards(language_model, lambda: score(language_model, shards))
     assert runs > 0
     # 66 distinct sentences in shards of ten.
     assert len(list(shards.glob("*.parquet"))) == 7
     with caplog.at_level(logging.INFO):
-        again, runs = forwards(
-            language_model, lambda: score(language_model, shards, window=CONTEXT_WINDOW)
-        )
+        again, runs = forwards(language_model, lambda: score(language_model, shards))
     assert runs == 0
     assert "7 of 7 shards were there already" in caplog.text
     pd.testing.assert_frame_equal(first, again, check_exact=True)
@@ -100,15 +98,17 @@ def test_finished_shards_are_found_again_and_deleted_on_request(language_model, 
     [
         {"identity": "other weights"},
         {"start_token": "eos"},
-        {"window": 8},
-        {"window": 64, "stride": 3},
+        {"context_window": 8},
     ],
 )
 def test_shards_of_another_setting_are_not_used(language_model, tmp_path, change):
     score(language_model, tmp_path)
-    changed, runs = forwards(language_model, lambda: score(language_model, tmp_path, **change))
+    change = dict(change)
+    window = change.pop("context_window", language_model.context_window)
+    lm = replace(language_model, context_window=window)
+    changed, runs = forwards(lm, lambda: score(lm, tmp_path, **change))
     assert runs > 0
-    fresh = score(language_model, tmp_path / "fresh", **change)
+    fresh = score(lm, tmp_path / "fresh", **change)
     pd.testing.assert_frame_equal(changed, fresh, check_exact=True)
 
 
@@ -176,18 +176,6 @@ def test_a_text_of_no_token_is_empty_whatever_its_letters(language_model, monkey
     monkeypatch.setattr(language_model, "tokenize", lambda texts: [nothing] * len(texts))
     with pytest.raises(LingprobError, match=r"item_id 'one': the sentence is empty"):
         score(language_model, None, texts=["?"], items=["one"])
-
-
-class Guesses:
-    """A scorer that gives each token the same log-probability."""
-
-    def score(self, sequences, start_id, **options):
-        return [np.full(len(ids), -1.5) for ids in sequences]
-
-
-def test_a_scorer_at_hand_is_used(language_model):
-    table = score(language_model, None, TEXTS[:2], ITEMS[:2], scorer=Guesses())
-    assert (table["logprob"] == -1.5).all()
 
 
 def test_a_single_token_is_scored_after_a_start_token(language_model, tmp_path):

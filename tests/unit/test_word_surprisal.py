@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.io.shards import Shards
 from lingprob.io.tables import write_table
 from lingprob.models.loading import LanguageModel, Tokens, load_language_model
 from lingprob.reading.imported import import_word_surprisals
@@ -209,15 +210,15 @@ def test_windows_of_long_passages(lm, counts, fed, stride, step):
 
 @pytest.mark.parametrize("damage", ["cut", "emptied"])
 def test_damaged_shards_are_made_again(lm, words, tmp_path, caplog, damage):
-    first = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    first = word_surprisals(lm, words, start_token="bos", shards=Shards(tmp_path, "x"))
     (path,) = tmp_path.glob("*.parquet")
     content = path.read_bytes()
     path.write_bytes({"cut": content[:100], "emptied": b""}[damage])
-    again = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    again = word_surprisals(lm, words, start_token="bos", shards=Shards(tmp_path, "x"))
     pd.testing.assert_frame_equal(first, again)
     assert f"{path}: a damaged shard" in caplog.text
     caplog.clear()
-    word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    word_surprisals(lm, words, start_token="bos", shards=Shards(tmp_path, "x"))
     assert "damaged" not in caplog.text
 
 
@@ -227,7 +228,7 @@ def test_damaged_shards_are_made_again(lm, words, tmp_path, caplog, damage):
 def test_a_killed_job_resumes_only_its_own_settings(lm, words, tmp_path, monkeypatch, changed):
     """A setting that changes between the runs leaves nothing stale; shards are by batch."""
     monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 5)
-    first = {"start_token": "bos", "shard_directory": tmp_path, "identity": "x"}
+    first = {"start_token": "bos", "shards": Shards(tmp_path, "x")}
     word_surprisals(lm, words, **first)
     # The two passages are the same, so is their shard.
     assert len(list(tmp_path.glob("*.parquet"))) == 1
@@ -237,7 +238,7 @@ def test_a_killed_job_resumes_only_its_own_settings(lm, words, tmp_path, monkeyp
     if changed == "window_counts":
         second["window_counts"] = "fed"
     if changed == "weights":
-        second["identity"] = "y"
+        second["shards"] = Shards(tmp_path, "y")
     if changed == "spaces":
         monkeypatch.setattr("lingprob.reading.surprisal.SPACES", ("Ġt", "Ġs"))
     kept = {

@@ -109,11 +109,7 @@ class CausalScorer:
             alone = score_alone(self.lm, items[0], texts[0], start_token)
             if alone is not None:
                 return alone
-        window = self.lm.context_window
-        return score_stimuli(
-            self.lm, items, texts, start_token, dataset=SENTENCES, window=window,
-            stride=window // 2, scorer=self.engine,
-        )  # fmt: skip
+        return score_stimuli(self.engine, items, texts, start_token, dataset=SENTENCES)
 
     def tokens_in_context(
         self, contexts: list[str], texts: list[str], bos: str, separator: str
@@ -126,10 +122,10 @@ class CausalScorer:
             ContextItem(context, [len(context)], [texts[place] for place in some])
             for context, some in places.items()
         ]
+        start_token = self.start_token(bos)
         tokens = score_in_context(
-            self.lm, items, start_token=self.start_token(bos), scorer=self.context_engine,
-            separator=separator,
-        )  # fmt: skip
+            self.context_engine, items, start_token=start_token, separator=separator
+        )
         rows = np.concatenate([np.array(some) for some in places.values()])
         first = np.cumsum([0, *map(len, places.values())])
         tokens["item_id"] = rows[first[tokens["item_index"]] + tokens["target_index"]]

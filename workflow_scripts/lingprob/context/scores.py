@@ -17,6 +17,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.tables import iterate_table, read_table
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.continuations import TARGET, ContextItem, score_in_context, sum_tokens
+from lingprob.scoring.engine import Scorer
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
 from lingprob.stimuli.syntaxgym import Region, Suite, item_id, suites_of
 
@@ -52,7 +53,7 @@ class Task:
 
 
 def judge_contexts(
-    language_model: LanguageModel,
+    scorer: Scorer,
     name: str,
     tokenize: Tokenize,
     tasks: Iterable[Task],
@@ -61,12 +62,12 @@ def judge_contexts(
     """Yield a `context_judgments` table in pieces, task by task.
 
     Args:
-        language_model: the model.
-        name: its name.
+        scorer: the model's scorer.
+        name: the model's name.
         tokenize: its tokenizer, which counts the tokens of prefixes.
         tasks: data sets with their prefixes.
-        scoring: start_token, separator, shard_directory, identity, tokens_per_batch and workers
-            of `score_prefixes`, which raises the errors.
+        scoring: start_token, separator, shards and workers of `score_prefixes`, which raises the
+            errors.
     """
     columns = ["prefix_id", "kind", "pair_ids", "text", "char_ends"]
     for task in tasks:
@@ -77,7 +78,7 @@ def judge_contexts(
             task.prefixes, "context_prefixes", "prefix_id", PREFIXES_AT_ONCE, columns
         )
         pieces = score_prefixes(
-            language_model,
+            scorer,
             Targets(task.dataset, stimuli, formula_regions(suites)),
             (piece.assign(n_tokens=count_tokens(piece, tokenize)) for piece in prefixes),
             task.lengths,
@@ -166,7 +167,7 @@ class _Pairs:
 
 
 def score_prefixes(
-    language_model: LanguageModel,
+    scorer: Scorer,
     targets: Targets,
     prefixes: Iterable[pd.DataFrame],
     lengths: Sequence[int],
@@ -179,7 +180,7 @@ def score_prefixes(
     """Score the members of every pair after its prefixes at each length, and after none.
 
     Args:
-        language_model: the model.
+        scorer: the model's scorer.
         targets: the pairs.
         prefixes: `context_prefixes` table, in pieces. Kind `from_suite` is scored at its longest,
             others at each length. Column `n_tokens` is `prefixes.count_tokens` by the model's
@@ -191,7 +192,7 @@ def score_prefixes(
             with a prefix and without, so that their difference is due to the prefix. With `none`,
             nothing predicts the first token without a prefix, so it does not count.
         separator: text between a prefix and a target, as in `score_in_context`.
-        scoring: shard_directory, identity, tokens_per_batch and workers of `score_in_context`.
+        scoring: shards and workers of `score_in_context`.
 
     Yields:
         A table in pieces, one row per sentence (region 0) of plain pairs, or per region that a
@@ -202,12 +203,13 @@ def score_prefixes(
     Raises LingprobError for a target longer than the context window, lengths or a window too
     short for every prefix, or a region that no token belongs to.
     """
-    window = language_model.context_window - (start_token != "none")
-    pairs = _Pairs(targets, language_model, separator, window)
+    lm = scorer.language_model
+    window = lm.context_window - (start_token != "none")
+    pairs = _Pairs(targets, lm, separator, window)
     for some in _batches(_work(pairs, prefixes, lengths, alone)):
         items = [one.item for one in some]
         tokens = score_in_context(
-            language_model, items, start_token=start_token, separator=separator, **scoring
+            scorer, items, start_token=start_token, separator=separator, **scoring
         )
         yield _sums(tokens, some, pairs)
 

@@ -133,15 +133,6 @@ def identity_of(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def require_identity(kept_at: str | Path | None, identity: str) -> None:
-    """Raise LingprobError if unfinished work is to be kept without the identity of its job."""
-    if kept_at is not None and not identity:
-        raise LingprobError(
-            f"{kept_at}: unfinished work is kept there, but nothing distinguishes it from that of "
-            "other weights or code. Give an `identity`, such as `identity_of(provenance, code)`."
-        )
-
-
 def write_text(text: str, path: str | Path) -> None:
     """Write a text file (UTF-8) atomically."""
     with atomic_path(path) as temporary:

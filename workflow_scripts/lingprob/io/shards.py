@@ -6,20 +6,55 @@ import hashlib
 import json
 import logging
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path
 
 logger = logging.getLogger(__name__)
 
 
-def shard_path(directory: str | Path, described: object) -> Path:
-    """Return the path of the shard that `described` (JSON values) distinguishes from all others."""
-    digest = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:32]
-    return Path(directory) / f"{digest}.parquet"
+@dataclass(frozen=True)
+class Shards:
+    """The shards of a job in a folder, or nothing if there is no folder.
+
+    `identity`, such as `identity_of(provenance, code)`, distinguishes the weights and the code that
+    they were made with. `described` (JSON values) distinguishes one shard from all others.
+
+    Raises LingprobError for a folder without an identity.
+    """
+
+    directory: str | Path | None = None
+    identity: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a folder without an identity."""
+        if self.directory is not None and not self.identity:
+            raise LingprobError(
+                f"{self.directory}: unfinished work is kept there, but nothing distinguishes it "
+                "from that of other weights or code. Give an `identity`."
+            )
+
+    def read(self, described: object) -> pa.Table | None:
+        """Return a shard, or None if it is not there."""
+        return None if self.directory is None else read_shard(self._path(described))
+
+    def write(self, described: object, table: pa.Table) -> None:
+        """Write a shard, if there is a folder."""
+        if self.directory is not None:
+            write_shard(self._path(described), table)
+
+    def _path(self, described: object) -> Path:
+        text = json.dumps([self.identity, described])
+        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return Path(self.directory or "") / f"{digest}.parquet"
+
+
+NOWHERE = Shards()
 
 
 def write_shard(path: Path, table: pa.Table) -> None:

@@ -12,7 +12,6 @@ import hashlib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +19,8 @@ import pandas as pd
 import pyarrow as pa
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.io.files import require_identity
 from lingprob.io.progress import Progress
-from lingprob.io.shards import read_shard, shard_path, write_shard
+from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.scoring.engine import Scorer, worker_map
 
@@ -87,8 +85,7 @@ def word_surprisals(
     words: pd.DataFrame,
     *,
     scorer: Scorer | None = None,
-    shard_directory: str | Path | None = None,
-    identity: str = "",
+    shards: Shards = NOWHERE,
     workers: int = 1,
     **convention: Any,
 ) -> pd.DataFrame:
@@ -98,15 +95,13 @@ def word_surprisals(
         lm: the language model.
         words: a `words` table. A column `glued` says which words follow without a space.
         scorer: one of this model that has already checked it.
-        shard_directory: the folder of finished passages, so that a killed job can resume.
-        identity: distinguishes the weights and the code of those passages from any other.
+        shards: finished passages, so that a killed job can resume.
         workers: threads that score passages at the same time on a CPU.
         convention: the fields of a Convention.
 
     Raises LingprobError that names the passage and word if the tokens do not cover the text, and
     if no token of the vocabulary begins with a space.
     """
-    require_identity(shard_directory, identity)
     chosen = Convention(**convention)
     pieces = passages_of(words, chosen.context)
     if chosen.window_counts not in WINDOWS:
@@ -118,7 +113,7 @@ def word_surprisals(
         for piece, found in zip(pieces, tokens, strict=True)
     ]
     _check_vocabulary(lm.tokenizer, pieces, tokens, token_words)
-    passages = _Passages(scorer or Scorer(lm), chosen, shard_directory, identity)
+    passages = _Passages(scorer or Scorer(lm), chosen, shards)
     scored = passages.score([found.ids for found in tokens], workers)
     rows = [
         piece.keys.assign(**sum_words(len(piece.words), index, passage, piece.glued))
@@ -244,21 +239,19 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
 
 
 class _Passages:
-    """Scores passages in batches, and keeps finished batches in files if it is given a folder."""
+    """Scores passages in batches, and keeps finished batches as shards."""
 
-    def __init__(
-        self, scorer: Scorer, convention: Convention, folder: str | Path | None, identity: str
-    ) -> None:
+    def __init__(self, scorer: Scorer, convention: Convention, shards: Shards) -> None:
         lm = scorer.language_model
         window = min(convention.window, lm.context_window)
-        self.scorer, self.folder = scorer, folder
+        self.scorer, self.shards = scorer, shards
         self.start_id = lm.start_id(convention.start_token)
         self.window = window + WINDOWS[convention.window_counts]
         self.stride = convention.stride or window // 2
         self.spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
         digest = hashlib.sha256(self.spaces.tobytes()).hexdigest()
         dtype = str(lm.dtype)
-        self.settings = [identity, self.start_id, self.window, self.stride, digest, dtype]
+        self.settings = [self.start_id, self.window, self.stride, digest, dtype]
 
     def score(self, sequences: Sequence[np.ndarray], workers: int) -> list[ScoredPassage]:
         """Return the log-probabilities of sequences of token ids."""
@@ -281,19 +274,16 @@ class _Passages:
 
         Whichever token follows the last one makes room for the space after it. It is not fed.
         """
-        path = None
-        if self.folder is not None:
-            path = shard_path(self.folder, [self.settings, [ids.tolist() for ids in batch]])
-            if (kept := read_shard(path)) is not None:
-                return kept
+        described = [self.settings, [ids.tolist() for ids in batch]]
+        if (kept := self.shards.read(described)) is not None:
+            return kept
         padded = [np.append(ids, ids[-1]) for ids in batch]
         values = self.scorer.score(
             padded, self.start_id, window=self.window, stride=self.stride, members=self.spaces
         )
         both = np.concatenate(values)
         table = pa.table(dict(zip(ScoredPassage._fields, both.T.copy(), strict=True)))
-        if path is not None:
-            write_shard(path, table)
+        self.shards.write(described, table)
         return table
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -17,9 +16,8 @@ import pandas as pd
 import pyarrow as pa
 
 from lingprob.errors import LingprobError, is_out_of_memory
-from lingprob.io.files import require_identity
 from lingprob.io.progress import Progress
-from lingprob.io.shards import read_shard, shard_path, write_shard
+from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.scoring.engine import Scorer, worker_map
 from lingprob.scoring.key_values import KeyValues
@@ -79,17 +77,14 @@ class Continuation:
 
 
 def score_in_context(
-    language_model: LanguageModel,
+    scorer: Scorer,
     items: Sequence[ContextItem],
     *,
     start_token: str,
     separator: str = " ",
-    shard_directory: str | Path | None = None,
-    identity: str = "",
+    shards: Shards = NOWHERE,
     items_per_shard: int = 20,
-    tokens_per_batch: int | None = None,
     workers: int = 1,
-    scorer: Scorer | None = None,
 ) -> pd.DataFrame:
     """Score every target after every cut of its item's prefix, given all that precedes.
 
@@ -99,18 +94,15 @@ def score_in_context(
     prefix's own tokens, they are run again from the first that differs.
 
     Args:
-        language_model: the model.
+        scorer: the model's scorer.
         items: the prefixes with their cuts and targets.
         start_token: 'none', 'bos', 'eos' or a token of the vocabulary.
         separator: text between prefix and target, '' for Chinese.
-        shard_directory: keeps finished items, so that a later call with the same items and
-            settings continues after them. None keeps nothing.
-        identity: identifies the weights and the code of shards.
+        shards: finished items, so that a later call with the same items and settings continues
+            after them.
         items_per_shard: items in a shard. A kill loses at most one shard per worker.
-        tokens_per_batch: token budget, or None for the engine's default.
         workers: shards that are scored at once on a CPU, with one thread of torch each if there are
             several. On two cores this takes 6 to 19% less time than one shard with two threads.
-        scorer: an earlier scorer of this model, which need not check the model again.
 
     Returns:
         One row per token of a target: item_index, cut_index and target_index into the arguments,
@@ -121,53 +113,49 @@ def score_in_context(
     Raises LingprobError that names the item for an empty target, a cut outside the prefix, or a
     text that does not fit the context window.
     """
-    require_identity(shard_directory, identity)
     for number, item in enumerate(items):
         _check(number, item)
-    work = _Work(
-        scorer or Scorer(language_model, tokens_per_batch),
-        language_model.start_id(start_token),
-        separator,
-    )
-    settings = [identity, work.start_id, separator, language_model.context_window]
-    settings.append(str(language_model.dtype))
+    lm = scorer.language_model
+    start_id = lm.start_id(start_token)
+    settings = [start_id, separator, lm.context_window, str(lm.dtype)]
+    tokenizing = Lock()  # because tokenizers refuse parallel calls
+    retokenized: list[bool] = []
 
-    def scored(first: int) -> tuple[pd.DataFrame, list[bool]]:
-        """Return the table of a shard, and whether each target changed the prefix's tokens."""
+    def scored(first: int) -> pd.DataFrame:
+        """Return the table of the shard that begins with this item."""
         some = items[first : first + items_per_shard]
-        path = None
-        if shard_directory is not None:
-            described = [
-                [one.prefix, [*one.cuts], [*one.targets], [*one.target_ends()]] for one in some
-            ]
-            path = shard_path(shard_directory, [settings, described])
-            if (kept := read_shard(path)) is not None:
-                progress.advance(len(some))
-                return kept.to_pandas(), []
+        described = [
+            settings,
+            [[one.prefix, [*one.cuts], [*one.targets], [*one.target_ends()]] for one in some],
+        ]
+        if (kept := shards.read(described)) is not None:
+            return kept.to_pandas()
         rows: list[tuple[int, Continuation, np.ndarray]] = []
         for number, item in enumerate(some):
-            rows += [(number, *row) for row in work.score(item)]
-            progress.advance()
+            with tokenizing:
+                chain, continuations = tokenize_item(lm, item, separator)
+            values = _score_item(scorer, item, chain, continuations, start_id)
+            rows += [(number, *one) for one in zip(continuations, values, strict=True)]
+        retokenized.extend(one.is_retokenized for _, one, _ in rows)
         table = _rows(rows)
-        if path is not None:
-            write_shard(path, pa.Table.from_pandas(table, preserve_index=False))
-        return table, [one.is_retokenized for _, one, _ in rows]
+        shards.write(described, pa.Table.from_pandas(table, preserve_index=False))
+        return table
 
-    tables, retokenized = [_rows([])], list[bool]()
+    found = [_rows([])]
     starts = range(0, len(items), items_per_shard)
     with (
         Progress(len(items), "scoring in context", "prefixes") as progress,
-        worker_map(language_model, workers) as mapping,
+        worker_map(lm, workers) as mapping,
     ):
-        for first, (table, changed) in zip(starts, mapping(scored, starts), strict=True):
-            tables.append(table.assign(item_index=table["item_index"] + np.int32(first)))
-            retokenized += changed
+        for first, table in zip(starts, mapping(scored, starts), strict=True):
+            found.append(table.assign(item_index=table["item_index"] + np.int32(first)))
+            progress.advance(min(items_per_shard, len(items) - first))
     if any(retokenized):
         logger.info(
             "%d of %d times a cut changed the prefix's own tokens, which were run again from the "
             "first that differs", sum(retokenized), len(retokenized),
         )  # fmt: skip
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat(found, ignore_index=True)
 
 
 def sum_tokens(tokens: pd.DataFrame, by: Sequence[str] = TARGET) -> pd.DataFrame:
@@ -225,43 +213,31 @@ def _rows(scored: list[tuple[int, Continuation, np.ndarray]]) -> pd.DataFrame:
     )
 
 
-@dataclass
-class _Work:
-    """Settings of a call. Several threads may call `score`."""
+def _score_item(
+    scorer: Scorer,
+    item: ContextItem,
+    chain: np.ndarray,
+    continuations: Sequence[Continuation],
+    start_id: int | None,
+) -> list[np.ndarray]:
+    """Return ln p of the tokens of each continuation.
 
-    scorer: Scorer
-    start_id: int | None
-    separator: str
-    tokenizing: Lock = field(default_factory=Lock)  # because tokenizers refuse parallel calls
-
-    def score(self, item: ContextItem) -> list[tuple[Continuation, np.ndarray]]:
-        """Return the targets after each cut with their log-probabilities."""
-        with self.tokenizing:
-            chain, continuations = tokenize_item(self.scorer.language_model, item, self.separator)
-        self._check_room(item, continuations)
-        if not continuations:
-            return []
-        values = score_along(
-            self.scorer,
-            chain,
-            [one.tokens.ids for one in continuations],
-            [one.first for one in continuations],
-            self.start_id,
-        )
-        return list(zip(continuations, values, strict=True))
-
-    def _check_room(self, item: ContextItem, continuations: list[Continuation]) -> None:
-        """Raise LingprobError for a text that does not fit the context window."""
-        lm = self.scorer.language_model
-        room = lm.context_window - (self.start_id is not None)
-        for one in continuations:
-            if (excess := len(one.tokens.ids) - room) > 0:
-                raise LingprobError(
-                    f"{lm.directory} has a context window of {lm.context_window} tokens, {excess} "
-                    f"too few for {item.cuts[one.cut_index]} characters of {item.prefix[:40]!r}... "
-                    f"and the target {item.targets[one.target_index]!r}. Shorten the prefix "
-                    "(context.lengths)."
-                )
+    Raises LingprobError for a text that does not fit the context window.
+    """
+    lm = scorer.language_model
+    room = lm.context_window - (start_id is not None)
+    for one in continuations:
+        if (excess := len(one.tokens.ids) - room) > 0:
+            raise LingprobError(
+                f"{lm.directory} has a context window of {lm.context_window} tokens, {excess} "
+                f"too few for {item.cuts[one.cut_index]} characters of {item.prefix[:40]!r}... "
+                f"and the target {item.targets[one.target_index]!r}. Shorten the prefix "
+                "(context.lengths)."
+            )
+    if not continuations:
+        return []
+    sequences = [one.tokens.ids for one in continuations]
+    return score_along(scorer, chain, sequences, [one.first for one in continuations], start_id)
 
 
 def tokenize_item(

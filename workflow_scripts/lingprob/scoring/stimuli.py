@@ -23,10 +23,10 @@ import pyarrow as pa
 import torch
 
 from lingprob.errors import LingprobError
-from lingprob.io.files import identity_of, require_identity
+from lingprob.io.files import identity_of
 from lingprob.io.progress import Progress
-from lingprob.io.shards import read_shard, shard_path, write_shard
-from lingprob.models.loading import LanguageModel, Tokens, load_prepared
+from lingprob.io.shards import NOWHERE, Shards
+from lingprob.models.loading import Tokens, load_prepared
 from lingprob.models.masked import MaskableText, MaskedLanguageModel
 from lingprob.scoring.engine import Scorer, worker_map
 
@@ -39,45 +39,39 @@ TokenScorer = Callable[[pd.DataFrame, str, str], pd.DataFrame]
 
 
 def score_stimuli(
-    language_model: LanguageModel,
+    scorer: Scorer,
     item_ids: Sequence[str],
     texts: Sequence[str],
     start_token: str,
     *,
-    tokens_per_batch: int | None = None,
-    window: int | None = None,
-    stride: int | None = None,
-    scorer: Scorer | None = None,
+    dataset: str,
     workers: int = 1,
-    **shards: Any,
+    **kept: Any,
 ) -> pd.DataFrame:
     """Score every text from left to right; return a `scores` table (logprob in nats).
 
     Args:
-        language_model: the model.
+        scorer: the model's scorer. Long texts are read in windows of the context window.
         item_ids, texts: the items. Each distinct text is scored once.
         start_token: as in `LanguageModel.start_id`. With 'none', first tokens are not scored.
-        tokens_per_batch, window, stride: as in `Scorer`.
-        scorer: an earlier scorer of this model, which need not check the model again.
+        dataset: its name, for messages.
         workers: threads on a CPU, which score several shards at once.
-        shards: dataset, shard_directory, identity and sentences_per_shard of `_score_in_shards`.
+        kept: shards and sentences_per_shard of `_score_in_shards`.
 
     Raises LingprobError, before any scoring, for a text without a token to score.
     """
-    start_id = language_model.start_id(start_token)
+    lm = scorer.language_model
+    start_id = lm.start_id(start_token)
     unique = list(dict.fromkeys(texts))
-    tokens = dict(zip(unique, language_model.tokenize(unique), strict=True))
-    _check_scorable(item_ids, texts, tokens, start_token, shards["dataset"])
-    scorer = scorer or Scorer(language_model, tokens_per_batch)
-    window = window or language_model.context_window
-    settings = [start_id, window, stride, str(language_model.dtype)]
+    tokens = dict(zip(unique, lm.tokenize(unique), strict=True))
+    _check_scorable(item_ids, texts, tokens, start_token, dataset)
+    settings = [start_id, lm.context_window, str(lm.dtype)]
 
     def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
-        ids = [tokens[text].ids for text in shard]
-        return scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
+        return scorer.score([tokens[text].ids for text in shard], start_id, progress=progress)
 
-    with worker_map(language_model, workers) as mapping:
-        logprobs = _score_in_shards(tokens, score, settings, mapping=mapping, **shards)
+    with worker_map(lm, workers) as mapping:
+        logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, **kept)
     return scores_table(item_ids, texts, tokens, logprobs)
 
 
@@ -87,21 +81,22 @@ def score_masked(
     texts: Sequence[str],
     correction: str,
     *,
+    dataset: str,
     tokens_per_batch: int | None = None,
-    **shards: Any,
+    **kept: Any,
 ) -> pd.DataFrame:
     """Score every text from both sides; return a `scores` table (logprob in nats).
 
     The logprob of a token is conditional on all tokens that the correction does not hide, and every
     token counts. Each distinct text is scored alone, so that its numbers depend on no other text.
-    `shards` are as in `score_stimuli`.
+    `dataset` and `kept` are as in `score_stimuli`.
     Raises LingprobError for a text without a token, or one longer than the model can read.
     """
     unique = list(dict.fromkeys(texts))
     tokenized = dict(zip(unique, lm.tokenize(unique), strict=True))
     tokens = {text: one.tokens for text, one in tokenized.items()}
     longest = lm.context_window - len(lm.before) - len(lm.after)
-    _check_scorable(item_ids, texts, tokens, "", shards["dataset"], longest)
+    _check_scorable(item_ids, texts, tokens, "", dataset, longest)
     budget = tokens_per_batch or TOKENS_PER_BATCH[lm.device.type]
 
     def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
@@ -111,7 +106,8 @@ def score_masked(
             progress.advance(1)
         return found
 
-    logprobs = _score_in_shards(tokens, score, [correction, str(lm.dtype)], **shards)
+    settings = [correction, str(lm.dtype)]
+    logprobs = _score_in_shards(tokens, score, settings, dataset, map, **kept)
     return scores_table(item_ids, texts, tokens, logprobs)
 
 
@@ -119,57 +115,46 @@ def _score_in_shards(
     tokens: Mapping[str, Tokens],
     score: Callable[[list[str], Progress], list[np.ndarray]],
     settings: Sequence[object],
-    *,
     dataset: str,
-    shard_directory: str | Path | None = None,
-    identity: str = "",
+    mapping: Callable[..., Iterator[pa.Table]],
+    *,
+    shards: Shards = NOWHERE,
     sentences_per_shard: int = 2000,
-    mapping: Callable[..., Iterator[list[np.ndarray]]] = map,
 ) -> dict[str, np.ndarray]:
-    """Return the token log-probabilities of each distinct text, float32 or float64, nats.
+    """Return the token log-probabilities of each distinct text, float32, nats.
 
     Args:
         tokens: the tokens of each text.
         score: returns the log-probabilities of some texts, and advances the progress by each.
         settings: JSON values of all settings that change the numbers.
         dataset: its name, for the progress.
-        shard_directory: keeps finished shards (float32), so that a later call with the same
-            arguments continues after them. None keeps nothing.
-        identity: identifies these weights and this code.
-        sentences_per_shard: texts in a shard.
         mapping: a `map` that may score several shards at once.
+        shards: finished shards, so that a later call with the same arguments continues after them.
+        sentences_per_shard: texts in a shard.
     """
-    require_identity(shard_directory, identity)
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
-    logprobs: dict[str, np.ndarray] = {}
-    missing: list[tuple[Path | None, list[str]]] = []
     starts = range(0, len(ordered), sentences_per_shard)
-    for first in starts:
-        shard = ordered[first : first + sentences_per_shard]
-        described = [[identity, *settings], shard, [tokens[text].ids.tolist() for text in shard]]
-        path = None if shard_directory is None else shard_path(shard_directory, described)
-        if path is not None and (kept := read_shard(path)) is not None:
-            values = [row.values.to_numpy(zero_copy_only=False) for row in kept.column("logprob")]
-            logprobs.update(zip(shard, values, strict=True))
-        else:
-            missing.append((path, shard))
+    parts = [ordered[first : first + sentences_per_shard] for first in starts]
+    described = [[settings, part, [tokens[text].ids.tolist() for text in part]] for part in parts]
+    tables = [shards.read(one) for one in described]
+    missing = [number for number, table in enumerate(tables) if table is None]
     with Progress(len(ordered), f"scoring {dataset}", "sentences") as progress:
-        if logprobs:
-            there = len(starts) - len(missing)
-            logger.info("%d of %d shards were there already", there, len(starts))
-        progress.resume_at(len(logprobs))
+        if len(missing) < len(parts):
+            there = len(parts) - len(missing)
+            logger.info("%d of %d shards were there already", there, len(parts))
+        progress.resume_at(len(ordered) - sum(len(parts[number]) for number in missing))
 
-        def scored(one: tuple[Path | None, list[str]]) -> list[np.ndarray]:
-            path, shard = one
-            values = score(shard, progress)
-            if path is not None:
-                rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
-                write_shard(path, pa.table({"logprob": rows}))
-            return values
+        def scored(number: int) -> pa.Table:
+            values = [row.astype(np.float32) for row in score(parts[number], progress)]
+            table = pa.table({"logprob": pa.array(values, pa.list_(pa.float32()))})
+            shards.write(described[number], table)
+            return table
 
-        for (_, shard), values in zip(missing, mapping(scored, missing), strict=True):
-            logprobs.update(zip(shard, values, strict=True))
-    return logprobs
+        for number, table in zip(missing, mapping(scored, missing), strict=True):
+            tables[number] = table
+    columns = [table.column("logprob") for table in tables if table is not None]
+    values = [row.values.to_numpy(zero_copy_only=False) for column in columns for row in column]
+    return dict(zip(ordered, values, strict=True))
 
 
 def scores_table(
@@ -278,7 +263,7 @@ def load_token_scorer(
     manifest: str | Path,
     entry: Mapping[str, Any],
     loading: Mapping[str, str],
-    shards: Mapping[str, Any],
+    keeping: Mapping[str, Any],
     *,
     engine: str,
     workers: int = 1,
@@ -289,7 +274,7 @@ def load_token_scorer(
         manifest: file of a prepared model.
         entry: the model's entry, with `kind`, `dtype` and `context_window`.
         loading: `device`, `dtype` and, for a causal model, `device_map`.
-        shards: `shard_directory`, `sentences_per_shard` and `tokens_per_batch` of `score_stimuli`.
+        keeping: `directory` of shards, `sentences_per_shard` and `tokens_per_batch`.
         engine: digest of the code, so that shards of other code are not used.
         workers: threads of a causal model on a CPU.
 
@@ -300,21 +285,22 @@ def load_token_scorer(
         from lingprob.models.masked import load_prepared_masked
 
         masked, provenance = load_prepared_masked(manifest, loading["device"], loading["dtype"])
-        score = partial(score_masked, masked)
+        score = partial(score_masked, masked, tokens_per_batch=keeping["tokens_per_batch"])
     else:
         lm, provenance = load_prepared(manifest, dict(entry), **loading)
         score = partial(
             score_stimuli,
-            lm,
-            scorer=Scorer(lm, shards["tokens_per_batch"]),
-            window=lm.context_window,
-            stride=lm.context_window // 2,
+            Scorer(lm, keeping["tokens_per_batch"]),
             workers=workers if lm.device.type == "cpu" else 1,
         )
-    identity = identity_of(provenance, engine)
+    score = partial(
+        score,
+        shards=Shards(keeping["directory"], identity_of(provenance, engine)),
+        sentences_per_shard=keeping["sentences_per_shard"],
+    )
 
     def scored(stimuli: pd.DataFrame, start_token: str, dataset: str) -> pd.DataFrame:
         items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
-        return score(items, texts, start_token, dataset=dataset, identity=identity, **shards)
+        return score(items, texts, start_token, dataset=dataset)
 
     return scored, provenance
