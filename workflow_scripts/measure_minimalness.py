@@ -12,5 +12,5 @@ with job(snakemake):
     embed = SentenceEmbedder(manifest["directory"], params.context_window, params.device)
     stimuli = read_table(snakemake.input.stimuli, "stimuli")
     distances = measure_pairs(stimuli, snakemake.wildcards.dataset, embed)
-    metadata = {"embedding": manifest["embedding"], "origin": manifest["origin"]}
+    metadata = {"embedding": manifest["model"], "origin": manifest["origin"]}
     write_table(distances, "minimalness", snakemake.output[0], metadata)

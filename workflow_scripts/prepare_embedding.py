@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.models.downloads import prepare_embedding
+from lingprob.models.prepare import prepare_embedding
 from lingprob.workflow import job
 
 with job(snakemake):

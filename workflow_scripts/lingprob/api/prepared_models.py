@@ -21,13 +21,7 @@ from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.io.table_files import FORMATS, need_columns, numeric, read_frame, refuse, whole
 from lingprob.io.tables import read_table
-from lingprob.models.folders import (
-    files_digest,
-    is_masked,
-    model_files,
-    read_manifest,
-    write_manifest,
-)
+from lingprob.models.folders import files_digest, is_masked, model_files, read_manifest
 from lingprob.models.prepare import origin_of, prepare_model
 from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 from lingprob.workflow.sources import Run
@@ -169,31 +163,16 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
         manifest.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(manifest.parent / ".lock"):
             if not is_current(manifest, entry):  # another process may have prepared it meanwhile
-                prepare(name, entry, manifest)
+                if entry["source"] != "local":
+                    kept = f"It is kept in {manifest.parent}."
+                    print(f"Preparing {name}, once. {kept}", file=sys.stderr)
+                prepare_model(name, entry, manifest, any_kind=True)
     except OSError as error:
         raise LingprobError(
             f"{manifest.parent}: models cannot be kept there ({error}). Choose another folder with "
             "`cache` or the environment variable LINGPROB_CACHE."
         ) from error
     return manifest
-
-
-def prepare(name: str, entry: Entry, manifest: Path) -> None:
-    """Fetch a model and write its manifest, as the rule does. A masked one is checked as such."""
-    directory = Path(entry["path"]) if entry["source"] == "local" else manifest.parent
-    if entry["source"] != "local":
-        print(f"Preparing {name}, once. It is kept in {manifest.parent}.", file=sys.stderr)
-    if entry["source"] == "hub":
-        from lingprob.models.downloads import fetch_snapshot
-
-        fetch_snapshot(entry["repository"], entry["revision"], directory)
-    if entry["source"] in ("hub", "local") and is_masked(directory):
-        from lingprob.models.masked import check_masked_model
-
-        check_masked_model(directory)
-        write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
-    else:
-        prepare_model(name, entry, manifest)
 
 
 def is_current(manifest: Path, entry: Entry) -> bool:

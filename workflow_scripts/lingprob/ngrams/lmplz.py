@@ -12,10 +12,13 @@ import tempfile
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from lingprob.errors import LingprobError
 
 PROGRAMS = ("lmplz", "build_binary")
+# A word that no model knows, and the log10-probability that KenLM makes up without <unk>.
+UNKNOWN, NO_UNKNOWN = "\ufffe\uffff", -99.0
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +42,35 @@ def estimate_with_kenlm(lines: Iterable[str], order: int, memory_mb: int, target
         options = ["-o", str(order), "-S", f"{memory_mb}M", "-T", scratch, "--discount_fallback"]
         _run("lmplz", *options, "--skip_symbols", "--text", str(text), "--arpa", str(arpa))
         _run("build_binary", "-T", scratch, str(arpa), str(target))
+
+
+def load_kenlm(path: str | Path) -> Any:
+    """Load an ARPA or binary n-gram model of order 2 or more with KenLM.
+
+    Raises LingprobError without the package `kenlm`, if the file is not such a model, or if it has
+    no <unk>.
+    """
+    try:
+        import kenlm
+    except ImportError as error:
+        raise LingprobError(
+            f"{path}: the package kenlm, which reads such models, is not installed. `pip install "
+            "kenlm` (Python 3.11 or 3.12), or name a corpus or null instead of the file."
+        ) from error
+    if not Path(path).is_file():
+        raise LingprobError(f"{path}: no such n-gram model. Estimate one with lmplz, or name one.")
+    try:
+        model = kenlm.Model(str(path))
+    except (OSError, RuntimeError) as error:
+        raise LingprobError(
+            f"{path}: kenlm cannot read it ({error}). Order 2 or more is needed."
+        ) from error
+    if model.score(UNKNOWN, bos=False, eos=False) <= NO_UNKNOWN:
+        raise LingprobError(
+            f"{path}: the n-gram model has no <unk>, so a text with a word that it does not know "
+            "would never be a chance overlap. Estimate it with an unknown word, as lmplz does."
+        )
+    return model
 
 
 def _run(*command: str) -> None:

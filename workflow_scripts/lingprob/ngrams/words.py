@@ -18,8 +18,7 @@ import numpy as np
 from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path
 from lingprob.ngrams.estimate import NgramTables, count_ngrams
-from lingprob.ngrams.lmplz import estimate_with_kenlm, has_kenlm
-from lingprob.overlap.chance import load_kenlm
+from lingprob.ngrams.lmplz import estimate_with_kenlm, has_kenlm, load_kenlm
 
 MARK, UNKNOWN = 0, 1  # ids of the ends of a document and of unknown words
 BYTES_PER_WORD = 150  # that counting takes, at order 5

@@ -7,8 +7,7 @@ estimator serves: KenLM, or the counted models of `lingprob.ngrams`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,6 @@ from statsmodels.stats.multitest import multipletests
 from lingprob.errors import LingprobError
 
 LEVEL = 0.05
-# A word that no model knows, and the log10-probability that KenLM makes up without <unk>.
-UNKNOWN, NO_UNKNOWN = "\ufffe\uffff", -99.0
 WHOLE, PART, CHANCE, ABSENT, OPEN = "whole", "in part", "by chance", "absent", "not judged"
 
 
@@ -32,35 +29,6 @@ class WordModel(Protocol):
 
     def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
         """Return log10 p of a text's words."""
-
-
-def load_kenlm(path: str | Path) -> Any:
-    """Load an ARPA or binary n-gram model of order 2 or more with KenLM.
-
-    Raises LingprobError without the package `kenlm`, if the file is not such a model, or if it has
-    no <unk>.
-    """
-    try:
-        import kenlm
-    except ImportError as error:
-        raise LingprobError(
-            f"{path}: the package kenlm, which reads such models, is not installed. `pip install "
-            "kenlm` (Python 3.11 or 3.12), or name a corpus or null instead of the file."
-        ) from error
-    if not Path(path).is_file():
-        raise LingprobError(f"{path}: no such n-gram model. Estimate one with lmplz, or name one.")
-    try:
-        model = kenlm.Model(str(path))
-    except (OSError, RuntimeError) as error:
-        raise LingprobError(
-            f"{path}: kenlm cannot read it ({error}). Order 2 or more is needed."
-        ) from error
-    if model.score(UNKNOWN, bos=False, eos=False) <= NO_UNKNOWN:
-        raise LingprobError(
-            f"{path}: the n-gram model has no <unk>, so a text with a word that it does not know "
-            "would never be a chance overlap. Estimate it with an unknown word, as lmplz does."
-        )
-    return model
 
 
 def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:

@@ -67,7 +67,6 @@ class Forward:
         self.dtype = torch.promote_types(language_model.dtype, torch.float32)
         self.prepared = False
         self.takes_trees = False
-        self.plain: dict[bytes, torch.Tensor] = {}
         self.knows_targets = hasattr(language_model.model, "logprobs_at")
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
         self.after_starts: dict[int, KeyValues | None] = {}
@@ -135,12 +134,13 @@ class Forward:
         """
         if self.prepared:
             return
+        logits = [self._plain_logits(ids) for ids in probes]
         if not self.knows_targets:
-            self.head = self._separate_head(probes[0])
-        alone = self._plain_logprobs(probes)
+            self.head = self._separate_head(probes[0], logits[0])
         # A rotation depends on the length of a row, so each probe is then run by itself.
         batches = [probes] if self.rotation is None else [[ids] for ids in probes]
         values = [one for some in batches for one in self._in_rows(some, None, merge=False)]
+        alone = [_logprobs_of(ids, one) for ids, one in zip(probes, logits, strict=True)]
         difference = _mean_difference(values, alone)
         if not difference <= self._tolerance():
             raise LingprobError(
@@ -177,7 +177,7 @@ class Forward:
 
     def _continues(self, after_start: KeyValues, probes: Sequence[np.ndarray]) -> bool:
         """Tell whether sentences after a stored start token have the scores of whole ones."""
-        plain = [values[1:] for values in self._plain_logprobs(probes)]
+        whole = [values[1:] for values in self._in_rows(probes, None, merge=False)]
         rest = [ids[1:] for ids in probes]
         try:
             continued = self._in_rows(rest, after_start, merge=self.takes_trees)
@@ -185,7 +185,7 @@ class Forward:
             if is_out_of_memory(error):
                 raise
             return False
-        return _mean_difference(continued, plain) <= self._tolerance()
+        return _mean_difference(continued, whole) <= self._tolerance()
 
     def _tolerance(self) -> float:
         return TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
@@ -224,14 +224,12 @@ class Forward:
         other = np.append(bent[::-1], rest[-1])
         branches = [Branch(rest, 1, 3), Branch(bent, 1, 3), Branch(other, 1, 2)]  # of one length
         whole = [np.concatenate([chain[: branch.start], branch.ids]) for branch in branches]
-        plain = [
-            values[branch.start :]
-            for values, branch in zip(self._plain_logprobs(whole), branches, strict=True)
-        ]
+        scored = self._in_rows(whole, None, merge=False)
+        alone = [values[branch.start :] for values, branch in zip(scored, branches, strict=True)]
         try:
             (row,) = pack([Branch(np.append(chain, 0), 1), Branch(bent, 1)], len(ids))
             prefix, _ = self.extend(None, row, 0)
-            difference = _mean_difference(self._branches(branches, prefix, merge=True), plain)
+            difference = _mean_difference(self._branches(branches, prefix, merge=True), alone)
         except UNSUPPORTED as error:
             logger.info("%s: no tree masks (%s)", name, str(error).split("\n")[0])
             difference = np.inf
@@ -243,8 +241,10 @@ class Forward:
         )  # fmt: skip
         return False
 
-    def _separate_head(self, ids: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None] | None:
-        """Return the output embedding in float32, if the logits are its product alone.
+    def _separate_head(
+        self, ids: np.ndarray, logits: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor | None] | None:
+        """Return the output embedding in float32, if the logits of `ids` are its product alone.
 
         They are not if logits are capped or scaled, or weights are not on the device.
         """
@@ -252,7 +252,6 @@ class Forward:
         head = model.get_output_embeddings()
         if isinstance(head, torch.nn.Linear) and not head.weight.is_meta:
             fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-            logits = self._plain_logits(ids)
             states = model.base_model(input_ids=fed, use_cache=False)[0]
             if states.shape[-1] == head.in_features:
                 difference = (head(states.to(head.weight)) - logits).abs().mean()
@@ -406,18 +405,15 @@ class Forward:
         fed = torch.from_numpy(ids[None]).to(self.language_model.device)
         self._forget_lengths()
         logits: torch.Tensor = self.language_model.model(input_ids=fed, use_cache=False).logits
-        wide = widened(logits[0, :-1])
-        logprobs = wide - wide.logsumexp(dim=1, keepdim=True)
-        targets = fed[0, 1:, None].to(logprobs.device)
-        self.plain[ids.tobytes()] = logprobs.gather(1, targets)[:, 0]
         return logits
 
-    def _plain_logprobs(self, sequences: Sequence[np.ndarray]) -> list[torch.Tensor]:
-        """Return ln p of `ids[1:]` of each sequence by plain calls of the model, one for each."""
-        for ids in sequences:
-            if ids.tobytes() not in self.plain:
-                self._plain_logits(ids)
-        return [self.plain[ids.tobytes()] for ids in sequences]
+
+def _logprobs_of(ids: np.ndarray, logits: torch.Tensor) -> torch.Tensor:
+    """Return ln p (n - 1,) of `ids[1:]` from the logits (1, n, V), in float64."""
+    wide = widened(logits[0, :-1])
+    logprobs = wide - wide.logsumexp(dim=1, keepdim=True)
+    targets = torch.from_numpy(ids[1:, None]).to(logprobs.device)
+    return logprobs.gather(1, targets)[:, 0]
 
 
 def lay_out(rows: Sequence[Row], prefix: int) -> Batch:
