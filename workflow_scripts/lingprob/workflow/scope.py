@@ -188,7 +188,7 @@ def frequency_models(run: Run) -> list[str]:
 
 
 def frequency_regression(run: Run, model: str) -> dict[str, Any]:
-    """Return the `regressed` of `scoring.frequency_moments.moments_of_shard`."""
+    """Return the `regressed` of `scoring.frequency_moments.frequency_moments`."""
     morcela, own = run.settings["morcela"], sources.own_start_token(run, model)
     corpus, wanted = morcela["frequency_corpus"], morcela["frequency_start_tokens"]
     entry = run.catalog.dataset(corpus)
