@@ -6,7 +6,7 @@ from pathlib import Path
 from lingprob.io.corpora import iter_documents
 from lingprob.io.files import dataset_paths
 from lingprob.models.folders import write_manifest
-from lingprob.models.tokenizer import load_tokenizer
+from lingprob.models.tokenizer import open_tokenizer
 from lingprob.ngrams.estimate import estimate_model
 from lingprob.workflow import job
 
@@ -14,13 +14,12 @@ with job(snakemake):
     params, files = snakemake.params, snakemake.input
     manifest = Path(snakemake.output[0])
     corpus = params.corpus
-    tokenizer, size = load_tokenizer(files.tokenizer) if files.tokenizer else (None, None)
+    tokenizer = open_tokenizer(files.tokenizer) if files.tokenizer else None
     estimate_model(
         partial(iter_documents, corpus["parser"], dataset_paths(params.entry["corpus"], corpus)),
         params.entry["order"],
         manifest.parent,
         tokenizer=tokenizer,
-        vocabulary_size=size,
         least_count=params.entry["least_count"],
     )
     origin = f"n-grams of {params.entry['corpus']}, code {params.code}"

@@ -2,23 +2,23 @@
 
 from lingprob.io.files import dataset_paths
 from lingprob.io.tables import write_table
-from lingprob.models.tokenizer import load_tokenizer
+from lingprob.models.tokenizer import open_tokenizer
 from lingprob.unigrams.estimate import smoothed_logprobs
 from lingprob.unigrams.published import published_counts, published_logprobs
 from lingprob.workflow import job
 
 with job(snakemake):
     params = snakemake.params
-    tokenizer, vocabulary_size = load_tokenizer(snakemake.input.tokenizer)
+    tokenizer = open_tokenizer(snakemake.input.tokenizer)
     (path,) = dataset_paths(snakemake.wildcards.source, params.entry)
     if params.entry["parser"] == "published_counts":
-        sums = published_counts(path, vocabulary_size)
+        sums = published_counts(path, tokenizer.vocabulary_size)
         total = int(sums["sum"].sum())
         unigrams = smoothed_logprobs(sums, smoothing=params.smoothing, total=total)
         coverage = {"total": total, "smoothing": params.smoothing}
     else:
         unigrams, coverage = published_logprobs(
-            path, tokenizer, vocabulary_size, normalise=params.normalise
+            path, tokenizer.tokenizer, tokenizer.vocabulary_size, normalise=params.normalise
         )
     provenance = {"estimator": "published", "normalised": params.normalise, **coverage}
     write_table(unigrams, "unigrams", snakemake.output[0], provenance)

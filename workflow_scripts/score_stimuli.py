@@ -4,13 +4,13 @@ from pathlib import Path
 
 from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.scoring.sentences import summarise_sentences
-from lingprob.scoring.stimuli import load_token_scorer
+from lingprob.scoring.stimuli import load_for_stimuli
 from lingprob.unigrams.estimate import read_unigrams
 from lingprob.workflow import job, work_settings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    score, provenance = load_token_scorer(
+    score, provenance = load_for_stimuli(
         snakemake.input.model,
         params.entry,
         {"device": params.device, "dtype": params.dtype, **work_settings(snakemake, "device_map")},

@@ -454,7 +454,7 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
     odd = {**config, "scoring": {"dtype": "bfloat16"}, "reading": {"context": "sentence"}}
     model = lingprob.load("tiny", config=odd, cache=folder, tokens_per_batch=64, device="cpu")
     assert model.provenance["dtype"] == "torch.bfloat16"
-    assert model.scorer.engine.tokens_per_batch == 64
+    assert model.direction.scorer.tokens_per_batch == 64
     text = "The cat sat. The cat sat."
     surprisal = model.surprisal(text)["surprisal"].tolist()
     assert surprisal[:3] == surprisal[3:]  # each sentence is read alone

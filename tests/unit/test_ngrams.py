@@ -19,7 +19,7 @@ from checkout import ROOT
 from lingprob.errors import LingprobError
 from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_language_model, load_prepared
-from lingprob.models.tokenizer import load_tokenizer
+from lingprob.models.tokenizer import open_tokenizer
 from lingprob.ngrams import lmplz
 from lingprob.ngrams import words as words_module
 from lingprob.ngrams.estimate import (
@@ -71,8 +71,8 @@ def subwords(tmp_path_factory):
     (folder / "provider/config.json").write_text('{"model_type": "gpt2", "vocab_size": 330}')
     (folder / "provider/model.safetensors").write_text("")
     write_manifest("tiny", "local", "", folder / "provider", folder / "provider/manifest.json")
-    tokenizer, size = load_tokenizer(folder / "provider/manifest.json")
-    estimate_model(lambda: TEXT, 4, folder, tokenizer=tokenizer, vocabulary_size=size)
+    tokenizer = open_tokenizer(folder / "provider/manifest.json")
+    estimate_model(lambda: TEXT, 4, folder, tokenizer=tokenizer)
     return folder
 
 
@@ -334,7 +334,7 @@ def test_the_rule_makes_a_model_whose_tokenizer_counts_its_corpus(tmp_path, monk
     runpy.run_path(str(SCRIPTS / "estimate_ngram_model.py"), init_globals={"snakemake": snakemake})
     lm, provenance = load_prepared(manifest, {"dtype": {"cpu": "float32"}})
     assert provenance["origin"] == "n-grams of mine, code 0"
-    tokenizer, size = load_tokenizer(manifest)
+    tokenizer, size = (opened := open_tokenizer(manifest)).tokenizer, opened.vocabulary_size
     counts = count_tokens(TEXT, tokenizer, size)
     vocabulary = tokenizer.get_vocab()
     assert size == lm.vocabulary_size == len(vocabulary)

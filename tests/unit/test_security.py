@@ -15,7 +15,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.models.prepare import prepare_embedding, prepare_model, write_manifest
-from lingprob.models.tokenizer import load_tokenizer
+from lingprob.models.tokenizer import open_tokenizer
 from lingprob.pairs.embeddings import SentenceEmbedder
 from models_for_tests import save_tiny_model
 
@@ -75,7 +75,7 @@ def ways_to_read(folder: Path) -> list:
     return [
         lambda: load_language_model(folder),
         lambda: prepare_model("m", entry, manifest),
-        lambda: load_tokenizer(folder.parent / "written.json"),
+        lambda: open_tokenizer(folder.parent / "written.json"),
         lambda: SentenceEmbedder(folder, 64),
     ]
 

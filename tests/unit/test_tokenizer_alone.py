@@ -11,7 +11,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from lingprob.errors import LingprobError
 from lingprob.models.folders import write_manifest
-from lingprob.models.tokenizer import encode, load_tokenizer
+from lingprob.models.tokenizer import encode, open_tokenizer
 from models_for_tests import SENTENCES, save_tiny_model
 
 
@@ -30,14 +30,15 @@ def edit(path, **changes):
 def test_it_is_what_transformers_makes_of_the_folder(manifest, kind):
     folder = manifest.parent / "model"
     edit(folder / "tokenizer_config.json", tokenizer_class=kind)
-    tokenizer, n_logits = load_tokenizer(manifest)
+    opened = open_tokenizer(manifest)
+    tokenizer = opened.tokenizer
     usual = AutoTokenizer.from_pretrained(folder)
     assert type(tokenizer) is type(usual)
     assert tokenizer.backend_tokenizer.to_str() == usual.backend_tokenizer.to_str()
     assert tokenizer.special_tokens_map == usual.special_tokens_map
     texts = [*SENTENCES, "<|endoftext|> twice  blank\n", ""]
     assert encode(tokenizer, texts, offsets=True) == encode(usual, texts, offsets=True)
-    assert n_logits == AutoConfig.from_pretrained(folder).vocab_size
+    assert opened.vocabulary_size == AutoConfig.from_pretrained(folder).vocab_size
 
 
 def test_the_logits_of_a_model_in_a_larger_one_are_the_part_s(manifest):
@@ -46,13 +47,13 @@ def test_the_logits_of_a_model_in_a_larger_one_are_the_part_s(manifest):
     inner = json.loads(config.read_text()) | {"model_type": "gemma3_text"}
     whole = {"model_type": "gemma3", "vocab_size": 7, "text_config": inner}
     config.write_text(json.dumps(whole))
-    assert load_tokenizer(manifest)[1] == inner["vocab_size"] != 7
+    assert open_tokenizer(manifest).vocabulary_size == inner["vocab_size"] != 7
 
 
 def test_torch_is_not_imported_for_it(manifest):
     code = (
-        "import sys; from lingprob.models.tokenizer import load_tokenizer;"
-        f"load_tokenizer({str(manifest)!r}); print('torch' in sys.modules)"
+        "import sys; from lingprob.models.tokenizer import open_tokenizer;"
+        f"open_tokenizer({str(manifest)!r}); print('torch' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
@@ -65,4 +66,4 @@ def test_torch_is_not_imported_for_it(manifest):
 def test_a_damaged_file_is_refused_by_the_folder_s_name(manifest, name):
     (manifest.parent / "model" / name).write_text("[]")
     with pytest.raises(LingprobError, match="model: not a causal language model"):
-        load_tokenizer(manifest)
+        open_tokenizer(manifest)

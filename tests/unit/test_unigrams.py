@@ -133,12 +133,10 @@ def test_published_values_are_kept_and_the_rest_gets_the_floor(published, tokeni
 
 
 def test_normalising_shares_a_string_out_and_subtracts_one_constant(published, tokenizer):
-    table, metadata = published_logprobs(
-        published, tokenizer, VOCABULARY_SIZE, normalise=True, floor=-12.0
-    )
+    table, metadata = published_logprobs(published, tokenizer, VOCABULARY_SIZE, normalise=True)
     decoded = [tokenizer.decode([token_id]) for token_id in range(VOCABULARY_SIZE)]
     copies = decoded.count("\ufffd")
-    total = 0.875 + (VOCABULARY_SIZE - 2 - copies) * np.exp(-12.0)
+    total = 0.875 + (VOCABULARY_SIZE - 2 - copies) * 0.0625
     probability = np.exp(table["logprob"])
     assert probability.sum() == pytest.approx(1.0, abs=1e-12)
     assert probability[tokenizer.convert_tokens_to_ids("a")] == pytest.approx(0.5 / total)

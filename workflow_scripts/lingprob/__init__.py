@@ -26,6 +26,8 @@ Code, tables, settings and messages use these words in one meaning:
     mark            a token for both ends of a sentence in n-gram models
     linking function  a rating as a function of a sentence's logprob, length and unigram logprob
     masked model    predicts a token from both sides; correction: tokens masked together with it
+    direction       how a model reads a text: from left to right, or (masked) from both sides
+    scorer          a causal model, the fastest exact way to run it, and its budget of tokens
     convention      a setting that changes results, with the paper's value as default
     draw            one resample of a bootstrap, whose interval contains 95% of them
     judgment        a participant's rating of a sentence, or a model's choice in a pair

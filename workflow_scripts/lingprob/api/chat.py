@@ -15,9 +15,7 @@ from lingprob.scoring.engine import Scorer
 MARK = "LINGPROB-TURN"  # a turn's place while the conversation is laid out
 
 
-def score_turns(
-    lm: LanguageModel, engine: Scorer, prompts: list[str], texts: list[str]
-) -> pd.DataFrame:
+def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.DataFrame:
     """Score each text as an assistant's answer to a prompt, one row per token of the text.
 
     Tokens of the template and of the prompt precede the text and do not count. An empty prompt is
@@ -28,6 +26,7 @@ def score_turns(
 
     Raises LingprobError if the model has no chat template, or one that cannot lay the turns out.
     """
+    lm = scorer.language_model
     template = chat_template(lm.directory)
     lm.tokenize(texts)  # which checks letters and ids
     special = [str(one) for one in lm.tokenizer.added_tokens_decoder.values() if one.special]
@@ -44,8 +43,7 @@ def score_turns(
         spans = np.array(encoded["offset_mapping"])
         sequences.append(np.array(encoded["input_ids"], dtype=np.int32))
         counted.append((spans[:, 1] > len(before)) & (spans[:, 0] < len(before) + len(text)))
-    window = lm.context_window
-    values = engine.score(sequences, None, window=window, stride=window // 2)
+    values = scorer.score(sequences, None)
     tables = [
         pd.DataFrame({"token_id": ids[own], "logprob": logprobs[own]}).assign(
             item_id=place, prefix_tokens=int(own.argmax())

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.api import distributions
+from lingprob.api.directions import BothSides, LeftToRight
 from lingprob.api.inputs import (
     Context,
     Given,
@@ -24,7 +25,6 @@ from lingprob.api.inputs import (
     with_own_columns,
 )
 from lingprob.api.prepared_models import cache_folder, find_model, find_unigrams, prepared_model
-from lingprob.api.scorers import CausalScorer, MaskedScorer
 from lingprob.errors import LingprobError
 from lingprob.models.folders import is_masked, read_manifest
 from lingprob.models.loading import load_prepared
@@ -91,7 +91,7 @@ def load(
     found = find_unigrams(unigrams, name, run, folder)
     if is_masked(read_manifest(manifest)["directory"]):
         masked, provenance = load_prepared_masked(manifest, device, dtype, unknown_letters)
-        return Model(run, MaskedScorer(name, masked, correction, budget), provenance, found, folder)
+        return Model(run, BothSides(name, masked, correction, budget), provenance, found, folder)
     if correction is not None:
         raise LingprobError(
             f"model {name!r} is no masked one, so there is no correction {correction!r}. Leave it "
@@ -100,7 +100,7 @@ def load(
     lm, provenance = load_prepared(
         manifest, entry, device, dtype, settings["device_map"], unknown_letters
     )
-    return Model(run, CausalScorer(name, run, lm, budget), provenance, found, folder)
+    return Model(run, LeftToRight(name, run, lm, budget), provenance, found, folder)
 
 
 class Model:
@@ -125,20 +125,20 @@ class Model:
     def __init__(
         self,
         run: Run,
-        scorer: CausalScorer | MaskedScorer,
+        direction: LeftToRight | BothSides,
         provenance: dict[str, str],
         unigrams: dict[str, pd.Series],
         cache: Path,
     ) -> None:
-        self.name = scorer.name
-        self.lm: Any = scorer.lm
-        self.run, self.scorer, self.provenance = run, scorer, provenance
+        self.name = direction.name
+        self.lm: Any = direction.lm
+        self.run, self.direction, self.provenance = run, direction, provenance
         self.unigrams, self.cache = unigrams, cache
         self.model, self.tokenizer = self.lm.model, self.lm.tokenizer
         self.language = str(run.catalog.model(self.name)["language"])
 
     def __repr__(self) -> str:
-        return f"<lingprob {self.scorer!r}, {self.provenance['dtype']} on {self.lm.device}>"
+        return f"<lingprob {self.direction!r}, {self.provenance['dtype']} on {self.lm.device}>"
 
     def score(
         self,
@@ -171,24 +171,24 @@ class Model:
         """
         if chat and not (bos is None and context_separator is None):
             raise LingprobError("chat=True: the template sets bos and separators. Leave them out.")
-        frame, convention = as_frame(sentences, "sentence"), self.scorer.convention(bos)
+        frame, convention = as_frame(sentences, "sentence"), self.direction.convention(bos)
         separator = "" if chat else self._separator(context_separator)
         contexts, texts = as_contexts(context, frame, separator), frame["sentence"].tolist()
         if chat:
             convention = "chat"
-            tokens = self.scorer.tokens_in_chat(contexts or [""] * len(texts), texts)
+            tokens = self.direction.tokens_in_chat(contexts or [""] * len(texts), texts)
             table = self._summed(tokens, texts, convention)
         elif contexts is None:
-            table = self.scorer.sentence_scores(stimuli_of(texts), [convention], self.unigrams)
+            table = self.direction.sentence_scores(stimuli_of(texts), [convention], self.unigrams)
         else:
-            tokens = self.scorer.tokens_in_context(contexts, texts, convention, separator)
+            tokens = self.direction.tokens_in_context(contexts, texts, convention, separator)
             table = self._summed(tokens, texts, convention)
         logprob, n_tokens = table["logprob"].to_numpy(), table["n_tokens"].to_numpy()
         found = {"logprob": logprob, "n_tokens": n_tokens, "mean_logprob": logprob / n_tokens}
         if self.unigrams:
             found["unigram_logprob"] = table["unigram_logprob"].to_numpy()
             found["slor"] = (logprob - found["unigram_logprob"]) / n_tokens
-        named = pd.DataFrame(found).assign(**{self.scorer.convention_column: convention})
+        named = pd.DataFrame(found).assign(**{self.direction.convention_column: convention})
         return with_new_columns(frame, named)
 
     def surprisal(
@@ -223,7 +223,7 @@ class Model:
         frame = as_frame(texts, "text", may_be_empty=True)
         contexts, cut = as_contexts(context, frame, ""), as_regions(regions, frame)
         words = as_words(frame["text"].tolist(), contexts, cut)
-        table = self.scorer.surprisal(words, bos)
+        table = self.direction.surprisal(words, bos)
         table.insert(2, "word", words["word"].to_numpy())
         table = table[words["of_text"].to_numpy()].reset_index(drop=True)
         table["passage_id"] = table["passage_id"].astype(int)
@@ -253,10 +253,10 @@ class Model:
 
         Raises LingprobError for a masked model.
         """
-        frame, convention = as_frame(sentences, "sentence"), self.scorer.convention(bos)
+        frame, convention = as_frame(sentences, "sentence"), self.direction.convention(bos)
         separator, texts = self._separator(context_separator), frame["sentence"].tolist()
         contexts = as_contexts(context, frame, separator) or [""] * len(texts)
-        start_token = self.scorer.start_token(convention)
+        start_token = self.direction.start_token(convention)
         table = distributions.describe_tokens(self.lm, contexts, texts, start_token, separator)
         return with_own_columns(frame, table.assign(bos=convention), {"sentence", "context"})
 
@@ -274,7 +274,7 @@ class Model:
         Raises LingprobError for a masked model, or if nothing precedes the token.
         """
         warn_of_trailing_space([context], "the next token usually brings its own space")
-        start_token = self.scorer.start_token(self.scorer.convention(bos))
+        start_token = self.direction.start_token(self.direction.convention(bos))
         return distributions.likeliest_tokens(self.lm, context, start_token, top)
 
     def next_words(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
@@ -296,7 +296,7 @@ class Model:
         Raises LingprobError for a masked model, for a model whose tokens begin with no spaces, or
         if nothing precedes the word.
         """
-        start_token = self.scorer.start_token(self.scorer.convention(bos))
+        start_token = self.direction.start_token(self.direction.convention(bos))
         return distributions.likeliest_words(self.lm, context, start_token, top)
 
     def compare(
@@ -326,12 +326,12 @@ class Model:
         """
         from lingprob.api.pairs import preference_table
 
-        convention = self.scorer.convention(bos)
+        convention = self.direction.convention(bos)
         paired = as_pairs(pairs, self.language)
-        self.scorer.warn_of_first_tokens(paired, convention)
-        scores = self.scorer.sentence_scores(paired, [convention], self.unigrams)
+        self.direction.warn_of_first_tokens(paired, convention)
+        scores = self.direction.sentence_scores(paired, [convention], self.unigrams)
         table = preference_table(paired, scores, by, convention)
-        return table.assign(**{self.scorer.convention_column: convention})
+        return table.assign(**{self.direction.convention_column: convention})
 
     def audit(
         self,
@@ -350,9 +350,9 @@ class Model:
         """
         from lingprob.api.pairs import audit_pairs
 
-        conventions = self.scorer.audited_conventions()
+        conventions = self.direction.audited_conventions()
         paired = as_pairs(pairs, self.language)
-        scores = self.scorer.sentence_scores(paired, conventions, self.unigrams)
+        scores = self.direction.sentence_scores(paired, conventions, self.unigrams)
         convention = (conventions[0], next(iter(self.unigrams), "imported"))
         return audit_pairs(self, paired, scores, convention, list(corpora))
 

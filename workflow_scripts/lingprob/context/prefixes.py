@@ -161,9 +161,9 @@ def sentences_within(
 
 def tokenizer_of(manifest: str | Path) -> Tokenize:
     """Return a prepared model's tokenizer as a function from texts to token offsets."""
-    from lingprob.models.tokenizer import encode, load_tokenizer
+    from lingprob.models.tokenizer import encode, open_tokenizer
 
-    tokenizer, _ = load_tokenizer(manifest)
+    tokenizer = open_tokenizer(manifest).tokenizer
 
     def tokenize(texts: Sequence[str]) -> list[np.ndarray]:
         offsets = encode(tokenizer, texts, offsets=True)["offset_mapping"]

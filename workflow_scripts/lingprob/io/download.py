@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 # The fault of the file at a path, or None if it is the one that the catalog describes.
 Verify = Callable[[Path], str | None]
+Auth = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def receive(
     *,
     size: int | None = None,
     resumable: bool = True,
-    auth: requests.auth.AuthBase | None = None,
+    auth: Auth | None = None,
 ) -> None:
     """Download `url` to `target`, continuing from TARGET.part if it exists.
 
@@ -294,7 +295,7 @@ def _receive_rest(
     part: Path,
     size: int | None,
     resumable: bool,
-    auth: requests.auth.AuthBase | None,
+    auth: Auth | None,
 ) -> None:
     """Make one request for the rest of `part`. Raises Transient if less than all of it came."""
     have = _size(part) if resumable else 0

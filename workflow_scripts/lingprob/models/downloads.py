@@ -54,16 +54,14 @@ Listing = dict[str, tuple[int | None, str | None]]
 NEEDED = (".json", ".safetensors", ".txt")
 
 
-class BearerToken(requests.auth.AuthBase):
-    """Sends an access token. As `auth` it is dropped when a server redirects to another host."""
+def send_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Add the user's access token, if there is one, to a request.
 
-    def __init__(self, token: str) -> None:
-        self.token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Add the header to a request."""
-        request.headers["Authorization"] = f"Bearer {self.token}"
-        return request
+    As `auth` it is not called again when a server redirects to another host.
+    """
+    if token := get_token():
+        request.headers["Authorization"] = f"Bearer {token}"
+    return request
 
 
 def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
@@ -86,12 +84,9 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     commit = info.sha or revision
     listing = _listing(info, repository)
     logger.info("%s at %s from %s: %s", repository, commit, endpoint, ", ".join(listing))
-    auth = BearerToken(token) if (token := get_token()) else None
     for name, (size, checksum) in listing.items():
-        _fetch(
-            hf_hub_url(repository, name, revision=commit, endpoint=endpoint),
-            directory / name, size, checksum, auth, source,
-        )  # fmt: skip
+        url = hf_hub_url(repository, name, revision=commit, endpoint=endpoint)
+        _fetch(url, directory / name, size, checksum, source)
     _delete_other_weights(directory, listing)
     if pickles := [name for name in listing if name.startswith("pytorch_model")]:
         made = convert_pickles(directory, pickles)
@@ -146,14 +141,13 @@ def _fetch(
     target: Path,
     size: int | None,
     checksum: str | None,
-    auth: BearerToken | None,
     source: HubRepository,
 ) -> None:
     verify = partial(_mismatch, size, checksum)
     try:
         if target.is_file() and verify(target) is None and checksum is not None:
             return
-        receive(url, target, verify, size=size, resumable=checksum is not None, auth=auth)
+        receive(url, target, verify, size=size, resumable=checksum is not None, auth=send_token)
     except Unavailable as error:
         if error.status in (401, 403):
             raise source.gated() from error

@@ -110,32 +110,28 @@ def tokens_of(encoded: Any) -> list[Tokens]:
 
 
 def open_tokenizer(manifest: str | Path) -> Tokenizer:
-    """Open the tokenizer of a model's manifest.json, or of the data set of a manifest.tsv."""
+    """Open the tokenizer of a model's manifest.json, or of the data set of a manifest.tsv.
+
+    A model's weights are not read. If its files state the number of logits, transformers' models
+    and torch are not imported, which takes three times as long as all the rest.
+    """
     if Path(manifest).suffix == ".json":
-        tokenizer, size = load_tokenizer(manifest)
-        return Tokenizer(tokenizer, size, read_manifest(manifest)["tokenizer_sha256"])
+        content = read_manifest(manifest)
+        directory = Path(content["directory"])
+        register(directory)
+        try:
+            tokenizer, size = read_tokenizer(directory), _number_of_logits(directory)
+        except LingprobError:
+            raise
+        except Exception as error:  # transformers raises many kinds of errors for damaged files
+            raise unloadable(directory, error) from error
+        return Tokenizer(tokenizer, size, content["tokenizer_sha256"])
     from transformers import PreTrainedTokenizerFast
 
     (name,) = pd.read_csv(manifest, sep="\t")["name"]
     path = Path(manifest).parent / name
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(path))
     return Tokenizer(tokenizer, len(tokenizer), sha256_of(path))
-
-
-def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
-    """Load a prepared model's tokenizer without its weights.
-
-    Returns the tokenizer and the number of logits. If the folder's files state both, transformers'
-    models and torch are not imported, which takes three times as long as all the rest.
-    """
-    directory = Path(read_manifest(manifest)["directory"])
-    register(directory)
-    try:
-        return read_tokenizer(directory), _number_of_logits(directory)
-    except LingprobError:
-        raise
-    except Exception as error:  # transformers raises many kinds of errors for damaged files
-        raise unloadable(directory, error) from error
 
 
 def read_tokenizer(directory: Path) -> Any:

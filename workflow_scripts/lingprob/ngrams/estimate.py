@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
+from lingprob.models.tokenizer import Tokenizer as ModelTokenizer
 from lingprob.models.tokenizer import encode
 
 logger = logging.getLogger(__name__)
@@ -64,32 +65,30 @@ def estimate_model(
     order: int,
     directory: Path,
     *,
-    tokenizer: PreTrainedTokenizerBase | None = None,
-    vocabulary_size: int | None = None,
+    tokenizer: ModelTokenizer | None = None,
     least_count: int = 2,
 ) -> None:
     """Estimate an n-gram model with modified Kneser-Ney smoothing and save it for transformers.
 
     Every line of a document is a sentence. The mark precedes its first token and follows its last
     one. `documents` is called once or twice. Without a tokenizer the words of the corpus are
-    counted, and those that occur fewer than `least_count` times are `<unk>`. `vocabulary_size` is
-    the logits of the tokenizer's model, if it has more than tokens.
+    counted, and those that occur fewer than `least_count` times are `<unk>`.
 
     Raises LingprobError if the corpus has no text, or if the model cannot be saved.
     """
     from lingprob.ngrams.model import as_language_model
 
-    if tokenizer is None:
-        tokenizer = word_tokenizer(documents(), least_count)
-    mark = with_mark(tokenizer, str(tokenizer.name_or_path))
-    text = list(sentences(documents(), tokenizer))
-    tables = count_ngrams(text, order, max(vocabulary_size or 0, len(tokenizer)), mark)
+    own = tokenizer.tokenizer if tokenizer else word_tokenizer(documents(), least_count)
+    mark = with_mark(own, str(own.name_or_path))
+    text = list(sentences(documents(), own))
+    size = max(tokenizer.vocabulary_size if tokenizer else 0, len(own))
+    tables = count_ngrams(text, order, size, mark)
     sizes = [tables.vocabulary_size, *map(len, tables.keys[1:])]
     logger.info("n-grams by order: %s", ", ".join(f"{size:,}" for size in sizes))
     transformers_logging.disable_progress_bar()
     try:
         as_language_model(tables, mark).save_pretrained(directory)
-        tokenizer.save_pretrained(directory)
+        own.save_pretrained(directory)
     except OSError as error:
         raise LingprobError(
             f"{directory}: the model could not be saved ({error}). Free some space and run again."

@@ -35,7 +35,7 @@ CORRECTIONS = ("within_word_l2r", "whole_word", "none")
 # Tokens of a masked model in one pass.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
 # Scores a `stimuli` table after a start token (or under a correction), given its name.
-TokenScorer = Callable[[pd.DataFrame, str, str], pd.DataFrame]
+StimuliFunction = Callable[[pd.DataFrame, str, str], pd.DataFrame]
 
 
 def score_stimuli(
@@ -259,7 +259,7 @@ def _logits_at(lm: MaskedLanguageModel, inputs: torch.Tensor, places: torch.Tens
     return logits[:, 0] if logits.shape[1] == 1 else logits[rows, places]
 
 
-def load_token_scorer(
+def load_for_stimuli(
     manifest: str | Path,
     entry: Mapping[str, Any],
     loading: Mapping[str, str],
@@ -267,7 +267,7 @@ def load_token_scorer(
     *,
     engine: str,
     workers: int = 1,
-) -> tuple[TokenScorer, dict[str, str]]:
+) -> tuple[StimuliFunction, dict[str, str]]:
     """Load a model; return a function that scores stimuli, and the provenance of its scores.
 
     Args:

@@ -12,7 +12,6 @@ string.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,11 @@ def published_logprobs(
     vocabulary_size: int,
     *,
     normalise: bool = False,
-    floor: float | None = None,
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Map published log-probabilities to a tokenizer's ids by token string (morcela, §3.2).
 
     A token takes the value of its decoded string, or else of that string with English spacing
-    cleaned up, or else the floor.
+    cleaned up, or else the floor: the lowest published value, which is that of a very rare token.
 
     Args:
         path: a JSON object from token strings to natural-log probabilities.
@@ -49,7 +47,6 @@ def published_logprobs(
             the ids that decode to it, cleaned-up strings get the floor, and a constant is
             subtracted. It is the same for nearly every token, so that no correlation of a linking
             function that divides by length changes.
-        floor: nats, by default the lowest published value, which is that of a very rare token.
 
     Returns the `unigrams` table with V rows (`count` and `std_error` null), and for its metadata
     the coverage and the effect of normalising.
@@ -57,31 +54,22 @@ def published_logprobs(
     Raises LingprobError if the file is no such JSON object.
     """
     published = _read_published(Path(path))
-    floor = min(published.values()) if floor is None else floor
+    floor = min(published.values())
     n_tokens = min(len(tokenizer), vocabulary_size)
-    decoded = [
-        tokenizer.decode([token_id], clean_up_tokenization_spaces=False)
-        for token_id in range(n_tokens)
-    ]
-    keys = [text if text in published else _cleaned_up(text) for text in decoded]
-    tokens_alike = Counter(text for text in decoded if text in published)
-
-    as_published = np.full(vocabulary_size, floor)
-    as_published[:n_tokens] = [published.get(key, floor) for key in keys]
-    shared_out = np.full(vocabulary_size, floor)
-    shared_out[:n_tokens] = [
-        published[text] - np.log(tokens_alike[text]) if text in tokens_alike else floor
-        for text in decoded
-    ]
+    decoded = pd.Series(
+        [tokenizer.decode([one], clean_up_tokenization_spaces=False) for one in range(n_tokens)]
+    ).reindex(range(vocabulary_size))
+    exact = decoded.map(published)
+    keys = decoded.where(exact.notna(), decoded.map(_cleaned_up, na_action="ignore"))
+    mapped = keys.map(published)
+    shared_out = (exact - np.log(decoded.map(decoded.value_counts()))).fillna(floor)
     log_total = float(np.log(np.exp(shared_out).sum()))
-    logprobs = shared_out - log_total if normalise else as_published
-
-    covered = {key for key in keys if key in published}
+    logprobs = shared_out - log_total if normalise else mapped.fillna(floor)
     metadata = {
         "published_sum": _sum_of_probabilities(published.values()),
-        "covered_sum": _sum_of_probabilities(published[key] for key in covered),
-        "covered_tokens": sum(key in published for key in keys) / vocabulary_size,
-        "covered_tokens_exactly": sum(tokens_alike.values()) / vocabulary_size,
+        "covered_sum": _sum_of_probabilities(mapped[~keys.duplicated()].dropna()),
+        "covered_tokens": float(mapped.notna().mean()),
+        "covered_tokens_exactly": float(exact.notna().mean()),
         "floor": floor,
         "sum": _sum_of_probabilities(logprobs),
         "normalising_constant": log_total,
@@ -136,7 +124,7 @@ def _read_published(path: Path) -> dict[str, float]:
             raise LingprobError(
                 f"{path}: token {key!r} has {value!r}, which is not a natural-log probability."
             )
-    return published
+    return {key: float(value) for key, value in published.items()}
 
 
 def _cleaned_up(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The two kinds of scorers behind a `Model`: from left to right, and from both sides."""
+"""The two directions in which a `Model` reads: from left to right, and from both sides."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ START_TOKENS = ("bos", "endoftext", "eos")
 Unigrams = Mapping[str, pd.Series]
 
 
-class CausalScorer:
+class LeftToRight:
     """Log-probabilities from left to right. A convention is a BOS policy."""
 
     convention_column = "bos"
@@ -40,10 +40,10 @@ class CausalScorer:
     ) -> None:
         self.name, self.run, self.lm = name, run, lm
         self.own_policies = list(run.catalog.model(name)["bos_policies"])
-        self.engine = Scorer(lm, tokens_per_batch)
+        self.scorer = Scorer(lm, tokens_per_batch)
         # On a CPU, contexts have a batch size of their own.
         budget = tokens_per_batch if lm.device.type == "cuda" else None
-        self.context_engine = Scorer(lm, budget, self.engine.forward)
+        self.context_scorer = Scorer(lm, budget, self.scorer.forward)
         lm.start_id(self.policy(self.default)["start_token"])
 
     def __repr__(self) -> str:
@@ -105,11 +105,11 @@ class CausalScorer:
     def _scores(self, stimuli: pd.DataFrame, start_token: str) -> pd.DataFrame:
         items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
         if len(texts) == 1:
-            # One sentence needs none of the engine's checks, which take longer than the sentence.
+            # One sentence needs none of the scorer's checks, which take longer than the sentence.
             alone = score_alone(self.lm, items[0], texts[0], start_token)
             if alone is not None:
                 return alone
-        return score_stimuli(self.engine, items, texts, start_token, dataset=SENTENCES)
+        return score_stimuli(self.scorer, items, texts, start_token, dataset=SENTENCES)
 
     def tokens_in_context(
         self, contexts: list[str], texts: list[str], bos: str, separator: str
@@ -124,7 +124,7 @@ class CausalScorer:
         ]
         start_token = self.start_token(bos)
         tokens = score_in_context(
-            self.context_engine, items, start_token=start_token, separator=separator
+            self.context_scorer, items, start_token=start_token, separator=separator
         )
         rows = np.concatenate([np.array(some) for some in places.values()])
         first = np.cumsum([0, *map(len, places.values())])
@@ -135,7 +135,7 @@ class CausalScorer:
         """Return one row per token of texts that are an assistant's turns, as `score_turns`."""
         from lingprob.api.chat import score_turns
 
-        return score_turns(self.lm, self.engine, prompts, texts)
+        return score_turns(self.scorer, prompts, texts)
 
     def surprisal(self, words: pd.DataFrame, bos: str | None) -> pd.DataFrame:
         """Return the `surprisal` table of a `words` table (bits)."""
@@ -150,7 +150,7 @@ class CausalScorer:
             start_token=self.start_token(chosen),
             context=settings["context"],
             window_counts=settings["window_counts"],
-            scorer=self.engine,
+            scorer=self.scorer,
         )
 
     def warn_of_first_tokens(self, paired: pd.DataFrame, bos: str) -> None:
@@ -173,7 +173,7 @@ class CausalScorer:
         return True
 
 
-class MaskedScorer:
+class BothSides:
     """Pseudo-log-likelihoods, from both sides. A convention is a correction."""
 
     convention_column = "correction"
