@@ -24,7 +24,6 @@ from lingprob.io.tables import read_table
 from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import prepare_model
 from lingprob.ngrams.estimate import estimate_model
-from lingprob.scoring.engine import Scorer
 from loopback import HubServer, Repository
 from models_for_tests import SENTENCES, save_tiny_model
 
@@ -528,16 +527,3 @@ def test_unigrams_are_given_or_found(lm, plan, folder, unigrams, tmp_path):
         other.score(SENTENCES)
     other.unigrams = {}
     assert "slor" not in other.score(SENTENCES).columns
-
-
-def test_unchecked_states_of_start_tokens_are_forgotten(lm):
-    """A text of one token has no place to try what the start token leaves behind."""
-    scorer = Scorer(lm.lm)
-    start = lm.lm.start_id("bos")
-    scorer.score([np.array([70])], start)
-    assert start not in scorer.forward.after_starts
-    scorer.score([np.array([70, 71, 72])], start)
-    assert start in scorer.forward.after_starts
-    with torch.no_grad():
-        alone = lm.lm.model(torch.tensor([[start, 70]])).logits[0, 0].log_softmax(0)[70]
-    assert scorer.score([np.array([70])], start)[0][0] == pytest.approx(float(alone), abs=1e-5)

@@ -151,12 +151,6 @@ def test_a_model_that_names_no_head_makes_all_logits(folder, monkeypatch):
     pd.testing.assert_frame_equal(found, expected, check_exact=False, atol=1e-5)
 
 
-def test_special_tokens_in_a_text_are_text(folder):
-    (text,) = load_masked_model(folder / "roberta").tokenize(["a <mask> b"])
-    assert 3 not in text.tokens.ids[:1]
-    assert len(text.tokens.ids) > 4
-
-
 def test_sentences_words_and_pairs_through_the_api(folder, bert):
     texts = [*SENTENCES[:3], SENTENCES[0]]
     table = bert.score(pd.Series(texts, index=list("wxyz")))
@@ -182,15 +176,6 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
     compared = bert.compare(better)
     assert compared["accuracy"].tolist() == [1.0]
     assert compared["correction"].tolist() == ["within_word_l2r"]
-
-
-def test_unigrams_give_slor(folder):
-    unigrams = pd.Series(np.linspace(-9, -2, 320))
-    lm = lingprob.load(folder / "bert", cache=folder / "cache", unigrams=unigrams)
-    row = lm.score(SENTENCES[0]).iloc[0]
-    ids = lm.lm.tokenize([SENTENCES[0]])[0].tokens.ids
-    assert row["unigram_logprob"] == pytest.approx(unigrams[ids].sum())
-    assert row["slor"] == pytest.approx((row["logprob"] - row["unigram_logprob"]) / len(ids))
 
 
 @pytest.mark.parametrize(

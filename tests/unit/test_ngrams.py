@@ -204,29 +204,6 @@ def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch)
     assert list(target.parent.iterdir()) == []
 
 
-def test_kenlms_own_estimate_is_ours(tmp_path, monkeypatch):
-    if not lmplz.has_kenlm():
-        pytest.skip("KenLM's lmplz and build_binary are not on the PATH")
-    texts = [text.replace("\n", " ") for text in TEXT] * 3
-    models = []
-    for there in (True, False):
-        monkeypatch.setattr(words_module, "has_kenlm", lambda there=there: there)
-        estimate_word_model(texts, 4, 100, tmp_path / "model.ngrams")
-        models.append(load_word_model(tmp_path / "model.ngrams"))
-    for text in ("The cat sat on the mat.", "a bird saw nobody"):
-        scores = [model.score(text, bos=False, eos=False) for model in models]
-        assert scores[0] == pytest.approx(scores[1], abs=1e-4)
-
-
-@pytest.mark.parametrize("order", [1, 2, 5])
-def test_probabilities_sum_to_one_after_any_context(order):
-    last = np.full(3, VOCABULARY - 1)
-    tables = count_ngrams([*corpus(), last], order, VOCABULARY, MARK)
-    rng = np.random.default_rng(order)
-    ids = [MARK, *corpus()[0].tolist(), MARK, *last, *rng.integers(0, VOCABULARY, 30).tolist()]
-    assert np.exp(logprobs(tables, ids)).sum(axis=1) == pytest.approx(np.ones(len(ids)), abs=1e-5)
-
-
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 def test_a_token_asked_for_alone_has_its_logprob_of_all_logits(order):
     model = as_language_model(count_ngrams(corpus(), order, VOCABULARY, MARK), MARK)

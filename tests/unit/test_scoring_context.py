@@ -16,7 +16,7 @@ from lingprob.io.shards import Shards
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.continuations import ContextItem, score_in_context, tokenize_item
 from lingprob.scoring.engine import Scorer
-from models_for_tests import CONFIGS, SENTENCES, float64_model, save_tiny_model
+from models_for_tests import CONFIGS, float64_model, save_tiny_model
 
 PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"
 ITEM = ContextItem(
@@ -263,21 +263,6 @@ def test_a_text_may_be_as_long_as_the_window_after_its_start_token(llama, start_
         score_in_context(Scorer(llama), items[1:], start_token=start_token)
 
 
-LONG = " ".join(SENTENCES[:6])
-
-
-@pytest.mark.parametrize(
-    "item",
-    [
-        ContextItem(LONG, [23, len(LONG)], ["The cat.", "The cats sat on the mats."]),
-        ContextItem("So.", [0, 3], [LONG]),
-    ],
-)
-def test_a_text_longer_than_the_window_is_an_error_that_names_the_remedy(llama, item):
-    with pytest.raises(LingprobError, match=r"window of 64 tokens.*too few.*context\.lengths"):
-        score_in_context(Scorer(llama), [item], start_token="bos")
-
-
 @pytest.mark.parametrize(
     ("item", "message"),
     [
@@ -295,27 +280,6 @@ def test_no_item_at_all(llama):
     table = score_in_context(Scorer(llama), [], start_token="bos")
     assert len(table) == 0
     assert table["logprob"].dtype == np.float32
-
-
-def test_finished_shards_are_found_again(llama, tmp_path):
-    options = {"start_token": "bos", "shards": Shards(tmp_path, "these"), "items_per_shard": 2}
-    items = [OTHER, ITEM, OTHER]
-    whole = score_in_context(Scorer(llama), items, **options)
-    assert whole["item_index"].unique().tolist() == [0, 1, 2]
-    shards = sorted(tmp_path.glob("*.parquet"), key=lambda path: path.stat().st_size)
-    assert len(shards) == 2
-    fed = []
-    handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
-    try:
-        for workers in (1, 2):
-            again = score_in_context(Scorer(llama), items, **options, workers=workers)
-            pd.testing.assert_frame_equal(again, whole)
-        assert not fed
-        shards[0].unlink()
-        pd.testing.assert_frame_equal(score_in_context(Scorer(llama), items, **options), whole)
-        assert fed
-    finally:
-        handle.remove()
 
 
 @pytest.mark.parametrize(

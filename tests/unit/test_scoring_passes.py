@@ -188,13 +188,6 @@ def test_a_model_without_a_head_is_run_a_few_rows_at_a_time(
         np.testing.assert_allclose(values, alone(lm, ids, 0), atol=1e-5)
 
 
-def test_a_piece_of_which_nothing_is_wanted_has_no_values(llama):
-    (row,) = pack([Branch(np.array([3, 4, 5, 0]), 4)], 9)
-    prefix, values = Scorer(llama).forward.extend(None, row, 0)
-    assert prefix.length == 3
-    assert values.shape == (0,)
-
-
 CHAIN = np.arange(10, 22)
 # (tokens that a text has in common with the chain, the first that is wanted); three of its own
 # follow, and nothing after the last two.

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.io.shards import Shards, delete_shards
+from lingprob.io.shards import Shards
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.engine import Scorer
@@ -75,22 +75,6 @@ def test_texts_are_read_through_the_context_window(language_model):
     np.testing.assert_allclose(table["logprob"], expected, atol=1e-5)
     (whole,) = Scorer(language_model).score([tokens.ids], start_id)
     assert not np.allclose(whole, expected, atol=1e-3)
-
-
-def test_finished_shards_are_found_again_and_deleted_on_request(language_model, tmp_path, caplog):
-    shards = tmp_path / "shards"
-    first, runs = forwards(language_model, lambda: score(language_model, shards))
-    assert runs > 0
-    # 66 distinct sentences in shards of ten.
-    assert len(list(shards.glob("*.parquet"))) == 7
-    with caplog.at_level(logging.INFO):
-        again, runs = forwards(language_model, lambda: score(language_model, shards))
-    assert runs == 0
-    assert "7 of 7 shards were there already" in caplog.text
-    pd.testing.assert_frame_equal(first, again, check_exact=True)
-    delete_shards(shards)
-    assert not shards.exists()
-    delete_shards(shards)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer, DynamicCache, GPTNeoXConfig, GPTNeoXForC
 
 from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
-from lingprob.io.tables import read_table, write_table
+from lingprob.io.tables import write_table
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.key_values import make_room
 from lingprob.unigrams import unigrahams
@@ -38,14 +38,6 @@ def tokenizer(tmp_path_factory):
     directory = tmp_path_factory.mktemp("tokenizer")
     save_tiny_tokenizer(directory)
     return AutoTokenizer.from_pretrained(directory)
-
-
-def test_special_tokens_in_the_text_are_counted_as_plain_text(tokenizer):
-    counts = count_tokens(["<s>a</s>"], tokenizer, VOCABULARY_SIZE)
-    ids = tokenizer.convert_tokens_to_ids(list("<s>a</s>"))
-    assert counts[:3].sum() == 0
-    assert counts.sum() == len("<s>a</s>")
-    assert counts[ids[0]] == 2
 
 
 def test_tokens_outside_the_vocabulary_and_shards_that_do_not_exist_are_refused(tokenizer):
@@ -86,23 +78,6 @@ def test_without_smoothing_an_unseen_token_is_an_error_not_minus_infinity():
 def test_impossible_sums_and_smoothing_are_refused(value, smoothing):
     with pytest.raises(LingprobError, match=r"token 1 has sum .* smoothing is"):
         smoothed_logprobs(sums_table(np.array([2.0, value])), smoothing=smoothing, total=8)
-
-
-def test_tables_survive_the_file_format(tmp_path):
-    sums = sums_table(np.array([1, 2]))
-    write_table(sums, "unigram_sums", tmp_path / "sums.parquet")
-    sums = read_table(tmp_path / "sums.parquet", "unigram_sums")
-    table = smoothed_logprobs(merge_sums([sums, sums]), smoothing=1.0, total=6)
-    write_table(table, "unigrams", tmp_path / "unigrams.parquet")
-    logprobs = read_table(tmp_path / "unigrams.parquet", "unigrams")["logprob"]
-    np.testing.assert_allclose(np.exp(logprobs), [3 / 8, 5 / 8])
-
-
-def test_shards_of_different_vocabularies_do_not_merge():
-    with pytest.raises(LingprobError, match="shard 1: 3 token ids"):
-        merge_sums([sums_table(np.ones(2)), sums_table(np.ones(3))])
-    with pytest.raises(LingprobError, match="at least one shard"):
-        merge_sums([])
 
 
 @pytest.fixture
@@ -372,6 +347,8 @@ def test_merged_sums_are_matched_by_token():
     assert merge_sums([one, other])["sum"].tolist() == [9, 18, 36]
     with pytest.raises(LingprobError, match="shard 1: 3 token ids that are not"):
         merge_sums([one, other.iloc[::-1]])
+    with pytest.raises(LingprobError, match="at least one shard"):
+        merge_sums([])
 
 
 def test_unigrams_are_indexed_by_token_id(tmp_path):
@@ -387,39 +364,12 @@ def test_unigrams_are_indexed_by_token_id(tmp_path):
     assert found["second"].loc[1] == pytest.approx(np.log(2 / 11))
 
 
-def test_one_token_is_the_distribution_after_the_prompt(lm):
-    sampling = Sampling(1, 0, length=1, batch_size=1)
-    sums, squares, samples = unigrahams_sums(lm, PROMPT, sampling)
-    with torch.no_grad():
-        expected = torch.softmax(lm.model(torch.tensor([PROMPT])).logits[0, -1].double(), 0).numpy()
-    assert samples == 1
-    np.testing.assert_allclose(sums, expected, atol=1e-6)
-    np.testing.assert_allclose(squares, expected**2, atol=1e-6)
-
-
 def test_a_device_without_float64_gives_the_same_sums(lm):
     sums, squares, _ = estimate(lm, samples=20, seed=0, batch_size=5)
     with without_float64():
         others = estimate(lm, samples=20, seed=0, batch_size=5)
     np.testing.assert_allclose(others[0], sums, rtol=1e-6)
     np.testing.assert_allclose(others[1], squares, rtol=1e-6)
-
-
-def test_an_impossible_token_is_never_drawn():
-    probabilities = torch.tensor([[0.0, 0.5, 0.0, 0.5, 0.0]]).repeat(5, 1)
-    uniforms = np.array([0.0, 0.25, 0.5, 0.75, np.nextafter(1.0, 0.0)])
-    drawn = unigrahams._draw(probabilities, uniforms)
-    assert drawn.shape == (5, 1)
-    assert drawn[:, 0].tolist() == [1, 1, 3, 3, 3]
-
-
-def test_blocks_without_a_chance_are_passed_over():
-    """The first of three blocks of 256 tokens is empty, and each of the others has one half."""
-    probabilities = torch.zeros(5, 768)
-    probabilities[:, 300] = probabilities[:, 511] = 0.25
-    probabilities[:, 512] = 0.5
-    drawn = unigrahams._draw(probabilities, np.array([0.0, 0.25, 0.5, 0.75, np.nextafter(1, 0)]))
-    assert drawn[:, 0].tolist() == [300, 511, 512, 512, 512]
 
 
 def test_room_is_made_once_for_all_that_will_come():
