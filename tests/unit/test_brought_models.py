@@ -160,7 +160,7 @@ def test_tokens_are_those_of_tokenizer_json(class_name, architecture, tokenizer,
     assert table["logprob"][0] == pytest.approx(plain_sum(folder, ids, 0), abs=1e-4)
 
 
-def test_the_log_names_texts_that_transformers_would_split_otherwise(tmp_path, caplog):
+def test_texts_that_transformers_splits_otherwise_are_named(tmp_path, caplog):
     model = causal(hf.LlamaConfig(**GROUPED))
     folder = save(tmp_path, byte_level(normalizers.NFKC()), model, "GPT2Tokenizer")
     name_different_tokens(folder)
@@ -233,7 +233,7 @@ def test_positions_are_those_of_the_table(tmp_path):
         ("opt", hf.OPTConfig(**{**SMALL, "max_position_embeddings": 48}, word_embed_proj_dim=32)),
     ],
 )
-def test_a_familys_window_may_be_longer_than_the_models(family, config, tmp_path):
+def test_a_model_may_have_a_shorter_window(family, config, tmp_path):
     folder = save(tmp_path / "model", byte_level(), causal(config))
     lm: Any = lingprob.load(folder, family=family)
     assert lm.lm.context_window == 48
@@ -324,7 +324,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_a_folder_of_another_kind_is_named_in_one_sentence(kind, tmp_path):
+def test_a_folder_of_another_kind_is_named(kind, tmp_path):
     build, match = REFUSED[kind]
     folder = save(tmp_path / "model", byte_level(), build())
     with pytest.raises(LingprobError, match=match) as caught:
@@ -498,7 +498,7 @@ def test_words_of_a_tokenizer_that_splits_none():
     assert number_words(text, tokens, [0, None, None, 2, 3, 4]).tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_tokenizer_without_bos_starts_with_the_end_of_text(tmp_path):
+def test_start_tokens_may_end_texts(tmp_path):
     backend = byte_level()
     backend.add_special_tokens(["<|endoftext|>"])
     config = hf.Qwen2Config(**{**GROUPED, "vocab_size": 321, "pad_token_id": None})

@@ -93,9 +93,7 @@ def obvious_pairs(lm, unigram_logprob, start_token, longest=None):
 
 
 @pytest.mark.parametrize("start_token", ["none", "bos"])
-def test_slope_and_bins_equal_those_of_all_tokens_kept(
-    lm, unigram_logprob, start_token, monkeypatch
-):
+def test_sums_give_the_regression_of_all_tokens(lm, unigram_logprob, start_token, monkeypatch):
     monkeypatch.setattr(module, "CHARACTERS_PER_BATCH", 100)
     monkeypatch.setattr(module, "BATCHES_PER_CHUNK", 0.1)
     x, y, number = obvious_pairs(lm, unigram_logprob, start_token)
@@ -134,7 +132,7 @@ def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
     write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
 
 
-def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
+def test_shards_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "WINDOWS_PER_PIECE", 1)
     cut = {"tokens": 200, "document_tokens": 110}
     whole = moments(lm, DOCUMENTS, unigram_logprob, **cut)
@@ -156,7 +154,7 @@ def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp
     pd.testing.assert_frame_equal(merged_bins, bins)
 
 
-def test_tokens_lie_in_bins_that_the_lowest_and_the_highest_end(lm, monkeypatch):
+def test_bins_end_at_the_lowest_and_highest(lm, monkeypatch):
     """Four bins from -9 to -1; what lies between two is in the upper one."""
     unigrams = np.full(VOCABULARY_SIZE, -5.0)
     ids = lm.tokenizer(SENTENCES[0])["input_ids"]
@@ -206,9 +204,7 @@ def test_one_document_tells_no_error_between_documents(lm, unigram_logprob):
 
 
 @pytest.mark.parametrize(("context_window", "stride"), [(64, 32), (7, 6), (6, 3), (2, 1)])
-def test_a_smaller_context_window_takes_the_place_of_the_papers(
-    lm, unigram_logprob, monkeypatch, context_window, stride
-):
+def test_a_smaller_context_window_counts(lm, unigram_logprob, monkeypatch, context_window, stride):
     """It goes on by the usual stride, or by half of itself."""
     monkeypatch.setattr(module, "WINDOW", 2048)
     monkeypatch.setattr(module, "STRIDE", 6 if context_window < 64 else 1024)
@@ -261,7 +257,7 @@ def test_few_tokens_that_hardly_differ_have_a_slope():
     assert (level["slope"], level["r"], level["slope_std_error_tokens"]) == (0, 0, 0)
 
 
-def test_sums_of_parts_of_documents_are_those_of_the_whole():
+def test_parts_of_documents_are_added_up():
     x, y = np.random.default_rng(0).normal(size=(2, 9))
     document = np.array([4, 7, 7, 9, 4, 7, 4, 9, 9])
     some = (slice(5), slice(5, 9))

@@ -73,7 +73,7 @@ def reference(folder: Path, family: str, text: str, correction: str) -> list[flo
     return found
 
 
-def test_what_is_masked_with_each_token_is_by_hand():
+def test_tokens_are_masked_together_by_hand():
     """Kauf & Ivanova's example: of `traveler lost the so ##uven ##ir`, tokens of one word."""
     words = np.array([0, 1, 2, 3, 3, 3])
     shown = {}
@@ -88,7 +88,7 @@ def test_what_is_masked_with_each_token_is_by_hand():
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("correction", CORRECTIONS)
-def test_each_token_has_the_probability_of_a_pass_of_its_own(folder, family, correction):
+def test_each_token_has_its_own_pass(folder, family, correction):
     lm = load_masked_model(folder / family)
     table = score_masked(lm, ["a", "b"], SENTENCES[:2], correction, dataset="d")
     for item, text in zip("ab", SENTENCES[:2], strict=True):
@@ -98,7 +98,7 @@ def test_each_token_has_the_probability_of_a_pass_of_its_own(folder, family, cor
         assert rows["token_index"].tolist() == list(range(len(expected)))
 
 
-def test_corrections_differ_where_a_word_has_pieces_and_nowhere_else(folder):
+def test_corrections_differ_in_words_with_pieces_alone(folder):
     lm = load_masked_model(folder / "bert")
     tables = {one: score_masked(lm, ["i"], SENTENCES[2:3], one, dataset="d") for one in CORRECTIONS}
     (text,) = lm.tokenize(SENTENCES[2:3])
@@ -111,7 +111,7 @@ def test_corrections_differ_where_a_word_has_pieces_and_nowhere_else(folder):
         assert differs[sizes > 1].any()
 
 
-def test_a_text_s_numbers_do_not_depend_on_others_or_on_how_much_is_run_at_once(folder, caplog):
+def test_numbers_depend_on_no_other_text_or_budget(folder, caplog):
     lm = load_masked_model(folder / "bert")
     alone = score_masked(lm, ["i"], [SENTENCES[3]], "none", dataset="d")
     with caplog.at_level(logging.INFO):
@@ -123,7 +123,7 @@ def test_a_text_s_numbers_do_not_depend_on_others_or_on_how_much_is_run_at_once(
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_text_as_long_as_the_window_is_scored_and_a_longer_one_named(folder, family):
+def test_texts_longer_than_the_window_are_named(folder, family):
     lm = load_masked_model(folder / family)
     assert lm.context_window == CONTEXT_WINDOW
     fits = " ".join(["."] * 200)
@@ -134,7 +134,7 @@ def test_a_text_as_long_as_the_window_is_scored_and_a_longer_one_named(folder, f
         score_masked(lm, ["long"], [fits + " . ."], "none", dataset="d")
 
 
-def test_a_text_of_one_token_is_scored_and_one_of_none_named(folder):
+def test_texts_have_one_token_at_least(folder):
     lm = load_masked_model(folder / "bert")
     assert len(score_masked(lm, ["i"], ["."], "none", dataset="d")) == 1
     with pytest.raises(LingprobError, match="'d', row 1, item_id 'b': the sentence is empty"):
@@ -143,7 +143,7 @@ def test_a_text_of_one_token_is_scored_and_one_of_none_named(folder):
         score_masked(lm, [], [], "none", dataset="d")
 
 
-def test_a_model_that_names_no_head_makes_all_logits(folder, monkeypatch):
+def test_without_a_head_all_logits_are_made(folder, monkeypatch):
     lm = load_masked_model(folder / "bert")
     expected = score_masked(lm, ["i"], SENTENCES[:1], "whole_word", dataset="d")
     monkeypatch.setattr(lm.model, "get_output_embeddings", lambda: None)
@@ -191,7 +191,7 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
         (lambda lm: lm.surprisal("cat \u0007 cat"), "text 1, word 2"),
     ],
 )
-def test_what_makes_no_sense_of_a_masked_model_is_refused_with_the_reason(bert, call, said):
+def test_calls_that_masked_models_refuse_say_why(bert, call, said):
     with pytest.raises(LingprobError, match=said):
         call(bert)
 
@@ -222,7 +222,7 @@ def plan_of(folder: Path, **settings) -> Run:
     return Run(*read_settings({"models": models, **settings}))
 
 
-def test_a_masked_model_is_known_and_has_corrections_in_the_place_of_start_tokens(folder):
+def test_masked_models_have_corrections_for_start_tokens(folder):
     plan = plan_of(folder, morcela={"models": ["smollm2-135m", "bert"], "frequency_models": ["*"]})
     assert sources.masked_models(plan) == ["bert", "hub"]
     assert not {"bert", "hub"} & {*sources.causal_models(plan)}
@@ -265,13 +265,13 @@ def test_a_masked_model_has_no_words_or_contexts(folder):
         ({"hub": {"kind": "both"}}, "is not one of ['causal', 'masked']"),
     ],
 )
-def test_masked_models_are_refused_where_they_make_no_sense(folder, settings, said):
+def test_settings_refuse_masked_models(folder, settings, said):
     with pytest.raises(LingprobError) as refused:
         plan_of(folder, **settings)
     assert said in str(refused.value)
 
 
-def test_a_repository_is_prepared_as_what_its_entry_says(folder, tmp_path):
+def test_a_model_is_prepared_by_its_entry(folder, tmp_path):
     entry = {"source": "local", "path": str(folder / "bert")}
     with pytest.raises(LingprobError, match="kind: masked"):
         prepare_model("b", entry, tmp_path / "manifest.json")
@@ -280,7 +280,7 @@ def test_a_repository_is_prepared_as_what_its_entry_says(folder, tmp_path):
     assert (tmp_path / "manifest.json").exists()
 
 
-def test_what_is_scored_is_kept_for_the_same_weights_and_correction_alone(folder, tmp_path):
+def test_shards_are_of_one_correction_and_weights(folder, tmp_path):
     lm = load_masked_model(folder / "bert")
     passes = []
     lm.model.register_forward_hook(lambda *_: passes.append(1))
@@ -315,14 +315,14 @@ def test_logits_are_made_of_the_masked_places_alone(folder):
 
 
 @pytest.mark.parametrize("take", [load_language_model, check_language_model])
-def test_no_rule_reads_a_masked_model_from_left_to_right(folder, take):
+def test_no_rule_reads_masked_models_left_to_right(folder, take):
     """Wherever it is from: a repository's folder is known when it is there."""
     with pytest.raises(LingprobError, match=r"a masked model.*kind: masked"):
         take(folder / "bert")
     take(folder / "causal")
 
 
-def test_a_folder_that_is_no_whole_masked_model_says_what_is_missing(folder, tmp_path):
+def test_missing_parts_of_masked_models_are_named(folder, tmp_path):
     save_tiny_masked_model("bert", tmp_path)
     config = json.loads((tmp_path / "config.json").read_text()) | {"num_hidden_layers": 3}
     (tmp_path / "config.json").write_text(json.dumps(config))

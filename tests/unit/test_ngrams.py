@@ -205,7 +205,7 @@ def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
-def test_a_token_asked_for_alone_has_its_logprob_of_all_logits(order):
+def test_single_logprobs_are_those_of_all_logits(order):
     model = as_language_model(count_ngrams(corpus(), order, VOCABULARY, MARK), MARK)
     ids = torch.randint(VOCABULARY, (4, 9), generator=torch.Generator().manual_seed(order))
     seen = [token for ids in corpus() for token in (MARK, *ids)]
@@ -218,7 +218,7 @@ def test_a_token_asked_for_alone_has_its_logprob_of_all_logits(order):
         assert torch.equal(alone, logits[row, column, targets])
 
 
-def test_a_discount_out_of_range_or_without_counts_is_kenlm_s_fixed_one():
+def test_discounts_out_of_range_are_fixed():
     assert discounts(np.array([1, 2, 4])) is FALLBACK
     assert discounts(np.array([1, 1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3])) is FALLBACK
     # n1 4, n2 2, n3 1, n4 0: y = 4 / 8.
@@ -226,7 +226,7 @@ def test_a_discount_out_of_range_or_without_counts_is_kenlm_s_fixed_one():
     assert found == pytest.approx([0, 1 - 0.5, 2 - 3 * 0.5 * 1 / 2, 3])
 
 
-def test_words_are_told_apart_and_rare_ones_are_unknown():
+def test_rare_words_are_unknown():
     tokenizer = word_tokenizer(TEXT, 2)
     ids = tokenizer("The bird, the cat!", add_special_tokens=False)["input_ids"]
     assert tokenizer.convert_ids_to_tokens(ids) == ["The", "<unk>", "<unk>", "the", "cat", "<unk>"]
@@ -234,7 +234,7 @@ def test_words_are_told_apart_and_rare_ones_are_unknown():
     assert tokenizer.bos_token == tokenizer.eos_token == "</s>"
 
 
-def test_a_folder_is_loaded_and_scored_like_any_model(words, caplog):
+def test_a_folder_is_scored_like_any_model(words, caplog):
     caplog.set_level(logging.INFO)
     lm = load_language_model(words)
     start = lm.start_id("bos")
@@ -261,7 +261,7 @@ def test_a_folder_is_loaded_and_scored_like_any_model(words, caplog):
     assert not np.isnan(alone[1:]).any()
 
 
-def test_windows_and_prefixes_change_nothing_that_an_n_gram_sees(subwords):
+def test_windows_and_prefixes_change_nothing(subwords):
     lm = load_language_model(subwords)
     (tokens,) = lm.tokenize([" ".join(" ".join(TEXT).split()) * 3])
     (whole,) = Scorer(lm).score([tokens.ids], 0)
@@ -275,7 +275,7 @@ def test_windows_and_prefixes_change_nothing_that_an_n_gram_sees(subwords):
         assert rows["logprob"].to_numpy() == pytest.approx(plain[-len(rows) :], abs=1e-5)
 
 
-def test_subwords_have_word_surprisals_and_share_the_tokenizer_s_ids(subwords):
+def test_subwords_have_word_surprisals(subwords):
     lm = load_language_model(subwords)
     assert lm.vocabulary_size == 330
     assert lm.start_id("bos") == lm.start_id("eos") == 1
@@ -291,7 +291,7 @@ def test_subwords_have_word_surprisals_and_share_the_tokenizer_s_ids(subwords):
     assert found["surprisal"].notna().all()
 
 
-def test_the_rule_makes_a_model_whose_tokenizer_counts_its_corpus(tmp_path, monkeypatch):
+def test_the_rule_makes_a_model(tmp_path, monkeypatch):
     """The script, as Snakemake runs it, over a user's file."""
     monkeypatch.chdir(tmp_path)
     Path("text.txt").write_text("\n".join(TEXT))
@@ -337,7 +337,7 @@ def test_a_model_is_planned_by_its_entry_alone():
     assert found["tokenizer"] == "resources/models/smollm2-135m/manifest.json"
 
 
-def test_an_n_gram_model_asks_for_what_its_corpus_makes_it(monkeypatch, tmp_path):
+def test_resources_follow_the_corpus(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     Path("text.txt").write_text("a " * 4_000_000)
     plan = plan_of()
@@ -364,7 +364,7 @@ def test_a_mistaken_entry_is_one_clear_message(entry, message):
         plan_of(**entry)
 
 
-def test_what_an_n_gram_model_cannot_do_is_refused(words, tmp_path):
+def test_caches_and_positions_are_refused(words, tmp_path):
     model = load_language_model(words).model
     with pytest.raises(TypeError, match="keeps no others"):
         model(torch.tensor([[1]]), past_key_values=object())
@@ -374,7 +374,7 @@ def test_what_an_n_gram_model_cannot_do_is_refused(words, tmp_path):
         estimate_model(lambda: ["\n"], 2, tmp_path)
 
 
-def test_discounts_that_a_corpus_is_too_small_for_are_reported(caplog):
+def test_too_small_a_corpus_is_reported(caplog):
     count_ngrams([np.array([1, 2])], 2, 4, MARK)
     assert [record.args for record in caplog.records] == [(1,), (2,)]
 
@@ -429,7 +429,7 @@ def test_the_users_choice_of_a_corpus_is_taken(monkeypatch):
         ("https://example.org/mirror", ".", False),
     ],
 )
-def test_a_corpus_is_placed_in_resources_or_a_mirror(tmp_path, monkeypatch, mirror, place, placed):
+def test_a_corpus_is_in_resources_or_mirror(tmp_path, monkeypatch, mirror, place, placed):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

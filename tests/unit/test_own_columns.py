@@ -152,7 +152,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("target", "column", "state"), CASES)
-def test_own_sentences_go_all_the_way_or_are_refused(tmp_path, caplog, target, column, state):
+def test_own_sentences_are_analysed_or_refused(tmp_path, caplog, target, column, state):
     path = tmp_path / "mine.csv"
     write_sentences(path, column, state)
     own = {"mine": {"title": "M", "kind": "stimuli", "parser": "table", "path": str(path)}}

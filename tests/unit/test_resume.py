@@ -206,7 +206,7 @@ def result(job: Job, folder: Path, state: State, monkeypatch) -> tuple[pd.DataFr
 
 @pytest.mark.parametrize("changed", ["nothing", "weights", "code", "settings"])
 @pytest.mark.parametrize("name", JOBS)
-def test_a_resumed_job_has_the_numbers_of_one_state(name, changed, tmp_path, monkeypatch):
+def test_a_resumed_job_is_of_one_state(name, changed, tmp_path, monkeypatch):
     monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 10)
     monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 2)
     job, before = JOBS[name], State()
@@ -289,6 +289,6 @@ def test_a_resumed_training_is_of_one_state(changed, tmp_path, monkeypatch):
     assert steps[0] == (13 if changed == "nothing" else 1)
 
 
-def test_nothing_is_kept_without_a_word_on_its_work(tmp_path):
+def test_nothing_is_kept_without_an_identity(tmp_path):
     with pytest.raises(LingprobError, match="nothing distinguishes it from that of other weights"):
         Shards(tmp_path)

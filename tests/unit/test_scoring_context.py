@@ -119,7 +119,7 @@ def test_small_budgets_change_nothing(llama, tokens_per_batch):
     pd.testing.assert_frame_equal(whole, small, check_exact=False, atol=1e-5)
 
 
-def test_items_at_once_are_scored_as_one_after_another(llama):
+def test_items_at_once_are_scored_as_alone(llama):
     """Many short items on more workers than cores, from the model's preparation on."""
     ends = [place for place, letter in enumerate(PREFIX) if letter == " "]
     items = [ContextItem(PREFIX[:end], [0, end], ["The cat sat.", "So."]) for end in ends * 4]
@@ -132,7 +132,7 @@ def test_items_at_once_are_scored_as_one_after_another(llama):
     pd.testing.assert_frame_equal(together, alone, check_exact=False, atol=1e-5)
 
 
-def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
+def test_workers_do_not_wait_for_each_other(llama):
     """Two items in shards of their own meet in the model, or the barrier breaks."""
     items = [ContextItem("The cat sat.", [12], ["So."]), ContextItem("It seems.", [9], ["So."])]
     scorer, options = Scorer(llama), {"start_token": "bos", "items_per_shard": 1}
@@ -152,7 +152,7 @@ def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
     assert threads == {1}
 
 
-def test_what_follows_the_end_of_a_target_is_not_scored(llama, tmp_path):
+def test_tokens_after_an_end_are_not_scored(llama, tmp_path):
     """The end of one word is where the next one's blank is, which begins its token."""
     targets = ["The cats sit on it.", "Who did Mary say saw?"]
     options = {"start_token": "bos", "shards": Shards(tmp_path, "these weights")}
@@ -184,7 +184,7 @@ def test_an_error_in_a_worker_ends_the_call(llama):
 
 
 @pytest.mark.parametrize("kind", ["longrope", "dynamic"])
-def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplog, kind):
+def test_a_model_with_a_state_is_not_shared(llama, monkeypatch, caplog, kind):
     """Its rotary frequencies are those of the pass before, so passes at once would mix them."""
     seen = set()
     plain = type(llama.model.base_model).forward
@@ -208,13 +208,13 @@ def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplo
     assert "one by one" in caplog.text
 
 
-def test_a_target_that_goes_on_as_the_prefix_does_needs_nothing_of_its_own(llama):
+def test_a_target_may_repeat_the_prefix(llama):
     item = ContextItem(PREFIX, [23, len(PREFIX)], ["Who did Mary say that John saw?", "So."])
     table = score_in_context(Scorer(llama), [item], start_token="bos")
     check(table, llama.directory, [item], "bos", atol=1e-5)
 
 
-def test_a_cut_that_changes_the_tokens_of_the_prefix(llama, caplog):
+def test_a_cut_may_change_the_prefixs_tokens(llama, caplog):
     """Cut within 'that', one token, and then without a separator."""
     cut = PREFIX.index("that") + 2
     item = ContextItem(PREFIX, [cut, len(PREFIX)], ["The cat."])
@@ -233,7 +233,7 @@ def test_a_cut_that_changes_the_tokens_of_the_prefix(llama, caplog):
     np.testing.assert_allclose(glued["logprob"], [row[3] for row in rows], atol=1e-5)
 
 
-def test_tokens_of_a_separator_lie_where_the_target_begins(llama):
+def test_a_separators_tokens_lie_at_the_target(llama):
     item = ContextItem("So.", [3], ["It is."])
     table = score_in_context(Scorer(llama), [item], start_token="bos", separator="\n\n")
     rows, n_before = slow(llama.directory, "So.\n\nIt is.", 4, "bos")  # ends after character 3
@@ -244,7 +244,7 @@ def test_tokens_of_a_separator_lie_where_the_target_begins(llama):
     np.testing.assert_allclose(table["logprob"], [row[3] for row in rows], atol=1e-5)
 
 
-def test_an_empty_first_token_of_a_text_alone_is_the_target_s():
+def test_an_empty_first_token_is_the_targets():
     """Some tokenizers begin a text with a mark of no width."""
     tokens = Tokens(*np.array([[7, 8], [0, 0], [0, 3]]))
     lm = SimpleNamespace(tokenize=lambda texts: [tokens] * len(texts))
@@ -253,7 +253,7 @@ def test_an_empty_first_token_of_a_text_alone_is_the_target_s():
 
 
 @pytest.mark.parametrize(("start_token", "longest"), [("bos", 52), ("none", 53)])
-def test_a_text_may_be_as_long_as_the_window_after_its_start_token(llama, start_token, longest):
+def test_texts_fill_the_window_after_the_start_token(llama, start_token, longest):
     """Each letter and the blank is a token, and ten letters are the target."""
     items = [ContextItem("Q" * n, [n], ["Q" * 10]) for n in (longest, longest + 1)]
     table = score_in_context(Scorer(llama), items[:1], start_token=start_token)

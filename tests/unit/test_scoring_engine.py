@@ -67,7 +67,7 @@ def test_every_family_equals_the_float64_reference(family, start_id):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_the_head_alone_is_used_exactly_where_it_makes_the_logits(family, dtype, caplog):
+def test_a_head_is_used_if_it_makes_logits(family, dtype, caplog):
     name, directory = family
     scorer = Scorer(load_language_model(directory, dtype=dtype))
     with caplog.at_level(logging.INFO):
@@ -80,7 +80,7 @@ def test_the_head_alone_is_used_exactly_where_it_makes_the_logits(family, dtype,
     assert "start token is run" not in caplog.text
 
 
-def test_the_context_token_is_run_once_and_leaves_the_weights_alone(family):
+def test_the_start_token_is_run_once(family):
     _, directory = family
     language_model = load_language_model(directory)
     before = {name: weight.clone() for name, weight in language_model.model.named_parameters()}
@@ -115,7 +115,7 @@ def test_what_is_checked_takes_few_passes(llama):
     assert len(passes) == 10
 
 
-def test_what_a_context_token_leaves_behind_is_tried_before_it_is_used(llama, monkeypatch, caplog):
+def test_states_of_a_start_token_are_checked(llama, monkeypatch, caplog):
     scorer, ids = Scorer(llama), np.arange(3, 12)
     read = scorer.forward._read_start
 
@@ -182,7 +182,7 @@ def test_few_logits_are_held_at_a_time(llama, monkeypatch):
 
 
 @pytest.mark.parametrize("family", ["gemma2", "falcon_alibi", "bloom"])
-def test_models_that_take_no_trees_say_so_and_are_as_exact(family, tmp_path, caplog):
+def test_models_without_trees_are_as_exact(family, tmp_path, caplog):
     directory = save_tiny_model(family, tmp_path)
     language_model = load_language_model(directory)
     scorer = Scorer(language_model)
@@ -219,7 +219,7 @@ def real_cpu_error():
 
 
 @pytest.mark.parametrize("error", [cuda_error, real_cpu_error])
-def test_out_of_memory_halves_the_budget_and_goes_on(llama, error, caplog):
+def test_out_of_memory_halves_the_budget(llama, error, caplog):
     sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES * 3)]
     expected = Scorer(llama).score(sequences, 0)
     check = out_of_memory_above(70, error)
@@ -234,7 +234,7 @@ def test_out_of_memory_halves_the_budget_and_goes_on(llama, error, caplog):
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
 
 
-def test_a_sequence_that_does_not_fit_alone_is_an_error(llama):
+def test_a_sequence_that_exceeds_memory_is_refused(llama):
     check = out_of_memory_above(40, cuda_error)
     handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
     try:
@@ -244,7 +244,7 @@ def test_a_sequence_that_does_not_fit_alone_is_an_error(llama):
         handle.remove()
 
 
-def test_another_error_is_not_taken_for_lack_of_memory(llama):
+def test_another_error_is_no_lack_of_memory(llama):
     with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
         Scorer(llama).score([np.arange(5), np.array([3, 100_000, 4])], 0)
 
@@ -261,7 +261,7 @@ def test_a_model_that_sees_the_padding_is_refused(llama):
         handle.remove()
 
 
-def test_damaged_weights_are_an_error_and_not_unscored_tokens(tmp_path):
+def test_damaged_weights_are_an_error(tmp_path):
     language_model = load_language_model(save_tiny_model("llama", tmp_path))
     scorer = Scorer(language_model)
     scorer.score([np.arange(3, 9)], 0)
@@ -280,7 +280,7 @@ def test_windows_wider_than_the_model_are_refused(llama):
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [("float32", 1e-3), ("bfloat16", 0.15), ("float16", 0.02)]
 )
-def test_what_rounding_explains_is_not_held_against_a_model(llama, monkeypatch, dtype, tolerance):
+def test_checks_allow_for_rounding(llama, monkeypatch, dtype, tolerance):
     """Each check finds as much as the tolerance, and one of them then a little more."""
     found: list[float] = []
     monkeypatch.setattr(forward, "_mean_difference", lambda *_: found.pop(0))
@@ -296,9 +296,7 @@ def test_what_rounding_explains_is_not_held_against_a_model(llama, monkeypatch, 
         assert (scorer.forward.after_starts[0] is None) == (start > 1)
 
 
-def test_a_model_that_sees_its_whole_window_takes_trees_whatever_its_entry_states(
-    llama, monkeypatch
-):
+def test_a_sliding_window_as_wide_takes_trees(llama, monkeypatch):
     for window, takes in ((CONTEXT_WINDOW, True), (CONTEXT_WINDOW - 1, False)):
         monkeypatch.setattr(llama.model.config, "sliding_window", window, raising=False)
         scorer = Scorer(llama)
@@ -307,7 +305,7 @@ def test_a_model_that_sees_its_whole_window_takes_trees_whatever_its_entry_state
 
 
 @pytest.mark.parametrize("family", ["bloom", "falcon_alibi"])
-def test_no_text_hides_that_a_model_takes_no_trees(tmp_path, family):
+def test_no_text_hides_a_missing_tree_mask(tmp_path, family):
     """Of one repeated token all states are alike, whatever is seen; the other is of many."""
     lm = load_language_model(save_tiny_model(family, tmp_path))
     for ids in (np.full(12, 5), np.arange(3, 15)):
@@ -316,7 +314,7 @@ def test_no_text_hides_that_a_model_takes_no_trees(tmp_path, family):
         assert not scorer.forward.takes_trees
 
 
-def test_the_last_tokens_of_the_vocabulary_are_tried_without_going_beyond(llama):
+def test_the_last_tokens_of_the_vocabulary_are_probes(llama):
     ids = np.arange(VOCABULARY_SIZE - 9, VOCABULARY_SIZE)
     (scored,) = Scorer(llama).score([ids], VOCABULARY_SIZE - 1)
     np.testing.assert_allclose(
@@ -325,7 +323,7 @@ def test_the_last_tokens_of_the_vocabulary_are_tried_without_going_beyond(llama)
 
 
 @pytest.mark.parametrize("misread", ["prefix", "row"])
-def test_a_model_that_misreads_part_of_a_tree_s_mask_takes_no_trees(llama, misread):
+def test_a_misread_tree_mask_is_noticed(llama, misread):
     """It sees the whole prefix, or all that precedes in a row."""
 
     def change(_module, args, given):
@@ -349,7 +347,7 @@ def test_a_model_that_misreads_part_of_a_tree_s_mask_takes_no_trees(llama, misre
 
 
 @pytest.mark.parametrize("head", [None, torch.nn.Linear(32, VOCABULARY_SIZE, device="meta")])
-def test_without_a_head_at_hand_the_whole_model_is_run(llama, monkeypatch, head):
+def test_without_a_head_the_whole_model_runs(llama, monkeypatch, head):
     monkeypatch.setattr(llama.model, "get_output_embeddings", lambda: head)
     scorer = Scorer(llama)
     (scored,) = scorer.score([IDS], 0)
@@ -360,7 +358,7 @@ def test_without_a_head_at_hand_the_whole_model_is_run(llama, monkeypatch, head)
 @pytest.mark.parametrize(
     ("change", "taken"), [(torch.finfo(torch.float32).eps, True), (1e-3, False)]
 )
-def test_a_head_makes_the_logits_where_rounding_alone_is_between_them(neox, change, taken):
+def test_a_head_makes_logits_up_to_rounding(neox, change, taken):
     """Every other logit is larger by so much of itself; logits are some ninety."""
     neox.model.get_output_embeddings().weight.data.mul_(100)
 
@@ -377,7 +375,7 @@ def test_a_head_makes_the_logits_where_rounding_alone_is_between_them(neox, chan
 
 
 @pytest.mark.parametrize(("dtype", "inner"), [("float32", "float64"), ("bfloat16", "bfloat16")])
-def test_what_a_start_token_leaves_is_computed_in_float64_for_float32_alone(neox, dtype, inner):
+def test_states_of_a_start_token_are_in_float64(neox, dtype, inner):
     """And is then rounded: to the bit what a model of that type has there."""
     lm = load_language_model(neox.directory, dtype=dtype)
     scorer = Scorer(lm)
@@ -391,9 +389,7 @@ def test_what_a_start_token_leaves_is_computed_in_float64_for_float32_alone(neox
             assert torch.equal(found, expected.to(lm.dtype))
 
 
-def test_the_probability_of_any_of_some_tokens_is_summed_over_the_whole_vocabulary(
-    llama, monkeypatch
-):
+def test_members_are_summed_over_the_whole_vocabulary(llama, monkeypatch):
     """In pieces of fifty, with members at their ends and in none of some."""
     monkeypatch.setattr(forward, "LOGITS_AT_ONCE", {"cpu": (3, 50)})
     members = np.array([0, 49, 50, 99, 100, VOCABULARY_SIZE - 1])

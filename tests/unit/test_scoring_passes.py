@@ -68,9 +68,7 @@ APART = [np.arange(3 + 60 * k, 53 + 60 * k) for k in range(4)]
     ("row_length", "shape"), [(128, (2, 98)), (98, (2, 98)), (97, (4, 49)), (1, (4, 49)),
                               (0, (1, 196))]
 )  # fmt: skip
-def test_rows_are_filled_and_as_long_as_the_budget_after_a_prefix_longer_than_they(
-    llama, monkeypatch, row_length, shape
-):
+def test_rows_are_filled_up_to_the_budget(llama, monkeypatch, row_length, shape):
     """The prefix is a start token: longer than rows of no token."""
     scorer = Scorer(llama, tokens_per_batch=400)
     scorer.score(APART, 0)
@@ -81,7 +79,7 @@ def test_rows_are_filled_and_as_long_as_the_budget_after_a_prefix_longer_than_th
 
 
 @pytest.mark.parametrize(("memory", "budget"), [(150, 98), (60, 49)])
-def test_the_budget_is_half_of_what_ran_out_of_memory(llama, memory, budget):
+def test_the_budget_halves_after_memory_ran_out(llama, memory, budget):
     """196 tokens of four texts, then 98 of two."""
     scorer = Scorer(llama, tokens_per_batch=400)
     expected = scorer.score(APART, 0)
@@ -102,7 +100,7 @@ def test_a_budget_is_halved_down_to_one_token(llama):
             scorer.shrink(*given)
 
 
-def test_rows_and_batches_are_filled_to_the_last_token():
+def test_rows_and_batches_are_filled():
     apart = [Branch(np.array([1, 2, 3]), 1), Branch(np.array([4, 5, 6]), 1)]
     alike = [Branch(np.array([1, 2, 3]), 1), Branch(np.array([1, 2, 4]), 1)]
     assert [len(pack(apart, length)) for length in (3, 4)] == [2, 1]
@@ -115,7 +113,7 @@ def test_rows_and_batches_are_filled_to_the_last_token():
     assert [len(batch) for batch in batches(rows, 3)] == [1, 1, 1, 1]
 
 
-def test_a_model_is_checked_on_how_the_longest_and_the_shortest_text_begin(llama, monkeypatch):
+def test_probes_begin_the_longest_and_shortest_text(llama, monkeypatch):
     """Nine tokens of one, half as many of the other, and two at least; once for two scorers."""
     scorer, seen = Scorer(llama), []
     monkeypatch.setattr(scorer.forward, "prepare", seen.append)
@@ -132,7 +130,7 @@ def test_a_model_is_checked_on_how_the_longest_and_the_shortest_text_begin(llama
     assert Scorer(llama, forward=scorer.forward).forward is scorer.forward
 
 
-def test_what_a_start_token_leaves_is_kept_once_a_text_of_two_tokens_has_tried_it(llama):
+def test_states_are_kept_once_a_text_tries_them(llama):
     scorer = Scorer(llama)
     for ids, kept in (([], []), ([5], []), ([5, 6], [0])):
         (scored,) = scorer.score([np.array(ids, dtype=int)], 0)
@@ -151,7 +149,7 @@ class Counted:
         self.counts.append(count)
 
 
-def test_a_text_counts_as_finished_once_with_all_its_copies(llama):
+def test_progress_counts_a_text_with_its_copies(llama):
     """Three without a score at once; the last one takes several windows."""
     texts = [[5], [], [5], range(3, 9), range(3, 9), range(3, 143)]
     progress = Counted()
@@ -172,9 +170,7 @@ ONE_ROW = VOCABULARY_SIZE * 9  # logits
         ("llama", 1, [(5, 9)]),
     ],
 )
-def test_a_model_without_a_head_is_run_a_few_rows_at_a_time(
-    tmp_path, monkeypatch, family, logits, shapes
-):
+def test_without_a_head_few_rows_run_together(tmp_path, monkeypatch, family, logits, shapes):
     lm = load_language_model(save_tiny_model(family, tmp_path))
     texts = [np.arange(3 + 20 * k, 13 + 20 * k) for k in range(5)]
     scorer = Scorer(lm)
@@ -209,7 +205,7 @@ FIRST = [*(first for _, first in LEAVES), 5, 8]
         (3, 1, None),
     ],
 )
-def test_a_chain_and_what_hangs_on_it_are_run_once(
+def test_a_chain_and_its_branches_are_run_once(
     llama, monkeypatch, start_id, piece, budget, n_passes
 ):
     scorer, asked = Scorer(llama, tokens_per_batch=budget), []
@@ -234,7 +230,7 @@ def test_a_chain_and_what_hangs_on_it_are_run_once(
     assert sum(asked) == sum(len(values) for values in found) - 2
 
 
-def test_texts_of_no_token_and_of_one_lie_along_a_chain(llama):
+def test_short_texts_lie_along_a_chain(llama):
     texts = [[], [5], [5, 6, 7]]
     found = score_along(Scorer(llama), CHAIN, [np.array(ids, int) for ids in texts], [0] * 3, 0)
     for ids, values in zip(texts, found, strict=True):
@@ -242,7 +238,7 @@ def test_texts_of_no_token_and_of_one_lie_along_a_chain(llama):
 
 
 @pytest.mark.parametrize("memory", [20, 6])
-def test_a_chain_that_runs_out_of_memory_goes_on_in_smaller_pieces(llama, memory):
+def test_a_chain_goes_on_in_smaller_pieces(llama, memory):
     scorer = Scorer(llama)
     score_along(scorer, CHAIN, ALONG, FIRST, 0)
     with memory_for(llama, memory), passes(llama) as fed:
@@ -253,7 +249,7 @@ def test_a_chain_that_runs_out_of_memory_goes_on_in_smaller_pieces(llama, memory
         np.testing.assert_allclose(values, alone(llama, ids, 0)[first:], atol=1e-5)
 
 
-def test_another_error_along_a_chain_is_not_taken_for_lack_of_memory(llama):
+def test_another_error_ends_a_chain(llama):
     scorer = Scorer(llama)
     score_along(scorer, CHAIN, ALONG, FIRST, 0)
 
@@ -268,7 +264,7 @@ def test_another_error_along_a_chain_is_not_taken_for_lack_of_memory(llama):
         handle.remove()
 
 
-def test_a_model_that_takes_no_trees_reads_each_text_after_the_start_token(tmp_path):
+def test_without_trees_each_text_is_read_alone(tmp_path):
     lm = load_language_model(save_tiny_model("gemma2", tmp_path))
     scorer, texts, start_id = Scorer(lm), [CHAIN[:6], CHAIN[:9]], 1
     score_along(scorer, CHAIN, texts, [3, 3], start_id)

@@ -113,7 +113,7 @@ score(language_model, sys.argv[2])
 """
 
 
-def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp_path, caplog):
+def test_a_killed_job_resumes(language_model, tmp_path, caplog):
     shards = tmp_path / "shards"
     here = Path(__file__).resolve().parent
     path = [str(here), str(here.parent), str(here.parents[1] / "workflow_scripts")]
@@ -142,7 +142,7 @@ def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp
         ("a", "none", r"'toy', row 3, item_id 'item3': 'a' is a single token.*bos"),
     ],
 )
-def test_a_sentence_without_a_score_is_an_error_before_any_work(
+def test_sentences_without_a_score_are_refused_first(
     language_model, tmp_path, text, start_token, message
 ):
     texts = [*TEXTS[:3], text, *TEXTS[4:]]
@@ -155,14 +155,14 @@ def test_a_sentence_without_a_score_is_an_error_before_any_work(
     assert not (tmp_path / "shards").exists()
 
 
-def test_a_text_of_no_token_is_empty_whatever_its_letters(language_model, monkeypatch):
+def test_a_text_without_tokens_is_empty(language_model, monkeypatch):
     nothing = Tokens(*np.empty((3, 0), dtype=np.int32))
     monkeypatch.setattr(language_model, "tokenize", lambda texts: [nothing] * len(texts))
     with pytest.raises(LingprobError, match=r"item_id 'one': the sentence is empty"):
         score(language_model, None, texts=["?"], items=["one"])
 
 
-def test_a_single_token_is_scored_after_a_start_token(language_model, tmp_path):
+def test_a_single_token_follows_a_start_token(language_model, tmp_path):
     table = score(language_model, tmp_path, texts=["a"], items=["one"])
     assert table["scored"].tolist() == [True]
     assert table["logprob"].iloc[0] < 0

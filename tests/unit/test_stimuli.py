@@ -89,7 +89,7 @@ def test_an_own_csv_needs_only_sentence_and_rating(tmp_path):
     assert ratings.empty
 
 
-def test_own_pairs_need_no_ratings_where_nothing_asks_for_them(tmp_path):
+def test_own_pairs_need_no_ratings(tmp_path):
     path = write(
         tmp_path / "mine.csv", "sentence,pair,grammatical,paradigm\nA b.,p,yes,x\nB a.,p,No,x\n"
     )
@@ -155,7 +155,7 @@ def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
     assert str(path) in str(error.value)
 
 
-def test_a_missing_file_and_an_unknown_suffix_are_named(tmp_path):
+def test_missing_files_and_unknown_suffixes_are_named(tmp_path):
     with pytest.raises(LingprobError, match=r"absent\.csv: no such file"):
         own(tmp_path / "absent.csv")
     with pytest.raises(
@@ -179,7 +179,7 @@ def test_an_unknown_parser_lists_the_known_ones(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"\xe9t\xe9", b"\xed\xa0\x80", "A.".encode("utf-16")])
-def test_another_encoding_and_a_lone_surrogate_are_said_to_be_no_utf_8(tmp_path, content):
+def test_another_encoding_is_named(tmp_path, content):
     path = tmp_path / "mine.csv"
     path.write_bytes(b"sentence,rating\n" + content + b",1\n")
     with pytest.raises(LingprobError, match=r"mine.csv is not text in UTF-8") as error:
@@ -187,7 +187,7 @@ def test_another_encoding_and_a_lone_surrogate_are_said_to_be_no_utf_8(tmp_path,
     assert "etch" not in str(error.value)
 
 
-def test_every_form_of_a_table_gives_the_same_sentences(tmp_path):
+def test_every_form_of_table_is_read_alike(tmp_path):
     frame = pd.DataFrame(
         {"item": ["01", "2", "x"], "sentence": ["A “b”, c.", "NA", "Zoë can’t."],
          "rating": [1.5, -2.0, 3.0], "pair": ["p", "p", None], "grammatical": [True, False, None]}
@@ -212,7 +212,7 @@ def workbook(path: Path, *sheets: list[list[object]]) -> Path:
     return path
 
 
-def test_a_workbook_has_one_table_whose_blank_rows_do_not_count(tmp_path):
+def test_a_workbook_has_one_table(tmp_path):
     rows = [["sentence", "rating", "item"], ["A.", 1, 7], [None, None, None], ["B.", 2.5, 8]]
     stimuli, _ = own(workbook(tmp_path / "mine.xlsx", [], rows, []))
     assert stimuli["item_id"].tolist() == ["7", "8"]
@@ -267,7 +267,7 @@ def test_damaged_or_odd_parquet_is_one_clear_message(tmp_path):
     assert own(path)[0]["item_id"].tolist() == ["x", "y"]
 
 
-def test_a_table_with_a_row_a_pair_is_read(tmp_path):
+def test_a_row_may_be_a_pair(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("good,bad,paradigm\nA b.,B a.,x\nA b.,B a.,y\n")
     stimuli, _ = own(path)
@@ -291,7 +291,7 @@ def test_a_table_with_a_row_a_pair_is_read(tmp_path):
         ("fine,bad\nA.,B.\n", {}, "no column 'sentence'"),
     ],
 )
-def test_a_bad_table_of_pairs_is_one_clear_message(tmp_path, text, columns, said):
+def test_bad_tables_of_pairs_are_named(tmp_path, text, columns, said):
     path = tmp_path / "pairs.csv"
     path.write_text(text)
     with pytest.raises(LingprobError, match=said):
@@ -428,7 +428,7 @@ def test_zhoblimp_reads_all_files_of_its_archive(tmp_path):
     assert set(table["language"]) == {"zh"}
 
 
-def test_a_line_of_cola_becomes_a_sentence_of_no_pair(tmp_path):
+def test_cola_has_no_pairs(tmp_path):
     (tmp_path / "c.tsv").write_text("gj04\t1\t\tFine.\ngj04\t0\t*\tWhat.\n")
     stimuli = parse("cola", tmp_path, "c.tsv")
     assert stimuli["text"].tolist() == ["Fine.", "What."]
@@ -442,7 +442,7 @@ def judgments(path: Path, rows: list[tuple]) -> None:
     pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
 
 
-def test_hll_pairs_every_good_with_every_other_sentence_of_a_group(tmp_path):
+def test_hll_pairs_sentences_of_a_group(tmp_path):
     """Participant a rates 7, 5, 1, 3 (mean 4, sd 2.582), b the reverse of a's middle: by hand."""
     sentences = [("g1", "好一", 1), ("g1", "好二", 1), ("g1", "坏", 0), ("g2", "好一", 1)]
     rows = [
@@ -478,7 +478,7 @@ def test_hll_names_the_row_at_fault(tmp_path, row, said):
         parse("hll", tmp_path, "hll.csv")
 
 
-def test_linguistic_inquiry_has_the_likert_ratings_of_each_side(tmp_path):
+def test_linguistic_inquiry_has_likert_ratings(tmp_path):
     """Other columns of ratings, other capitals, an item of another study and a missing judgment."""
     rows = [
         ("1.2.kim.3a.g.01", "1.2.Kim.3a.*.01", "He ran.", "Ran he.", 0.5, -0.25, 9, 8),
@@ -558,13 +558,13 @@ def test_a_sample_keeps_pairs_whole_and_paradigms_alike(paradigms):
     ]
 
 
-def test_all_pairs_of_different_sentences_may_be_drawn_but_no_more(paradigms):
+def test_identical_sentences_are_not_drawn(paradigms):
     assert sample_pairs(paradigms, 49, seed=0)["pair_id"].nunique() == 49
     with pytest.raises(LingprobError, match=r"50 pairs.*there are 49"):
         sample_pairs(paradigms, 50, seed=0)
 
 
-def test_a_remainder_goes_to_random_paradigms_of_one_size():
+def test_a_remainder_goes_to_random_paradigms():
     sizes = {tuple(allot(np.full(4, 10), 10, np.random.default_rng(s))) for s in range(20)}
     assert all(sum(size) == 10 and set(size) == {2, 3} for size in sizes)
     assert len(sizes) > 1
@@ -615,7 +615,7 @@ def test_formulas_of_another_form_are_shown(formula):
     assert formula in str(error.value)
 
 
-def test_regions_join_as_running_text_and_cover_every_character():
+def test_regions_join_as_running_text():
     regions = [
         (1, "As the man"),
         (2, " shot "),
@@ -654,14 +654,14 @@ def suite(tmp_path: Path, formula: str) -> Path:
     return write(tmp_path / "mine.json", json.dumps(raw))
 
 
-def test_a_suite_is_read_with_regions_in_the_order_of_their_numbers(tmp_path):
+def test_regions_are_in_order_of_numbers(tmp_path):
     read = read_suite(suite(tmp_path, "(2;%a%) < (2;%b%)"))
     assert read.name == "mine"
     assert read.items[0].sentences["b"].text == "The dogs barks"
     assert [read.grammatical(condition) for condition in ("a", "b")] == [True, False]
 
 
-def test_a_condition_that_is_both_or_neither_has_no_grammaticality(tmp_path):
+def test_a_condition_may_have_no_grammaticality(tmp_path):
     both = read_suite(suite(tmp_path, "[(2;%a%) < (2;%b%)] & [(1;%a%) > (1;%b%)]"))
     assert both.grammatical("a") is None
     neither = read_suite(suite(tmp_path, "(2;%a%) + (1;%a%) < (2;%b%)"))

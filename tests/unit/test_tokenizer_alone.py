@@ -41,7 +41,7 @@ def test_it_is_what_transformers_makes_of_the_folder(manifest, kind):
     assert opened.vocabulary_size == AutoConfig.from_pretrained(folder).vocab_size
 
 
-def test_the_logits_of_a_model_in_a_larger_one_are_the_part_s(manifest):
+def test_logits_are_those_of_the_text_model(manifest):
     """A config.json may have a number for the whole, and another for its text model."""
     config = manifest.parent / "model" / "config.json"
     inner = json.loads(config.read_text()) | {"model_type": "gemma3_text"}
@@ -63,7 +63,7 @@ def test_torch_is_not_imported_for_it(manifest):
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "tokenizer_config.json"])
-def test_a_damaged_file_is_refused_by_the_folder_s_name(manifest, name):
+def test_a_damaged_file_is_refused(manifest, name):
     (manifest.parent / "model" / name).write_text("[]")
     with pytest.raises(LingprobError, match="model: not a causal language model"):
         open_tokenizer(manifest)

@@ -40,7 +40,7 @@ def tokenizer(tmp_path_factory):
     return AutoTokenizer.from_pretrained(directory)
 
 
-def test_tokens_outside_the_vocabulary_and_shards_that_do_not_exist_are_refused(tokenizer):
+def test_other_tokens_and_shards_are_refused(tokenizer):
     with pytest.raises(LingprobError, match="vocabulary has 10 entries"):
         count_tokens(["The cat"], tokenizer, 10)
     for shard, n_shards in [(2, 2), (-1, 2)]:
@@ -58,7 +58,7 @@ def test_additive_smoothing_by_hand():
     assert table["std_error"][1] == 0
 
 
-def test_two_draws_have_a_standard_error_and_one_has_none():
+def test_one_draw_has_no_standard_error():
     sums = sums_table(np.array([1, 1]))
     assert smoothed_logprobs(sums, smoothing=1.0, total=1)["std_error"].isna().all()
     # Of draws 1 and 0 the variance is .5, of their sum 1.
@@ -66,7 +66,7 @@ def test_two_draws_have_a_standard_error_and_one_has_none():
     assert two["std_error"].tolist() == pytest.approx([1 / 2, 1 / 2])
 
 
-def test_without_smoothing_an_unseen_token_is_an_error_not_minus_infinity():
+def test_unseen_tokens_need_smoothing():
     sums = sums_table(np.array([3, 0, 5, 0]))
     with pytest.raises(LingprobError, match=r"token 1 never occurs .* 1 others.*smoothing"):
         smoothed_logprobs(sums, smoothing=0.0, total=8)
@@ -89,7 +89,7 @@ def published(tmp_path, tokenizer):
     return path
 
 
-def test_published_values_are_kept_and_the_rest_gets_the_floor(published, tokenizer):
+def test_tokens_without_a_value_get_the_floor(published, tokenizer):
     table, metadata = published_logprobs(published, tokenizer, VOCABULARY_SIZE + 5)
     probability = dict(zip(table["token_id"], np.exp(table["logprob"]), strict=True))
     decoded = [tokenizer.decode([token_id]) for token_id in range(VOCABULARY_SIZE)]
@@ -107,7 +107,7 @@ def test_published_values_are_kept_and_the_rest_gets_the_floor(published, tokeni
     assert metadata["sum"] == pytest.approx(np.exp(table["logprob"]).sum())
 
 
-def test_normalising_shares_a_string_out_and_subtracts_one_constant(published, tokenizer):
+def test_normalised_values_sum_to_one(published, tokenizer):
     table, metadata = published_logprobs(published, tokenizer, VOCABULARY_SIZE, normalise=True)
     decoded = [tokenizer.decode([token_id]) for token_id in range(VOCABULARY_SIZE)]
     copies = decoded.count("\ufffd")
@@ -131,7 +131,7 @@ class SpacedTokenizer:
         return text.replace(" .", ".") if clean_up_tokenization_spaces else text
 
 
-def test_a_spaced_full_stop_has_the_value_of_the_cleaned_up_string(published):
+def test_spacing_is_cleaned_up(published):
     table, metadata = published_logprobs(published, SpacedTokenizer(), 3)
     np.testing.assert_allclose(np.exp(table["logprob"]), [0.25, 0.25, 0.0625])
     assert metadata["covered_tokens"] == pytest.approx(2 / 3)
@@ -140,7 +140,7 @@ def test_a_spaced_full_stop_has_the_value_of_the_cleaned_up_string(published):
     np.testing.assert_allclose(np.exp(normalised["logprob"]), np.array([4, 1, 1]) / 6)
 
 
-def test_a_string_that_is_in_the_file_is_not_cleaned_up(tmp_path):
+def test_strings_of_the_file_are_not_cleaned_up(tmp_path):
     path = tmp_path / "published.json"
     path.write_text(json.dumps({".": -1.0, " .": -2.0}))
     table, metadata = published_logprobs(path, SpacedTokenizer(), 3)
@@ -152,7 +152,7 @@ def test_a_string_that_is_in_the_file_is_not_cleaned_up(tmp_path):
     "content",
     ["[1, 2]", "{}", '{"a": 0.5}', '{"a": "x"}', "{", '{"a": NaN}', '{"a": -Infinity}'],
 )
-def test_a_file_that_holds_no_log_probabilities_is_refused(tmp_path, tokenizer, content):
+def test_a_file_of_other_values_is_refused(tmp_path, tokenizer, content):
     path = tmp_path / "published.json"
     path.write_text(content)
     with pytest.raises(LingprobError, match=r"published\.json"):
@@ -191,7 +191,7 @@ class Letters:
         return {"input_ids": [["abc".index(letter) for letter in text] for text in texts]}
 
 
-def test_the_first_and_the_last_token_of_the_vocabulary_are_counted():
+def test_the_first_and_last_token_are_counted():
     assert count_tokens(["cab", "aa"], Letters(), 3).tolist() == [3, 1, 1]
     assert count_tokens(["aa"], Letters(), 3).tolist() == [2, 0, 0]
     assert count_tokens([""], Letters(), 3).tolist() == [0, 0, 0]
@@ -258,7 +258,7 @@ def sampled_otherwise(lm, top_k, suppressed):
 @pytest.mark.parametrize(
     ("top_k", "suppressed"), [(1, None), (3, 1), (3, None), (None, 1), (7, None), (9, None)]
 )
-def test_texts_may_be_sampled_from_a_part_of_the_vocabulary(lm, exact, top_k, suppressed):
+def test_texts_may_be_sampled_from_some_tokens(lm, exact, top_k, suppressed):
     """As the released code does it; what is summed up stays whole."""
     sums, _, samples = estimate(lm, 4000, 5, top_k=top_k, suppressed_id=suppressed)
     expected = sampled_otherwise(lm, top_k, suppressed)
@@ -298,7 +298,7 @@ def test_standard_errors_are_calibrated_over_many_seeds(lm, exact):
     assert 0.9 < np.sqrt((z**2).mean()) < 1.15
 
 
-def test_tokens_within_a_response_are_not_taken_as_independent(lm):
+def test_totals_are_squared_by_response(lm):
     """Totals are squared per response, not per position."""
     _, squares, _ = estimate(lm, samples=40, seed=2, batch_size=40)
     uniforms = np.random.default_rng([2, 0]).random((LENGTH - 1, 40))
@@ -307,7 +307,7 @@ def test_tokens_within_a_response_are_not_taken_as_independent(lm):
 
 
 @pytest.mark.parametrize("family", CONFIGS)
-def test_a_batch_with_a_cache_equals_one_response_at_a_time_without(family):
+def test_batches_equal_single_responses(family):
     # More than the window of a family that sees 16 tokens back in some layers.
     model, prompt, steps = tiny_model(family), [0, 5, 7], 18
     uniforms = np.random.default_rng(0).random((steps, 3))
@@ -372,7 +372,7 @@ def test_a_device_without_float64_gives_the_same_sums(lm):
     np.testing.assert_allclose(others[1], squares, rtol=1e-6)
 
 
-def test_room_is_made_once_for_all_that_will_come():
+def test_room_is_made_once():
     draws = torch.Generator().manual_seed(1)
     states = [torch.randn(2, 3, n, 4, generator=draws) for n in (5, 1, 2)]
     cache = DynamicCache()
