@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,6 +124,35 @@ def save_tiny_model(family: str, directory: Path, seed: int = 0) -> Path:
     tiny_model(family, seed).save_pretrained(directory)
     save_tiny_tokenizer(directory)
     return directory
+
+
+@contextmanager
+def passes(model: Any) -> Iterator[list[torch.Tensor]]:
+    """Give the token ids of each pass that a model, or its body, makes within."""
+    fed: list[torch.Tensor] = []
+
+    def note(_module: Any, _args: Any, given: dict[str, Any]) -> None:
+        fed.append(given["input_ids"])
+
+    with model.register_forward_pre_hook(note, with_kwargs=True):
+        yield fed
+
+
+def no_memory() -> None:
+    """Fail as a GPU does that has no memory left."""
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+
+@contextmanager
+def memory_for(lm: Any, tokens: int, fail: Callable[[], Any] = no_memory) -> Iterator[None]:
+    """Let a pass of a loaded model over more tokens run out of memory."""
+
+    def check(_module: Any, _args: Any, given: dict[str, Any]) -> None:
+        if given["input_ids"].numel() > tokens:
+            fail()
+
+    with lm.model.base_model.register_forward_pre_hook(check, with_kwargs=True):
+        yield
 
 
 _ENCODER = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lingprob.models.masked import MaskedLanguageModel, load_masked_model
 from lingprob.scoring.stimuli import CORRECTIONS, hidden_tokens, pseudo_logprobs
-from models_for_tests import save_tiny_masked_model
+from models_for_tests import passes, save_tiny_masked_model
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +45,12 @@ def one_at_a_time(lm: MaskedLanguageModel, ids: list[int], words: list[int], cor
 def test_batches_give_what_single_passes_give(lm, text, correction, tokens_per_batch):
     (tokenized,) = lm.tokenize([text])
     ids, words = tokenized.tokens.ids.tolist(), tokenized.words.tolist()
-    run = []
-    handle = lm.model.register_forward_pre_hook(
-        lambda _module, _args, given: run.append(given["input_ids"].shape), with_kwargs=True
-    )
-    try:
+    with passes(lm.model) as fed:
         found = pseudo_logprobs(lm, tokenized, correction, tokens_per_batch)
-    finally:
-        handle.remove()
     rows = max(1, tokens_per_batch // (len(ids) + len(lm.before) + len(lm.after)))
-    assert [shape[0] for shape in run[:-1]] == [rows] * (len(run) - 1)
-    assert sum(shape[0] for shape in run) == len(ids)
-    assert run[-1][0] <= rows
+    assert [len(one) for one in fed[:-1]] == [rows] * (len(fed) - 1)
+    assert sum(map(len, fed)) == len(ids)
+    assert len(fed[-1]) <= rows
     np.testing.assert_allclose(found, one_at_a_time(lm, ids, words, correction), atol=2e-5)
 
 

@@ -14,7 +14,7 @@ from lingprob.models.loading import load_language_model
 from lingprob.scoring import engine
 from lingprob.scoring.engine import Scorer, sliding_windows
 from lingprob.scoring.trees import Branch, pack, visible
-from models_for_tests import save_tiny_model
+from models_for_tests import passes, save_tiny_model
 
 ids = st.lists(st.integers(3, 319), min_size=0, max_size=90).map(np.array)
 
@@ -74,15 +74,9 @@ def test_duplicates_are_scored_once(language_models):
     language_model = language_models[0]
     scorer = Scorer(language_model, tokens_per_batch=10_000)
     scorer.score([np.array([5, 6, 7])], 0)
-    fed = []
-    handle = language_model.model.base_model.register_forward_pre_hook(
-        lambda _module, _args, kwargs: fed.append(kwargs["input_ids"].shape), with_kwargs=True
-    )
-    try:
+    with passes(language_model.model.base_model) as fed:
         scorer.score([np.array([5, 6, 7])] * 10 + [np.array([5, 6, 8, 9])] * 2, 0)
-    finally:
-        handle.remove()
-    assert fed == [(1, 3)]  # 5, 6 and 8: no last token is run, and 5, 6 once
+    assert [ids.shape for ids in fed] == [(1, 3)]  # 5, 6 and 8: no last token is run, and 5, 6 once
 
 
 # Few distinct tokens, so that sequences begin alike.

@@ -25,7 +25,7 @@ from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import prepare_model
 from lingprob.ngrams.estimate import estimate_model
 from loopback import HubServer, Repository
-from models_for_tests import SENTENCES, save_tiny_model
+from models_for_tests import SENTENCES, passes, save_tiny_model
 
 pytest_plugins = ["api_for_tests"]
 
@@ -120,14 +120,10 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
 
 
 def test_a_second_call_runs_the_model_once(lm):
-    runs: list[int] = []
     first = lm.score(SENTENCES[:2])
-    handle = lm.lm.model.base_model.register_forward_pre_hook(lambda *_: runs.append(1) and None)
-    try:
+    with passes(lm.model.base_model) as fed:
         assert lm.score(SENTENCES[:2]).equals(first)
-    finally:
-        handle.remove()
-    assert len(runs) == 1
+    assert len(fed) == 1
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from lingprob.workflow.sources import Run
 from models_for_tests import (
     CONTEXT_WINDOW,
     SENTENCES,
+    passes,
     save_tiny_masked_model,
     save_tiny_model,
 )
@@ -282,15 +283,13 @@ def test_a_model_is_prepared_by_its_entry(folder, tmp_path):
 
 def test_shards_are_of_one_correction_and_weights(folder, tmp_path):
     lm = load_masked_model(folder / "bert")
-    passes = []
-    lm.model.register_forward_hook(lambda *_: passes.append(1))
     given = (lm, [*"abc"], SENTENCES[:3])
     options = {"dataset": "d", "sentences_per_shard": 2}
 
     def score(correction: str, identity: str) -> tuple[pd.DataFrame, int]:
-        passes.clear()
-        table = score_masked(*given, correction, shards=Shards(tmp_path, identity), **options)
-        return table, len(passes)
+        with passes(lm.model) as fed:
+            table = score_masked(*given, correction, shards=Shards(tmp_path, identity), **options)
+        return table, len(fed)
 
     first, n_first = score("whole_word", "one")
     again, n_again = score("whole_word", "one")

@@ -16,7 +16,7 @@ from lingprob.io.shards import Shards
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.continuations import ContextItem, score_in_context, tokenize_item
 from lingprob.scoring.engine import Scorer
-from models_for_tests import CONFIGS, float64_model, save_tiny_model
+from models_for_tests import CONFIGS, float64_model, passes, save_tiny_model
 
 PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"
 ITEM = ContextItem(
@@ -92,19 +92,13 @@ def test_every_family_equals_reading_each_text_alone(directory, start_token):
 
 
 def test_a_prefix_is_run_once_however_many_cuts(llama):
-    fed = []
     targets = ["The cats sat.", "The cats sit."]
     cuts = [23, PREFIX.index(" say"), len(PREFIX)]
-    handle = llama.model.base_model.register_forward_pre_hook(
-        lambda _module, _args, kwargs: fed.append(kwargs["input_ids"].shape), with_kwargs=True
-    )
-    try:
+    with passes(llama.model.base_model) as fed:
         score_in_context(Scorer(llama), [ContextItem(PREFIX, cuts[2:], targets)], start_token="bos")
-        one_cut = fed[-1]
+        one_cut = fed[-1].shape
         score_in_context(Scorer(llama), [ContextItem(PREFIX, cuts, targets)], start_token="bos")
-        three_cuts = fed[-1]
-    finally:
-        handle.remove()
+        three_cuts = fed[-1].shape
     n_prefix = len(llama.tokenize([PREFIX])[0].ids)
     assert one_cut[0] == three_cuts[0] == 1
     assert n_prefix < one_cut[1] < n_prefix + 12
@@ -144,11 +138,8 @@ def test_workers_do_not_wait_for_each_other(llama):
         threads.add(torch.get_num_threads())
         together.wait()
 
-    handle = llama.model.base_model.register_forward_pre_hook(wait)
-    try:
+    with llama.model.base_model.register_forward_pre_hook(wait):
         score_in_context(scorer, items, **options, workers=2)
-    finally:
-        handle.remove()
     assert threads == {1}
 
 
@@ -167,19 +158,12 @@ def test_tokens_after_an_end_are_not_scored(llama, tmp_path):
 def test_an_error_in_a_worker_ends_the_call(llama):
     """Shards that have not begun by then are never scored."""
     too_long = ContextItem(PREFIX * 40, [len(PREFIX) * 40], ["The cat."])
-    fed = []
-    handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
-    try:
-        with pytest.raises(LingprobError, match="too few for"):
-            score_in_context(
-                Scorer(llama),
-                [too_long, *[ITEM] * 200],
-                start_token="bos",
-                workers=2,
-                items_per_shard=10,
-            )
-    finally:
-        handle.remove()
+    items, options = [too_long, *[ITEM] * 200], {"workers": 2, "items_per_shard": 10}
+    with (
+        passes(llama.model.base_model) as fed,
+        pytest.raises(LingprobError, match="too few for"),
+    ):
+        score_in_context(Scorer(llama), items, start_token="bos", **options)
     assert len(fed) < 100
 
 

@@ -18,6 +18,9 @@ from models_for_tests import (
     SENTENCES,
     VOCABULARY_SIZE,
     float64_model,
+    memory_for,
+    no_memory,
+    passes,
     save_tiny_model,
 )
 from without_float64 import without_float64
@@ -86,15 +89,9 @@ def test_the_start_token_is_run_once(family):
     before = {name: weight.clone() for name, weight in language_model.model.named_parameters()}
     scorer = Scorer(language_model)
     scorer.score([np.arange(3, 12)], 0)
-    fed = []
-    handle = language_model.model.get_input_embeddings().register_forward_pre_hook(
-        lambda _module, inputs: fed.append(inputs[0].tolist())
-    )
-    try:
+    with passes(language_model.model.base_model) as fed:
         (scored,) = scorer.score([np.arange(20, 29)], 0)
-    finally:
-        handle.remove()
-    assert fed == [[list(range(20, 28))]]
+    assert [ids.tolist() for ids in fed] == [[list(range(20, 28))]]
     expected = slow_logprobs(directory, np.arange(20, 29), 0)
     np.testing.assert_allclose(scored, expected, atol=1e-5)
     for name, weight in language_model.model.named_parameters():
@@ -105,14 +102,12 @@ def test_the_start_token_is_run_once(family):
 def test_what_is_checked_takes_few_passes(llama):
     """Plain ones of two probes, the body alone, padded batches of probes and of trees' texts, a
     trunk and its trees. Then the start token, and probes with it and after it."""
-    passes = []
-    handle = llama.model.base_model.register_forward_pre_hook(lambda *_: passes.append(1))
-    scorer = Scorer(llama)
-    scorer.prepare([np.array([0, 5, 6, 7, 8]), np.array([0, 9, 4])], 0)
-    assert len(passes) == 7 + 3
-    scorer.prepare([np.array([0, 5, 6, 7, 8, 9]), np.array([0, 9])], 0)
-    handle.remove()
-    assert len(passes) == 10
+    with passes(llama.model.base_model) as fed:
+        scorer = Scorer(llama)
+        scorer.prepare([np.array([0, 5, 6, 7, 8]), np.array([0, 9, 4])], 0)
+        assert len(fed) == 7 + 3
+        scorer.prepare([np.array([0, 5, 6, 7, 8, 9]), np.array([0, 9])], 0)
+    assert len(fed) == 10
 
 
 def test_states_of_a_start_token_are_checked(llama, monkeypatch, caplog):
@@ -202,46 +197,26 @@ def test_models_that_take_trees(family, tmp_path):
     assert scorer.forward.takes_trees
 
 
-def out_of_memory_above(tokens, error):
-    def check(_module, _args, kwargs):
-        if kwargs["input_ids"].numel() > tokens:
-            error()
-
-    return check
-
-
-def cuda_error():
-    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-
-
 def real_cpu_error():
     torch.empty(2**55, dtype=torch.uint8)
 
 
-@pytest.mark.parametrize("error", [cuda_error, real_cpu_error])
+@pytest.mark.parametrize("error", [no_memory, real_cpu_error])
 def test_out_of_memory_halves_the_budget(llama, error, caplog):
     sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES * 3)]
     expected = Scorer(llama).score(sequences, 0)
-    check = out_of_memory_above(70, error)
-    handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
-    try:
+    with memory_for(llama, 70, error):
         scorer = Scorer(llama, tokens_per_batch=400)
         scored = scorer.score(sequences, 0)
-    finally:
-        handle.remove()
     assert 1 <= scorer.tokens_per_batch <= 70
     assert "out of memory" in caplog.text
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
 
 
 def test_a_sequence_that_exceeds_memory_is_refused(llama):
-    check = out_of_memory_above(40, cuda_error)
-    handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
-    try:
-        with pytest.raises(LingprobError, match=r"out of memory.*50 tokens.*context_window"):
-            Scorer(llama).score([np.arange(3, 54)], 0)
-    finally:
-        handle.remove()
+    said = r"out of memory.*50 tokens.*context_window"
+    with memory_for(llama, 40), pytest.raises(LingprobError, match=said):
+        Scorer(llama).score([np.arange(3, 54)], 0)
 
 
 def test_another_error_is_no_lack_of_memory(llama):
@@ -253,12 +228,11 @@ def test_a_model_that_sees_the_padding_is_refused(llama):
     def look_ahead(_module, _args, states):
         return states + states.mean(dim=1, keepdim=True)
 
-    handle = llama.model.base_model.layers[0].register_forward_hook(look_ahead)
-    try:
-        with pytest.raises(LingprobError, match="not a causal model"):
-            Scorer(llama).score([np.arange(3, 30), np.arange(3, 9)], 0)
-    finally:
-        handle.remove()
+    with (
+        llama.model.base_model.layers[0].register_forward_hook(look_ahead),
+        pytest.raises(LingprobError, match="not a causal model"),
+    ):
+        Scorer(llama).score([np.arange(3, 30), np.arange(3, 9)], 0)
 
 
 def test_damaged_weights_are_an_error(tmp_path):
@@ -336,12 +310,9 @@ def test_a_misread_tree_mask_is_noticed(llama, misread):
                 mask[..., -n:] = torch.full((n, n), torch.finfo(mask.dtype).min).triu(1)
         return args, given
 
-    handle = llama.model.base_model.register_forward_pre_hook(change, with_kwargs=True)
-    try:
+    with llama.model.base_model.register_forward_pre_hook(change, with_kwargs=True):
         scorer = Scorer(llama)
         (scored,) = scorer.score([IDS], 0)
-    finally:
-        handle.remove()
     assert not scorer.forward.takes_trees
     np.testing.assert_allclose(scored, slow_logprobs(llama.directory, IDS, 0), atol=1e-5)
 
@@ -365,12 +336,9 @@ def test_a_head_makes_logits_up_to_rounding(neox, change, taken):
     def enlarge(_module, _args, output):
         output.logits[..., ::2] *= 1 + change
 
-    handle = neox.model.register_forward_hook(enlarge)
-    try:
+    with neox.model.register_forward_hook(enlarge):
         scorer = Scorer(neox)
         scorer.score([IDS], 0)
-    finally:
-        handle.remove()
     assert (scorer.forward.head is not None) == taken
 
 

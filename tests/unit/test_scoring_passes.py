@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 import torch
@@ -15,40 +12,12 @@ from lingprob.scoring import continuations, engine, forward
 from lingprob.scoring.continuations import score_along
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.trees import Branch, Row, batches, pack
-from models_for_tests import VOCABULARY_SIZE, save_tiny_model
+from models_for_tests import VOCABULARY_SIZE, memory_for, passes, save_tiny_model
 
 
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory) -> LanguageModel:
     return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
-
-
-@contextmanager
-def passes(lm: LanguageModel) -> Iterator[list[torch.Tensor]]:
-    """Give the token ids of each pass that the model makes within."""
-    fed: list[torch.Tensor] = []
-    handle = lm.model.base_model.register_forward_pre_hook(
-        lambda _module, _args, given: fed.append(given["input_ids"]), with_kwargs=True
-    )
-    try:
-        yield fed
-    finally:
-        handle.remove()
-
-
-@contextmanager
-def memory_for(lm: LanguageModel, tokens: int) -> Iterator[None]:
-    """Let a pass over more tokens run out of memory."""
-
-    def check(_module, _args, given) -> None:
-        if given["input_ids"].numel() > tokens:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-
-    handle = lm.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
-    try:
-        yield
-    finally:
-        handle.remove()
 
 
 def alone(lm: LanguageModel, ids: list[int] | np.ndarray, start_id: int | None) -> np.ndarray:
@@ -73,7 +42,7 @@ def test_rows_are_filled_up_to_the_budget(llama, monkeypatch, row_length, shape)
     scorer = Scorer(llama, tokens_per_batch=400)
     scorer.score(APART, 0)
     monkeypatch.setitem(engine.TOKENS_PER_ROW, "cpu", row_length)
-    with passes(llama) as fed:
+    with passes(llama.model.base_model) as fed:
         scorer.score(APART, 0)
     assert [ids.shape for ids in fed] == [shape]
 
@@ -177,7 +146,7 @@ def test_without_a_head_few_rows_run_together(tmp_path, monkeypatch, family, log
     scorer.score(texts, 0)
     monkeypatch.setitem(forward.LOGITS_PER_PASS, "cpu", logits)
     monkeypatch.setitem(engine.TOKENS_PER_ROW, "cpu", 1)
-    with passes(lm) as fed:
+    with passes(lm.model.base_model) as fed:
         scored = scorer.score(texts, 0)
     assert [ids.shape for ids in fed] == shapes
     for ids, values in zip(texts, scored, strict=True):
@@ -218,7 +187,7 @@ def test_a_chain_and_its_branches_are_run_once(
         return plain(outputs, wanted, targets, members)
 
     monkeypatch.setattr(scorer.forward, "_logprobs_at", recorded)
-    with passes(llama) as fed:
+    with passes(llama.model.base_model) as fed:
         found = score_along(scorer, CHAIN, ALONG, FIRST, start_id)
     for ids, first, values in zip(ALONG, FIRST, found, strict=True):
         np.testing.assert_allclose(values, alone(llama, ids, start_id)[first:], atol=1e-5)
@@ -241,7 +210,7 @@ def test_short_texts_lie_along_a_chain(llama):
 def test_a_chain_goes_on_in_smaller_pieces(llama, memory):
     scorer = Scorer(llama)
     score_along(scorer, CHAIN, ALONG, FIRST, 0)
-    with memory_for(llama, memory), passes(llama) as fed:
+    with memory_for(llama, memory), passes(llama.model.base_model) as fed:
         found = score_along(scorer, CHAIN, ALONG, FIRST, 0)
     assert 1 <= scorer.tokens_per_batch <= memory
     assert len(fed) > 2
@@ -256,19 +225,18 @@ def test_another_error_ends_a_chain(llama):
     def fail(*_):
         raise RuntimeError("shapes do not match")
 
-    handle = llama.model.base_model.register_forward_pre_hook(fail)
-    try:
-        with pytest.raises(RuntimeError, match="do not match"):
-            score_along(scorer, CHAIN, ALONG[2:], FIRST[2:], 0)
-    finally:
-        handle.remove()
+    with (
+        memory_for(llama, 0, fail),
+        pytest.raises(RuntimeError, match="do not match"),
+    ):
+        score_along(scorer, CHAIN, ALONG[2:], FIRST[2:], 0)
 
 
 def test_without_trees_each_text_is_read_alone(tmp_path):
     lm = load_language_model(save_tiny_model("gemma2", tmp_path))
     scorer, texts, start_id = Scorer(lm), [CHAIN[:6], CHAIN[:9]], 1
     score_along(scorer, CHAIN, texts, [3, 3], start_id)
-    with passes(lm) as fed:
+    with passes(lm.model.base_model) as fed:
         found = score_along(scorer, CHAIN, texts, [3, 3], start_id)
     assert [ids.tolist() for ids in fed] == [[CHAIN[:8].tolist(), [*CHAIN[:5], 0, 0, 0]]]
     for ids, values in zip(texts, found, strict=True):

@@ -17,7 +17,7 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.stimuli import score_stimuli
-from models_for_tests import SENTENCES, save_tiny_model
+from models_for_tests import SENTENCES, passes, save_tiny_model
 
 TEXTS = [f"{sentence} {i}" for i in range(8) for sentence in SENTENCES] + list(SENTENCES[:2]) * 2
 ITEMS = [f"item{i}" for i in range(len(TEXTS))]
@@ -35,15 +35,9 @@ def score(language_model, shard_directory, texts=TEXTS, items=ITEMS, start_token
 
 
 def forwards(language_model, call):
-    """Return what `call` returns, and how often it ran the model."""
-    runs = []
-    handle = language_model.model.base_model.register_forward_pre_hook(
-        lambda *_: runs.append(1) and None
-    )
-    try:
-        return call(), len(runs)
-    finally:
-        handle.remove()
+    """Return the value of a call, and how often it ran the model."""
+    with passes(language_model.model.base_model) as fed:
+        return call(), len(fed)
 
 
 def test_the_table_holds_every_token_of_every_item(language_model, tmp_path):
