@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from lingprob.errors import LingprobError
 
@@ -97,6 +96,8 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
         The table with ngram_logprob (nats, joint), chance_level, and chance_level_holm, corrected
         for the number of texts (Holm 1979).
     """
+    from statsmodels.stats.multitest import multipletests  # slow, and few jobs come here
+
     log10_prob = known_log10_prob(ngrams, overlaps["whole_words"].tolist())
     level = np.where(overlaps["overlap_tokens"] > 0, chance_level(log10_prob, n_words), 1.0)
     return overlaps.assign(
