@@ -107,9 +107,6 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
     assert own(path, ratings="some")[0]["rating"].isna().tolist() == [False, True]
     with pytest.raises(LingprobError, match="data row 2, column 'rating': no value"):
         own(path, ratings="every")
-    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,high\n")
-    with pytest.raises(LingprobError, match="data row 2, column 'rating': not a number"):
-        own(path, ratings="some")
 
 
 @pytest.mark.parametrize(
@@ -119,14 +116,8 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
         ("sentence,rating\n", "no rows"),
         ("sentense,rating\nA.,1\n", r"no column 'sentence'.*columns\.sentence to 'sentense'\?"),
         ("sentence,rating\nA.,1\nB.,\n", r"data row 2, column 'rating': no value"),
-        ("sentence,rating\nA.,1\nB.,NaN\n", r"data row 2, column 'rating': no value"),
-        (
-            "sentence,rating\nA.,good\nB.,bad\n",
-            r"data row 1, column 'rating': not a number: 'good'",
-        ),
         ("sentence,rating\nA.,1\nB.,2\nC.,high\n", r"data row 3.*not a number: 'high'"),
         ("sentence,rating\nA.,1\n  ,2\n", r"data row 2, column 'sentence': an empty sentence"),
-        ("sentence,rating\nA.,1\n,2\n", r"data row 2, column 'sentence': an empty sentence"),
         ("item,sentence,rating\na,A.,1\na,B.,2\n", r"data row 2, column 'item': an id that"),
         ("sentence,rating,grammatical\nA.,1,perhaps\n", r"neither true nor false: 'perhaps'"),
         ("sentence,rating\nA.,inf\n", "infinite"),
@@ -135,17 +126,14 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
             r"data row 3.*earlier row has.*Name the `participant`",
         ),
         ("sentence;rating\nA.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
-        ("sentence;rating\nA, b.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
         ("sentence\trating\nA.\t1\n", r"separated by a tab"),
         (
             "sentence,rating\nA, b.,1\n",
             r"line 2: 3 fields, but .* 2.* in quotation marks",
         ),
-        ('sentence,rating\n"A"\n b.,1\n"B.",2\n', r"fields, but the header has 2"),
         ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
         ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
         ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
-        ("sentence,rating\nA.,\nB.,\n", r"data row 1, column 'rating': no value"),
     ],
 )
 def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
@@ -182,9 +170,8 @@ def test_an_unknown_parser_lists_the_known_ones(tmp_path):
 def test_another_encoding_is_named(tmp_path, content):
     path = tmp_path / "mine.csv"
     path.write_bytes(b"sentence,rating\n" + content + b",1\n")
-    with pytest.raises(LingprobError, match=r"mine.csv is not text in UTF-8") as error:
+    with pytest.raises(LingprobError, match=r"mine.csv is not text in UTF-8"):
         own(path)
-    assert "etch" not in str(error.value)
 
 
 def test_every_form_of_table_is_read_alike(tmp_path):
