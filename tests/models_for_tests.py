@@ -131,8 +131,8 @@ def passes(model: Any) -> Iterator[list[torch.Tensor]]:
     """Give the token ids of each pass that a model, or its body, makes within."""
     fed: list[torch.Tensor] = []
 
-    def note(_module: Any, _args: Any, given: dict[str, Any]) -> None:
-        fed.append(given["input_ids"])
+    def note(_module: Any, arguments: Any, given: dict[str, Any]) -> None:
+        fed.append(given["input_ids"] if "input_ids" in given else arguments[0])
 
     with model.register_forward_pre_hook(note, with_kwargs=True):
         yield fed

@@ -14,7 +14,7 @@ import pytest
 
 import lingprob
 from api_for_tests import CORPUS, PAIRS, PASSAGES, POLICIES, stimuli_of
-from lingprob.context.scores import score_prefixes
+from lingprob.context.scores import Targets, score_prefixes
 from lingprob.io.tables import read_table, write_table
 from lingprob.scoring.engine import Scorer
 from lingprob.workflow import sources
@@ -117,8 +117,8 @@ def test_contexts_are_scored_as_by_the_rules(lm):
     )  # fmt: skip
     n_tokens = len(lm.lm.tokenize([prefix])[0].ids)
     (scores,) = score_prefixes(
-        Scorer(lm.lm), stimuli, [prefixes.assign(n_tokens=[[n_tokens]])], [n_tokens],
-        start_token="bos", regions={}, baselines=False, dataset="d",
+        Scorer(lm.lm), Targets("d", stimuli, {}), [prefixes.assign(n_tokens=[[n_tokens]])],
+        [n_tokens], alone=False, start_token="bos",
     )  # fmt: skip
     ours = lm.score([good, bad], context=prefix)
     assert ours["logprob"].tolist() == scores["logprob"].tolist()

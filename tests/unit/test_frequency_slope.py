@@ -234,7 +234,8 @@ def slope_of(x, y, document):
     bins = sum_tokens("bin_low", np.append(-2.0, np.full(len(x) - 1, -1.0)), x, y)
     empty = 0 * bins.iloc[:1].assign(bin_low=0.0) + [-3.0, 0, 0, 0, 0, 0, 0]
     bins = pd.concat([empty, bins]).assign(bin_high=lambda table: table["bin_low"] + 1)
-    return slope_of_parts([(bins, sum_tokens("document", document, x, y))])
+    tables = (bins, sum_tokens("document", document, x, y))
+    return slope_of_parts([[table.assign(start_token="t") for table in tables]])
 
 
 def test_few_tokens_that_hardly_differ_have_a_slope():
