@@ -171,7 +171,7 @@ MASKED_CONFIGS: dict[str, PreTrainedConfig] = {
 def save_tiny_masked_tokenizer(family: str, directory: Path) -> None:
     """Save WordPiece (bert) or byte-level BPE (roberta): <s> (0), </s> (1), <pad>, <mask>, <unk>.
 
-    Words are cut into pieces, as there are few entries.
+    Words are cut into pieces, because there are few entries.
     """
     special = {"cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>",
                "mask_token": "<mask>", "unk_token": "<unk>"}  # fmt: skip

@@ -46,14 +46,14 @@ def drawn(stimuli: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(pieces, ignore_index=True)
 
 
-def test_sentences_are_joined_without_blanks_and_end_as_they_do():
+def test_sentences_join_without_spaces_and_keep_their_ends():
     text, ends = joined(["你来吗？", "他走了", "她说：“好。”", "真的?", "算了…"])
     assert text == "你来吗？他走了。她说：“好。”真的?算了…"
     assert ends == [4, 8, 15, 18, 21]
     assert joined([]) == ("", [])
 
 
-def test_prefixes_are_their_sentences_and_unrelated_ones_are_the_other_data_set_s():
+def test_prefixes_have_their_sentences_or_unrelated_ones():
     stimuli, other = pairs("甲乙丙"), pairs("丁戊")
     table = drawn(stimuli, other)
     good = other[other["grammatical"]]["text"].tolist()
@@ -99,7 +99,7 @@ def test_a_target_is_scored_right_after_its_prefix(tiny):
             assert found[count, item] == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_model_s_judgments_become_tables_figures_and_verdicts(tiny, tmp_path):
+def test_judgments_become_tables_figures_and_verdicts(tiny, tmp_path):
     def tokenize(texts):
         return [np.stack([one.char_start, one.char_end], 1) for one in tiny.tokenize(texts)]
 

@@ -19,7 +19,7 @@ def lm(tmp_path_factory) -> MaskedLanguageModel:
 
 
 def one_at_a_time(lm: MaskedLanguageModel, ids: list[int], words: list[int], correction: str):
-    """Each token's log-probability: what is masked is decided token by token."""
+    """Each token's log-probability, with the mask decided token by token."""
     found = []
     for place, (token, word) in enumerate(zip(ids, words, strict=True)):
         masked = [

@@ -1,4 +1,4 @@
-"""Windows cover each token once; scores depend on neither batch size, order nor duplicates."""
+"""Windows cover each token once, and scores do not depend on batch size, order or duplicates."""
 
 import tempfile
 from pathlib import Path
@@ -29,7 +29,7 @@ def language_models():
 
 
 @given(n_tokens=st.integers(0, 500), window=st.integers(2, 60), data=st.data())
-def test_each_token_is_scored_once_with_the_context_promised(n_tokens, window, data):
+def test_each_token_is_scored_once_with_its_context(n_tokens, window, data):
     stride = data.draw(st.one_of(st.none(), st.integers(1, window - 1)))
     windows = sliding_windows(n_tokens, window, stride)
     stride = window // 2 if stride is None else stride
@@ -113,12 +113,12 @@ def test_trees_score_as_sequences_one_by_one(
     row_length=st.integers(1, 40),
     merge=st.booleans(),
 )
-def test_rows_hold_every_branch_and_share_what_begins_alike(sequences, row_length, merge):
+def test_rows_have_every_branch_and_share_common_beginnings(sequences, row_length, merge):
     branches = [Branch(np.array([7, *ids]), 1, start) for ids, start in sequences]
     rows = pack(branches, row_length, merge)
     assert sorted(number for row in rows for number in row.branches) == list(range(len(branches)))
     for row in rows:
-        if len(row.ids) > row_length:  # one long branch, and what adds nothing to it
+        if len(row.ids) > row_length:  # one long branch, and texts that add nothing to it
             assert len(row.ids) == max(len(branches[number].ids) - 1 for number in row.branches)
         sees = visible(row, 2)
         read = 0

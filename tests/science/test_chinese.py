@@ -54,7 +54,7 @@ def test_every_paradigm_is_in_the_sample(samples):
 
 
 def test_a_character_is_a_token(folder, samples):
-    """The vocabulary is of single characters; offsets are of characters, not bytes."""
+    """The vocabulary has single characters, and offsets count characters, not bytes."""
     lm = load_language_model(folder, device="cpu", dtype="float32")
     texts = samples["zhoblimp"]["text"].tolist()
     unknown = lm.tokenizer.unk_token_id

@@ -98,7 +98,7 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
     assert raw[1]["match_sing"].text == "The author next to the senators is good"
 
 
-def test_the_suites_of_figure_14_are_known_and_have_both_kinds_of_sentences(syntaxgym):
+def test_suites_of_figure_14_have_both_sentence_kinds(syntaxgym):
     suites = Catalog().dataset("syntaxgym")["suites"]
     assert len(suites) == 23
     shown = syntaxgym[syntaxgym["paradigm"].isin(suites)]
@@ -110,7 +110,7 @@ def test_the_suites_of_figure_14_are_known_and_have_both_kinds_of_sentences(synt
     )
 
 
-def test_no_mismatched_prefix_has_a_sentence_of_its_targets_suite(syntaxgym):
+def test_no_mismatched_prefix_has_its_targets_suite(syntaxgym):
     """23 suites, each seed; a third of SyntaxGym's suites share sentences."""
     suites = Catalog().dataset("syntaxgym")["suites"]
     texts = syntaxgym.groupby("paradigm")["text"].agg(set)
@@ -129,7 +129,7 @@ def test_no_mismatched_prefix_has_a_sentence_of_its_targets_suite(syntaxgym):
                 assert len(set(sentences)) == len(sentences)
 
 
-def test_unrelated_sentences_of_wikitext_are_many_whole_and_natural(mirror):
+def test_unrelated_wikitext_sentences_are_many_and_whole(mirror):
     path = mirror / "wikitext" / "wikitext103_test.txt"
     sentences = unrelated_sentences(iter_documents("lines", [path]))
     assert len(sentences) > 7000
@@ -157,7 +157,7 @@ def test_a_prefix_of_blimp_fills_a_thousand_tokens(mirror, smollm2, tmp_path):
     assert pair not in set(stimuli.set_index("item_id").loc[prefix["source_ids"], "pair_id"])
 
 
-def test_perturbed_sentences_of_blimp_keep_names_and_lose_other_capitals(mirror):
+def test_perturbed_blimp_keeps_only_capitals_of_names(mirror):
     entry = Catalog().dataset("blimp")
     entry = {
         **{key: entry[key] for key in entry if key not in ("items", "pairs")},

@@ -53,7 +53,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def place(folder, tmp_path, monkeypatch) -> Path:
-    """A folder with two corpora, in which the cache is, too."""
+    """A folder with two corpora and the cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "cache"))
     lines = ["A cat.", f"Nobody knows. {PLANTED} She would not tell. {PLANTED}", PLANTED[:12]]
@@ -173,7 +173,7 @@ def test_token_rows_end_at_their_separators(folder, place):
 
 
 def test_chance_levels_by_hand():
-    """1 - (1 - p)^n, by hand for p = .01 and n = 10; and the limits are the thresholds'."""
+    """1 - (1 - p)^n by hand for p = 0.01 and n = 10, with the limits of the thresholds."""
     assert chance.chance_level(np.array([-2.0]), 10)[0] == pytest.approx(1 - 0.99**10)
     assert chance.chance_level(np.array([0.0, -400.0]), 1e9).tolist() == [1.0, 0.0]
     log10_prob = np.linspace(-14, 0, 400)
@@ -263,7 +263,7 @@ def test_verdicts_use_corrected_chance_levels():
 
 
 def test_own_models_give_the_chance_level(folder, place):
-    """log10 p of Mary is -1, of "say" -1.5, and others are unknown; the corpus has 9 words."""
+    """log10 p of Mary is -1, of "say" -1.5, and others are unknown. The corpus has 9 words."""
     pytest.importorskip("kenlm")
     Path("two.arpa").write_text(BIGRAMS)
     table = certified(folder, ["Mary", PLANTED], "two.jsonl", ngrams="two.arpa")

@@ -1,4 +1,4 @@
-"""Scores in context against plain forward passes, and what is judged right."""
+"""Scores in context against plain forward passes, and judgments of them."""
 
 from __future__ import annotations
 
@@ -81,17 +81,17 @@ def plain(lm, text, start, end):
     return float(logprobs.numpy()[inside].sum()), int(inside.sum())
 
 
-def test_scores_are_those_of_a_plain_pass_at_every_length_and_without_a_prefix(tiny):
+def test_scores_equal_a_plain_pass_at_every_length(tiny):
     prefixes = prefix_rows(["1"])
     counts = counted(tiny, prefixes)["n_tokens"].iloc[0]
     scores = score(tiny, prefixes, [counts[0] + 1, 100])
     assert sorted(scores["prefix_tokens"].unique()) == [0, *counts]
     assert sorted(scores["n_sentences"].unique()) == [0, 1, 2]
-    assert set(scores["pair_id"]) == {"1"}  # alone, too: no prefix stands before the other
+    assert set(scores["pair_id"]) == {"1"}  # even alone: the other has no prefix
     for row in scores.itertuples():
         before = {0: "", 1: PREFIX[:9] + " ", 2: PREFIX + " "}[row.n_sentences]
         text = before + PAIRS.set_index("item_id").loc[row.item_id, "text"]
-        # The blank before the target is the first of its characters.
+        # The space before the target is the first of its characters.
         logprob, n_tokens = plain(tiny, text, max(len(before) - 1, 0), len(text))
         assert row.logprob == pytest.approx(logprob, abs=1e-4)
         assert row.n_tokens == n_tokens
@@ -107,7 +107,7 @@ def test_a_first_token_counts_wherever_something_precedes_it(tiny):
     assert missing[missing.index.get_level_values("length") > 0].eq(0).all()
 
 
-def test_a_prefix_of_another_suite_precedes_many_pairs_at_its_longest(tiny):
+def test_another_suite_s_prefix_precedes_many_pairs(tiny):
     three = prefix_rows(["1", "2"], "from_suite", f"{PREFIX} It is.", (9, 23, 30))
     _, second, third = counted(tiny, three)["n_tokens"].iloc[0]
     for longest, sentences, length in ((100, 3, third), (second, 2, second)):
@@ -172,7 +172,7 @@ def suite_stimuli(suite):
 REGIONS = {"one": ["The cat", "sat", "on it"], "many": ["The cats", "", "sits", "on it"]}
 
 
-def test_regions_are_summed_over_the_tokens_that_start_in_them(tiny):
+def test_regions_sum_the_tokens_that_start_in_them(tiny):
     suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
     stimuli = suite_stimuli(suite)
     scores = score(
@@ -189,8 +189,8 @@ def test_regions_are_summed_over_the_tokens_that_start_in_them(tiny):
         assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
 
 
-def test_of_a_suite_only_what_formulas_name_is_scored(tiny):
-    """The last word of one sentence is in no region that is named; the other is named whole."""
+def test_only_regions_in_formulas_are_scored(tiny):
+    """The last word of one sentence is in no named region. The other is named whole."""
     texts = {"one": ["The cat", "sat", "on the mats"], "many": ["The cats", "sat", "on it"]}
     suite = suite_of(texts, "(2;%one%) < (*;%many%)")
     stimuli, regions = suite_stimuli(suite), formula_regions([suite])
@@ -211,7 +211,7 @@ def test_of_a_suite_only_what_formulas_name_is_scored(tiny):
     ("formula", "item"),
     [("(1;%one%) < (1;%many%)", "s/1/one"), ("(2;%one%) < (1;%many%)", "s/1/many")],
 )
-def test_a_region_that_no_token_starts_in_is_named(tiny, formula, item):
+def test_a_region_without_a_token_is_named(tiny, formula, item):
     """Without a start token nothing predicts the first word."""
     suite = suite_of({"one": ["The", "cat"], "many": ["The", "cats"]}, formula)
     with pytest.raises(LingprobError, match=f"'{item}': no scored token starts in region 1"):
@@ -225,7 +225,7 @@ def test_a_region_that_no_token_starts_in_is_named(tiny, formula, item):
         )
 
 
-def test_regions_without_tokens_are_found_however_many_others_have_some(tiny):
+def test_regions_without_tokens_are_found_among_many(tiny):
     """At two lengths either item has one of two regions: as many rows as items and lengths."""
     texts = {"one": ["The cat", "", "sat"], "many": ["The cats", "", "sat"]}
     suite = suite_of(texts, "(1;%one%) < (2;%one%) & (1;%many%) < (2;%many%)")
@@ -239,7 +239,7 @@ def test_regions_without_tokens_are_found_however_many_others_have_some(tiny):
         score(tiny, prefixes.assign(pair_ids=[["1"]]), lengths, stimuli=alone, start_token="none")
 
 
-def test_all_items_of_suites_are_scored_alone_and_those_asked_for_after_a_prefix(tiny):
+def test_suite_items_are_scored_alone_or_after_prefixes(tiny):
     suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
     one, regions = suite_stimuli(suite), formula_regions([suite])
     two = one.assign(pair_id="s/2", item_id=one["item_id"].str.replace("s/1", "s/2"))
@@ -271,7 +271,7 @@ def scores_of(values, region=0):
     return pd.DataFrame(rows)
 
 
-def test_the_likelier_sentence_is_judged_right_and_margins_are_of_perplexities():
+def test_the_likelier_sentence_is_right_with_perplexity_margins():
     scores = scores_of(
         {
             ("none", 0): {"1g": -2.0, "1b": -4.0},
@@ -288,8 +288,8 @@ def test_the_likelier_sentence_is_judged_right_and_margins_are_of_perplexities()
     assert set(judged["suite"]) == {"s"}
 
 
-def test_a_judgment_has_the_fewest_tokens_of_its_prefix():
-    """A target whose first token begins in the prefix takes a token from it; pairs are by name."""
+def test_a_judgment_has_its_prefix_s_fewest_tokens():
+    """A target whose first token begins in the prefix takes a token from it. Pairs are by name."""
     scores = scores_of({("x", 5): {"1g": -2.0, "1b": -4.0, "2g": -3.0, "2b": -1.0}})
     scores["pair_id"] = scores["item_id"].str[0]
     scores["prefix_tokens"] = [5, 4, 5, 5]
@@ -301,7 +301,7 @@ def test_a_judgment_has_the_fewest_tokens_of_its_prefix():
 
 
 def test_tokens_are_summed_in_float64():
-    """In float32 the sum of so many thirds is off by more than 1e-6."""
+    """In float32 the sum of these thirds is off by more than 1e-6."""
     tokens = pd.DataFrame({
         "item_index": 0, "cut_index": 0, "target_index": 0, "prefix_tokens": 7,
         "logprob": np.full(400, -1 / 3, dtype=np.float32),
@@ -311,7 +311,7 @@ def test_tokens_are_summed_in_float64():
     assert row.logprob == pytest.approx(400 * float(np.float32(-1 / 3)), abs=1e-10)
 
 
-def test_an_item_of_a_suite_is_right_where_its_formula_holds():
+def test_items_are_right_if_their_formula_is():
     suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
     # Surprisal of region 2 of one against region 3 of many, in that order, at two lengths.
     values = {("none", 0): (-1.0, -3.0), ("x", 5): (-3.0, -1.0)}
@@ -330,7 +330,7 @@ def test_an_item_of_a_suite_is_right_where_its_formula_holds():
     assert judged["margin"].isna().all()
 
 
-def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypatch):
+def test_pieces_of_any_size_give_the_same_judgments(tiny, monkeypatch):
     one, two = prefix_rows(["1", "2"]), prefix_rows(["2"], text="It is.", char_ends=(6,))
     prefixes = pd.concat([one, two.assign(prefix_id="y")], ignore_index=True)
     whole = score(tiny, prefixes, [5, 20])
@@ -358,8 +358,8 @@ def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypat
     )
 
 
-def test_a_pair_that_leaves_no_token_for_a_prefix_is_refused(tmp_path, tiny):
-    """The window less the start token is as long as the longest member, then has room."""
+def test_pairs_without_room_for_prefixes_are_refused(tmp_path, tiny):
+    """The window without the start token is as long as the longest member, then longer."""
     prefixes = prefix_rows(["1"], text="A. The cats sat.", char_ends=(2, 16))
     tokens = max(len(one.ids) for one in tiny.tokenize([" The cat sat.", " Sat cat the."]))
     for room, refused in ((0, True), (100, False)):

@@ -155,7 +155,7 @@ def test_shards_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
 
 
 def test_bins_end_at_the_lowest_and_highest(lm, monkeypatch):
-    """Four bins from -9 to -1; what lies between two is in the upper one."""
+    """Four bins from -9 to -1. A value between two is in the upper one."""
     unigrams = np.full(VOCABULARY_SIZE, -5.0)
     ids = lm.tokenizer(SENTENCES[0])["input_ids"]
     unigrams[ids[1]], unigrams[ids[2]], unigrams[ids[3]] = -9, -1, -6.9
@@ -229,7 +229,7 @@ def test_regressions_that_cannot_be_are_explained(lm, documents, unigrams, messa
 
 
 def slope_of(x, y, document):
-    """The regression of few tokens; a bin holds none, one, and all others."""
+    """The regression of few tokens, with bins of none, one and all others."""
     x, y, document = np.array(x), np.array(y), np.array(document)
     bins = sum_tokens("bin_low", np.append(-2.0, np.full(len(x) - 1, -1.0)), x, y)
     empty = 0 * bins.iloc[:1].assign(bin_low=0.0) + [-3.0, 0, 0, 0, 0, 0, 0]

@@ -1,4 +1,4 @@
-"""Masked models: what is masked with a token, pseudo-log-likelihoods, the API over them."""
+"""Masked models: tokens that are masked together, pseudo-log-likelihoods, and the API."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def bert(folder) -> lingprob.Model:
 
 
 def reference(folder: Path, family: str, text: str, correction: str) -> list[float]:
-    """Each token's log-probability, a pass and a token at a time, in float64.
+    """Each token's log-probability in float64, with one pass per token.
 
-    What is masked is told from the tokens of the words between blanks and marks alone.
+    Only the words between spaces and punctuation decide which tokens are masked.
     """
     lm = load_masked_model(folder / family)
     model = AutoModelForMaskedLM.from_pretrained(folder / family, dtype=torch.float64).eval()

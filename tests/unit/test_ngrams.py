@@ -188,7 +188,7 @@ def test_kenlm_is_there_with_package_and_programs(programs, monkeypatch):
 
 
 def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch):
-    """Stand-ins for the programs: they write what they were given, or fail."""
+    """Stand-ins for the programs, which write their arguments or fail."""
     monkeypatch.setattr(words_module, "has_kenlm", lambda: True)
     # Builtins of a shell alone, because the PATH has nothing else.
     copy = 'while [ "$1" != "--text" ]; do shift; done; while read -r line; do echo "$line"; done'
@@ -255,7 +255,7 @@ def test_a_folder_is_scored_like_any_model(words, caplog):
             for place, word in enumerate(ids)
         ]
         assert found == pytest.approx(expected, abs=1e-5)
-    assert "as exact" not in caplog.text  # as is said of what is slower than it might be
+    assert "as exact" not in caplog.text  # the words of the warning about slowness
     (alone,) = Scorer(lm).score([tokenized[0].ids], None)
     assert np.isnan(alone[0])
     assert not np.isnan(alone[1:]).any()
@@ -425,7 +425,7 @@ def test_the_users_choice_of_a_corpus_is_taken(monkeypatch):
         ("mirror", "mirror", True),
         ("~/mirror", "home/mirror", True),
         ("mirror", "elsewhere", False),
-        ("", ".", False),  # where the run is, which is no mirror
+        ("", ".", False),  # the folder of the run, which is no mirror
         ("https://example.org/mirror", ".", False),
     ],
 )

@@ -1,4 +1,4 @@
-"""What computes asks no server: nodes need no network, and models are those that were fetched."""
+"""Computing jobs contact no server, and their models are those that were downloaded."""
 
 from __future__ import annotations
 

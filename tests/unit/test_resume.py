@@ -1,7 +1,7 @@
-"""Kill a job, change what it depends on, run it again: the numbers are the new state's alone.
+"""Kill a job, change its inputs and run it again: its numbers are those of the new inputs.
 
-The rules' own scripts run here, in this process; a kill is an exception that nothing catches,
-which leaves behind what `kill -9` does (files appear whole or not at all). Real kills are in
+The rules' own scripts run here, in this process. A kill is an exception that nothing catches. It
+leaves the same files as `kill -9` (files are complete or absent). Real kills are in
 test_scoring_shards.py and test_training.py.
 """
 
@@ -52,7 +52,7 @@ class Options(dict):
 
 @dataclass(frozen=True)
 class State:
-    """What a job's numbers depend on besides its input."""
+    """The state that a job's numbers depend on besides its input."""
 
     weights: int = 0  # a seed
     code: str = "as it was"
@@ -164,7 +164,7 @@ def judge_contexts(state, monkeypatch):
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a rule, where it keeps what it has done, and settings that others depend on."""
+    """A job of a rule, the folder of its finished parts, and settings that others depend on."""
 
     run: Callable[..., None]
     table: str
@@ -195,7 +195,7 @@ def files_kept(folder: str) -> list[Path]:
 
 
 def result(job: Job, folder: Path, state: State, monkeypatch) -> tuple[pd.DataFrame, int]:
-    """Run a job to its end where nothing is kept; return its table and the number of passes."""
+    """Run a job to its end from nothing, and return its table and the number of passes."""
     folder.mkdir()
     monkeypatch.chdir(folder)
     put_model(state.weights)

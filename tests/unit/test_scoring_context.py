@@ -41,7 +41,7 @@ loaded = cache(load_language_model)
 
 
 def slow(directory, text, begin, start_token):
-    """Read one text in float64; return id, offsets after `begin` and ln p of what ends after it."""
+    """Read one text in float64 and return id, offsets after `begin` and ln p of later tokens."""
     language_model, model = loaded(directory), float64_model(directory)
     (tokens,) = language_model.tokenize([text])
     start = [] if start_token == "none" else [language_model.start_id(start_token)]
@@ -144,7 +144,7 @@ def test_workers_do_not_wait_for_each_other(llama):
 
 
 def test_tokens_after_an_end_are_not_scored(llama, tmp_path):
-    """The end of one word is where the next one's blank is, which begins its token."""
+    """A word ends at the next one's space, which begins its token."""
     targets = ["The cats sit on it.", "Who did Mary say saw?"]
     options = {"start_token": "bos", "shards": Shards(tmp_path, "these weights")}
     whole = score_in_context(Scorer(llama), [ContextItem(PREFIX, [0, 23], targets)], **options)
@@ -238,7 +238,7 @@ def test_an_empty_first_token_is_the_targets():
 
 @pytest.mark.parametrize(("start_token", "longest"), [("bos", 52), ("none", 53)])
 def test_texts_fill_the_window_after_the_start_token(llama, start_token, longest):
-    """Each letter and the blank is a token, and ten letters are the target."""
+    """Each letter and the space is a token, and ten letters are the target."""
     items = [ContextItem("Q" * n, [n], ["Q" * 10]) for n in (longest, longest + 1)]
     table = score_in_context(Scorer(llama), items[:1], start_token=start_token)
     check(table, llama.directory, items[:1], start_token, atol=1e-5)

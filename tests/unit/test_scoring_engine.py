@@ -131,7 +131,7 @@ def test_a_long_sequence_is_scored_in_windows(llama):
     scored = Scorer(llama, 40).score([ids], None, window=16, stride=4)[0]
     expected = np.full(len(ids), np.nan)
     for i in range(1, len(ids)):
-        # The first window ends at 16; later ones end 4 further on, and begin 16 before that.
+        # The first window ends at 16. Later ones end 4 further on, and begin 16 before that.
         end = 16 if i < 16 else 20 + 4 * ((i - 16) // 4)
         start = end - 16
         expected[i] = slow_logprobs(llama.directory, ids[start : i + 1], None)[-1]
@@ -141,7 +141,7 @@ def test_a_long_sequence_is_scored_in_windows(llama):
 def test_the_context_token_counts_in_the_first_window(llama):
     ids = np.random.default_rng(1).integers(3, 300, size=CONTEXT_WINDOW + 10)
     scored = Scorer(llama).score([ids], 0)[0]
-    first = CONTEXT_WINDOW - 1  # tokens beside the start token
+    first = CONTEXT_WINDOW - 1  # tokens without the start token
     expected = slow_logprobs(llama.directory, ids[:first], 0)
     np.testing.assert_allclose(scored[:first], expected, atol=1e-5)
     second = slow_logprobs(llama.directory, ids[CONTEXT_WINDOW // 2 - 1 :], None)
@@ -280,7 +280,7 @@ def test_a_sliding_window_as_wide_takes_trees(llama, monkeypatch):
 
 @pytest.mark.parametrize("family", ["bloom", "falcon_alibi"])
 def test_no_text_hides_a_missing_tree_mask(tmp_path, family):
-    """Of one repeated token all states are alike, whatever is seen; the other is of many."""
+    """One text repeats one token, so that all its states are alike. The other has many."""
     lm = load_language_model(save_tiny_model(family, tmp_path))
     for ids in (np.full(12, 5), np.arange(3, 15)):
         scorer = Scorer(lm)
@@ -330,7 +330,7 @@ def test_without_a_head_the_whole_model_runs(llama, monkeypatch, head):
     ("change", "taken"), [(torch.finfo(torch.float32).eps, True), (1e-3, False)]
 )
 def test_a_head_makes_logits_up_to_rounding(neox, change, taken):
-    """Every other logit is larger by so much of itself; logits are some ninety."""
+    """Every other logit is larger by a given share of itself. Logits are about ninety."""
     neox.model.get_output_embeddings().weight.data.mul_(100)
 
     def enlarge(_module, _args, output):
@@ -344,7 +344,7 @@ def test_a_head_makes_logits_up_to_rounding(neox, change, taken):
 
 @pytest.mark.parametrize(("dtype", "inner"), [("float32", "float64"), ("bfloat16", "bfloat16")])
 def test_states_of_a_start_token_are_in_float64(neox, dtype, inner):
-    """And is then rounded: to the bit what a model of that type has there."""
+    """It is then rounded, and equals to the bit the value of a model of that type."""
     lm = load_language_model(neox.directory, dtype=dtype)
     scorer = Scorer(lm)
     scorer.score([IDS], 0)

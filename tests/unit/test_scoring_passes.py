@@ -1,4 +1,4 @@
-"""What a model is run on: which tokens in which passes, none twice and no more than fit."""
+"""Passes of a model: no token is run twice, and no pass is larger than the batch."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_states_are_kept_once_a_text_tries_them(llama):
 
 
 class Counted:
-    """Progress that keeps what it is told."""
+    """Progress that keeps the messages."""
 
     def __init__(self) -> None:
         self.counts: list[int] = []
@@ -119,7 +119,7 @@ class Counted:
 
 
 def test_progress_counts_a_text_with_its_copies(llama):
-    """Three without a score at once; the last one takes several windows."""
+    """Three without a score at once. The last one takes several windows."""
     texts = [[5], [], [5], range(3, 9), range(3, 9), range(3, 143)]
     progress = Counted()
     Scorer(llama).score([np.array(ids, dtype=int) for ids in texts], None, progress=progress)
@@ -166,7 +166,7 @@ FIRST = [*(first for _, first in LEAVES), 5, 8]
 @pytest.mark.parametrize(
     ("piece", "budget", "n_passes"),
     [
-        (256, 512, 2),  # what leaves at once has a pass of its own
+        (256, 512, 2),  # a text that leaves at once has its own pass
         (5, 512, 4),
         (256, 26, 2),  # 12 tokens of the chain and two of each of seven texts
         (256, 25, 3),
@@ -195,7 +195,7 @@ def test_a_chain_and_its_branches_are_run_once(
     assert sum(run) == len(CHAIN) + 2 * len(LEAVES)
     assert max(run) <= max(budget, 2)  # of a text's own, both lie in one row
     assert n_passes is None or len(fed) == n_passes
-    # Two texts' first tokens follow nothing, or the start token, whose pass has told theirs.
+    # Two texts' first tokens follow nothing or the start token, and need no further pass.
     assert sum(asked) == sum(len(values) for values in found) - 2
 
 

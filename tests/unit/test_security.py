@@ -43,14 +43,14 @@ def tiny(tmp_path_factory) -> Path:
 
 @pytest.fixture(params=AUTO_MAPS)
 def hostile(request, tiny, tmp_path) -> Path:
-    """A folder with code that would write a file `run` beside it, and files that ask for it."""
+    """A folder with code that would write a file `run` next to it, and files that name the code."""
     folder = tmp_path / "hostile"
     shutil.copytree(tiny, folder)
     (folder / "hostile.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')\n")
     name, auto_map = AUTO_MAPS[request.param]
     content = json.loads((folder / name).read_text())
     content["auto_map"] = auto_map
-    # What transformers has no code for; it knows t5, but not as a causal language model.
+    # Models without code in transformers. It knows t5, but not as a causal model.
     what, value = UNKNOWN[request.param]
     content[what] = value
     (folder / name).write_text(json.dumps(content))
@@ -81,7 +81,7 @@ def ways_to_read(folder: Path) -> list:
 
 
 def test_code_in_a_model_s_folder_never_runs(hostile, monkeypatch):
-    """Whoever would answer: transformers asks on standard input where it is not told."""
+    """transformers asks on standard input if it is not told, so an answer is ready."""
     monkeypatch.setattr("builtins.input", lambda *_: "y")
     for read in ways_to_read(hostile):
         with suppress(LingprobError):
@@ -93,7 +93,7 @@ def test_code_in_a_model_s_folder_never_runs(hostile, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "weights.ckpt"])
-def test_weights_in_a_pickle_are_refused_with_the_way_to_convert_them(tiny, tmp_path, name):
+def test_pickled_weights_are_refused_with_a_remedy(tiny, tmp_path, name):
     folder = tmp_path / "tiny"
     shutil.copytree(tiny, folder)
     (folder / "model.safetensors").unlink()

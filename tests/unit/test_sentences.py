@@ -20,7 +20,7 @@ POLICIES = {
 
 
 def tokens(first: float | None) -> pd.DataFrame:
-    """Sentence a has tokens 5, 6, 5 and b has 6, 7; `first` is each first token's score."""
+    """Sentence a has tokens 5, 6, 5 and b has 6, 7. `first` is each first token's score."""
     return pd.DataFrame(
         {
             "item_id": ["a", "a", "a", "b", "b"],
@@ -53,7 +53,7 @@ def test_sums_and_lengths_by_hand():
 
 
 def test_sums_are_in_float64():
-    """In float32 the sum of so many thirds is off by more than 1e-6."""
+    """In float32 the sum of these thirds is off by more than 1e-6."""
     many = pd.DataFrame({
         "item_id": ["b"] * 400 + ["a"] * 400, "token_index": [*range(400)] * 2, "token_id": 5,
         "logprob": np.full(800, -1 / 3, dtype="float32"), "scored": True,

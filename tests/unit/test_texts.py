@@ -234,7 +234,7 @@ def rows_of(first: int = 0, keep=lambda word: True) -> list:
     ]
 
 
-def test_words_counted_from_0_are_read_with_a_warning(tmp_path, caplog):
+def test_words_from_0_are_read_with_a_warning(tmp_path, caplog):
     assert len(read_times(tmp_path, rows_of(), with_words=True)) == 120
     assert "by number alone" not in caplog.text
     assert len(read_times(tmp_path, rows_of(), with_words=False)) == 120
@@ -273,7 +273,7 @@ def arpa(unknown: str) -> str:
 
 
 @pytest.mark.parametrize("unknown", ["", "-99\t<unk>", "-2\t[UNK]", "-2\tunk"])
-def test_an_n_gram_model_without_unknown_words_is_refused(unknown, tmp_path):
+def test_n_gram_models_without_unknown_words_are_refused(unknown, tmp_path):
     pytest.importorskip("kenlm")
     (tmp_path / "with.arpa").write_text(arpa("-2\t<unk>"))
     assert load_kenlm(tmp_path / "with.arpa").score("the cat", bos=False, eos=False) < 0
@@ -304,7 +304,7 @@ BODY = "Chapter 1\n\nA line that is wrapped at the café.\n\nThe end."
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_a_book_loses_its_licence_and_its_line_wraps(tmp_path, encoding):
+def test_a_book_loses_licence_and_line_wraps(tmp_path, encoding):
     text = BOOK if encoding == "utf-8" else BOOK.removeprefix("\ufeff")
     path = tmp_path / "book.txt"
     path.write_bytes(text.encode(encoding))
@@ -312,7 +312,7 @@ def test_a_book_loses_its_licence_and_its_line_wraps(tmp_path, encoding):
 
 
 @pytest.mark.parametrize("part", ["header", "footer"])
-def test_a_file_that_is_no_gutenberg_book_is_refused(tmp_path, part):
+def test_files_that_are_no_gutenberg_book_are_refused(tmp_path, part):
     path = tmp_path / "book.txt"
     path.write_text("Just text.\n" if part == "header" else BOOK[: BOOK.index("End of")])
     with pytest.raises(LingprobError, match=rf"book.txt.*{part}.*`text`"):
@@ -373,7 +373,7 @@ def test_a_bad_json_line_is_named(tmp_path, line, message):
 
 
 @pytest.mark.parametrize("parser", ["text", "lines"])
-def test_a_file_that_is_not_utf8_or_not_whole_is_refused(tmp_path, parser):
+def test_broken_or_non_utf8_files_are_refused(tmp_path, parser):
     latin, cut = tmp_path / "latin.txt", tmp_path / "cut.txt.gz"
     latin.write_bytes("café".encode("latin-1"))
     cut.write_bytes(gzip.compress(b"many words " * 1000)[:-10])
@@ -382,7 +382,7 @@ def test_a_file_that_is_not_utf8_or_not_whole_is_refused(tmp_path, parser):
             list(iter_documents(parser, [path]))
 
 
-def test_unknown_parsers_and_missing_files_are_named_at_once(tmp_path):
+def test_unknown_parsers_and_missing_files_are_named(tmp_path):
     with pytest.raises(LingprobError, match="Did you mean 'gutenberg'"):
         iter_documents("gutenburg", [tmp_path])
     with pytest.raises(LingprobError, match=r"absent\.txt: no such corpus file"):
@@ -411,7 +411,7 @@ def test_compressed_lines_are_read_as_the_plain_ones(tmp_path):
         assert list(iter_documents("lines", [tmp_path / name])) == lines
 
 
-def test_parquet_gives_a_row_a_document_and_refuses_other_columns(tmp_path):
+def test_parquet_has_one_document_per_row(tmp_path):
     texts = ["One.", None, "", "Two."]
     pq.write_table(pa.table({"text": texts, "url": texts}), tmp_path / "good.parquet")
     assert list(iter_documents("parquet", [tmp_path / "good.parquet"])) == ["One.", "Two."]
@@ -422,7 +422,7 @@ def test_parquet_gives_a_row_a_document_and_refuses_other_columns(tmp_path):
             list(iter_documents("parquet", [tmp_path / name]))
 
 
-def test_the_tagged_brown_corpus_is_put_back_as_it_was_printed(tmp_path):
+def test_the_tagged_brown_corpus_becomes_running_text(tmp_path):
     path = tmp_path / "brown.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("brown/README", "not a text")
@@ -442,7 +442,7 @@ def test_the_tagged_brown_corpus_is_put_back_as_it_was_printed(tmp_path):
         ("lines", "b.txt.gz", gzip.compress(b"", mtime=0)),
     ],
 )
-def test_a_file_without_text_is_named_even_among_others(tmp_path, parser, name, content):
+def test_a_file_without_text_is_named(tmp_path, parser, name, content):
     """Its corpus would make every text leakage-free."""
     (tmp_path / "a.txt").write_text("some text")
     (tmp_path / name).write_bytes(content)

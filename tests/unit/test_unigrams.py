@@ -53,7 +53,7 @@ def test_additive_smoothing_by_hand():
 def test_one_draw_has_no_standard_error():
     sums = sums_table(np.array([1, 1]))
     assert smoothed_logprobs(sums, smoothing=1.0, total=1)["std_error"].isna().all()
-    # Of draws 1 and 0 the variance is .5, of their sum 1.
+    # The variance of draws 1 and 0 is 0.5, and that of their sum is 1.
     two = smoothed_logprobs(sums, smoothing=1.0, total=2)
     assert two["std_error"].tolist() == pytest.approx([1 / 2, 1 / 2])
 
@@ -220,8 +220,8 @@ def exact(lm):
 
 
 def sampled_otherwise(lm, top_k, suppressed):
-    """What the sums estimate where texts are sampled from a part of the vocabulary: whole
-    distributions, weighted by how probable it is that such a text leads there."""
+    """The expectation of the sums if texts are sampled from a part of the vocabulary: whole
+    distributions, weighted by the probability that such a text leads there."""
     expected = np.zeros(SMALL_VOCABULARY)
     texts = {(): 1.0}
     for _ in range(LENGTH):
@@ -243,7 +243,7 @@ def sampled_otherwise(lm, top_k, suppressed):
     ("top_k", "suppressed"), [(1, None), (3, 1), (3, None), (None, 1), (7, None), (9, None)]
 )
 def test_texts_may_be_sampled_from_some_tokens(lm, exact, top_k, suppressed):
-    """As the released code does it; what is summed up stays whole."""
+    """As the released code does it, with sums over whole distributions."""
     sums, _, samples = estimate(lm, 4000, 5, top_k=top_k, suppressed_id=suppressed)
     expected = sampled_otherwise(lm, top_k, suppressed)
     assert sums / samples == pytest.approx(expected, abs=0.02)
@@ -407,7 +407,7 @@ def test_the_longest_possible_response_fits(lm):
 
 @pytest.mark.parametrize("vocabulary", [1, 5, 255, 256, 257, 512, 1000])
 def test_tokens_are_drawn_as_from_one_long_sum(vocabulary):
-    """A block, then a token in it; whole numbers, many of them 0, so that all sums are exact."""
+    """A block, then a token in it. Whole numbers, many of them 0, make all sums exact."""
     rng = np.random.default_rng(vocabulary)
     weights = rng.integers(0, 9, (2000, vocabulary)) * rng.integers(0, 2, (2000, vocabulary))
     weights[:, rng.integers(vocabulary)] += 1
