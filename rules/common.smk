@@ -4,7 +4,6 @@
 # settings.
 
 import re
-from types import SimpleNamespace
 
 from lingprob.catalog import read_published
 from lingprob.workflow.names import matches, surprisal_models
@@ -61,20 +60,12 @@ def model_entry(keys, bulk=False):
     return lambda wildcards: sources.model_entry(run, wildcards.model, keys, bulk)
 
 
-def with_model(seconds, model=None, **known):
-    """Resources of jobs that feed a model: one that is known, with what else is, or the one that a
-    wildcard names. `seconds` says how long such a job runs."""
-
-    def job_of(wildcards):
-        named = known | {"model": model} if model else known
-        return SimpleNamespace(**dict(wildcards.items()) | named)
-
+def with_model(seconds):
+    """Resources of jobs that feed the model of a wildcard and run for these seconds."""
     return {
-        "mem_mb": lambda wildcards, attempt: costs.grown(
-            costs.memory_mb(job_of(wildcards).model), attempt
-        ),
-        "gpu": lambda wildcards: costs.gpus(job_of(wildcards).model),
-        "runtime": lambda wildcards: costs.runtime(seconds(job_of(wildcards))),
+        "mem_mb": lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
+        "gpu": lambda wildcards: costs.gpus(wildcards.model),
+        "runtime": lambda wildcards: costs.runtime(seconds(wildcards)),
     }
 
 

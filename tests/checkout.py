@@ -89,7 +89,7 @@ def planned_resources(text: str) -> pd.DataFrame:
 
 def without_model(rule: str) -> str:
     """Return a rule's name, or one name for all rules that score with one model each."""
-    rule = re.sub(r"^score_.+_for_\w+$", "score_stimuli", rule)
+    rule = re.sub(r"^score_stimuli_\w+$", "score_stimuli", rule)
     return re.sub(r"^import_.+_for_\w+$", "import_scores", rule)
 
 

@@ -100,8 +100,7 @@ def _scored(paper: str, model: str, costs: Costs) -> float:
 
     MORCELA also has its samples and its regression on frequency.
     """
-    jobs = {job[0]: job[2] for job in scope.scoring_jobs(costs, [model])}
-    seconds = costs.scoring_stimuli(model, jobs.get(paper, []))
+    seconds = costs.scoring_stimuli(model, scope.datasets_to_score(costs, model, paper))
     if paper == "morcela":
         kinds = [source.partition("_")[0] for source in scope.unigram_sources(costs, model)]
         seconds += sum(costs.sampling(model) for kind in kinds if kind in costs.catalog.samplings)

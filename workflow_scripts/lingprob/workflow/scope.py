@@ -36,21 +36,26 @@ def scored_datasets(run: Run, section: str) -> list[str]:
     return [name for name in dict.fromkeys(listed[section]) if of_section[name] == section]
 
 
-def scoring_jobs(run: Run, models: list[str]) -> list[tuple[str, str, list[str]]]:
-    """Return a section, one of these models and its data sets, for each scoring job.
+def scoring_rules(run: Run, models: list[str]) -> dict[tuple[str, ...], list[str]]:
+    """Return models by what their jobs have in common: a section, a language and start tokens.
 
     A model has one job for each section. One paper's data therefore never delay another's scores,
-    and no job changes when a paper's list of models does. The section `other` stands for any one
-    data set that no section lists.
+    and no job changes when a paper's list of models does.
     """
-    jobs = [
-        (section, model, _of_model(run, model, section)) for section in SECTIONS for model in models
-    ]
-    return [job for job in jobs if job[2]]
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for section in SECTIONS:
+        for model in models:
+            if datasets_to_score(run, model, section):
+                language = run.catalog.model(model)["language"]
+                found[section, language, *start_tokens(run, model)].append(model)
+    return found
 
 
-def _of_model(run: Run, model: str, section: str) -> list[str]:
-    """Return a section's data sets that a model scores; of string_probability, in its language."""
+def datasets_to_score(run: Run, model: str, section: str) -> list[str]:
+    """Return a section's data sets that a model scores; of string_probability, in its language.
+
+    The section `other` stands for any one data set that no section lists.
+    """
     if section == "other":
         return ["{dataset}"]
     return [
