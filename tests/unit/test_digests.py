@@ -239,7 +239,7 @@ def test_no_script_has_the_name_of_a_package():
 
 def test_every_carrier_exists():
     for name in CARRIERS:
-        stem = SCRIPTS.joinpath(*name.split("."))
+        stem = SCRIPTS.joinpath(*name.strip(".").split("."))
         assert stem.with_suffix(".py").is_file() or stem.is_dir(), name
 
 

@@ -14,15 +14,14 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lingprob.errors import LingprobError
-from lingprob.io.files import write_text
+from lingprob.io.files import identity_of, sha256_of, write_text
 from lingprob.io.schemas import SCHEMAS
 
 SCRIPTS = Path(__file__).resolve().parents[2]
@@ -31,7 +30,7 @@ PACKAGES = ("lingprob", "studies")
 # (checksums guard downloads, and schemas count with the rules that write their tables), or they
 # know the places of parsers and files, which `code_digest` is told.
 CARRIERS = tuple(
-    f"lingprob.{name}"
+    f"lingprob.{name}."
     for name in (
         "demo",
         "errors",
@@ -50,11 +49,10 @@ CARRIERS = tuple(
 # Reading a file takes milliseconds and a run reads hundreds, so the answers are kept by content.
 KEPT = Path(".snakemake/lingprob_sources.json")
 READER = Path(__file__).read_bytes() + repr(sys.version_info[:2]).encode()
-_used: dict[str, dict[str, Any]] = {}
+_used: dict[str, Sequence[Any]] = {}
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """The relevant content of a source file.
 
     `digest` is of all that the file does, `imports` are the dotted names that it imports, and
@@ -83,51 +81,29 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
 
     Raises LingprobError for a part that does not exist.
     """
-    script = read_source(_path(rule, scripts))
-    digest = _Digest()
-    digest.add("script", rule, script.digest)
-    for part in parts:
-        if isinstance(part, Path):
-            digest.add("file", part.name, hashlib.sha256(part.read_bytes()).hexdigest())
-        else:
-            digest.add("part", part, "")
-    for module in imported_modules(rule, *parts, scripts=scripts):
-        digest.add("module", module, read_source(_path(module, scripts)).digest)
-    for table in named_tables(script):
-        fields = [(field.name, str(field.type), field.nullable) for field in SCHEMAS[table]]
-        digest.add("table", table, str(fields))
-    return digest.text()
+    script = read_source(source_files(scripts)[rule])
+    named = [(part.name, sha256_of(part)) if isinstance(part, Path) else part for part in parts]
+    modules = imported_modules(rule, *parts, scripts=scripts)
+    columns = {
+        table: [(field.name, str(field.type), field.nullable) for field in SCHEMAS[table]]
+        for table in named_tables(script)
+    }
+    return identity_of(rule, script.digest, named, _digests(modules, scripts), columns)
 
 
 @cache
 def modules_digest(*modules: str, scripts: Path = SCRIPTS) -> str:
     """Return a digest of some modules and of all that they import."""
-    digest = _Digest()
-    for module in _with_imports(modules, scripts):
-        digest.add("module", module, read_source(_path(module, scripts)).digest)
-    return digest.text()
-
-
-class _Digest:
-    """A digest of named contents."""
-
-    def __init__(self) -> None:
-        self.sha256 = hashlib.sha256()
-
-    def add(self, kind: str, name: str, content: str) -> None:
-        self.sha256.update(f"{kind} {name} {len(content)}\n{content}".encode())
-
-    def text(self) -> str:
-        return self.sha256.hexdigest()[:16]
+    return identity_of(_digests(_with_imports(modules, scripts), scripts))
 
 
 def imported_modules(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> list[str]:
     """Return the modules that count in a rule's digest. Arguments as for `code_digest`."""
     named = [part.partition(":")[0] for part in parts if isinstance(part, str)]
     for module in named:
-        if not _path(module, scripts).is_file():
+        if module not in source_files(scripts):
             raise LingprobError(f"rule {rule}: there is no module {module!r}. Correct its name.")
-    return _with_imports([*_imports(_path(rule, scripts), scripts), *named], scripts)
+    return _with_imports([*_imports(rule, scripts), *named], scripts)
 
 
 def named_tables(script: Source) -> list[str]:
@@ -137,44 +113,45 @@ def named_tables(script: Source) -> list[str]:
     return sorted(name for name in SCHEMAS if name in whole or name.startswith(begun))
 
 
+def _digests(modules: Iterable[str], scripts: Path) -> dict[str, str]:
+    return {module: read_source(source_files(scripts)[module]).digest for module in modules}
+
+
 def _with_imports(modules: Iterable[str], scripts: Path) -> list[str]:
     """Return modules with all that they import, CARRIERS aside, in alphabetical order."""
     found: set[str] = set()
     pending = [*modules]
     for module in pending:  # grows as modules are found
-        if module not in found and not _is_carrier(module):
+        if module not in found and not f"{module}.".startswith(CARRIERS):
             found.add(module)
-            pending += _imports(_path(module, scripts), scripts)
+            pending += _imports(module, scripts)
     return sorted(found)
 
 
 @cache
-def _imports(path: Path, scripts: Path) -> tuple[str, ...]:
+def _imports(module: str, scripts: Path) -> tuple[str, ...]:
     """Return our modules that a source file imports, with the packages that they are in.
 
     Python runs the `__init__` of these packages first. That of the whole package is for users.
     """
-    found: dict[str, None] = {}
-    for name in read_source(path).imports:
-        parts = name.split(".")
-        if parts[0] in PACKAGES:
-            inside = [".".join(parts[:end]) for end in range(2, len(parts) + 1)]
-            found |= dict.fromkeys(name for name in inside if _path(name, scripts).is_file())
-    return tuple(found)
+    known = source_files(scripts)
+    parts = [name.split(".") for name in read_source(known[module]).imports]
+    inside = [
+        ".".join(part[:end]) for part in parts if part[0] in PACKAGES
+        for end in range(2, len(part) + 1)
+    ]  # fmt: skip
+    return tuple(name for name in dict.fromkeys(inside) if name in known)
 
 
 @cache
-def _is_carrier(module: str) -> bool:
-    return any(f"{module}.".startswith(f"{carrier}.") for carrier in CARRIERS)
-
-
-@cache
-def _path(module: str, scripts: Path) -> Path:
-    """Return the source file of a module or script, which may not exist."""
-    root = scripts.parent if module.startswith("studies.") else scripts
-    stem = root.joinpath(*module.split("."))
-    package = stem / "__init__.py"
-    return package if package.is_file() else stem.with_suffix(".py")
+def source_files(scripts: Path) -> dict[str, Path]:
+    """Return the scripts, and the modules of the package and of studies, by dotted names."""
+    found = {}
+    for root, pattern in ((scripts, "**/*.py"), (scripts.parent, "studies/**/*.py")):
+        for path in root.glob(pattern):
+            parts = path.relative_to(root).with_suffix("").parts
+            found[".".join(parts).removesuffix(".__init__")] = path
+    return found
 
 
 @cache
@@ -183,15 +160,15 @@ def read_source(path: Path) -> Source:
     content = path.read_bytes()
     key = hashlib.sha256(READER + content).hexdigest()
     if not (known := _kept().get(key)):
-        known = asdict(_parsed(content, path))
+        known = _parsed(content, path)
         atexit.unregister(_keep)
         atexit.register(_keep)
     _used[key] = known
-    return Source(**known)
+    return Source(*known)
 
 
 @cache
-def _kept() -> dict[str, dict[str, Any]]:
+def _kept() -> dict[str, Sequence[Any]]:
     """Return the sources that a former process in this working directory read, by content."""
     with suppress(OSError, ValueError):
         return dict(json.loads(KEPT.read_text(encoding="utf-8")))
