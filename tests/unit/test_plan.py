@@ -292,14 +292,14 @@ def test_a_job_scores_what_a_paper_lists_and_no_list_of_models_changes_it():
         "toy_strings",
     ]  # fmt: skip
     assert scope.scored_datasets(there, "audit") == []  # string_probability has them
-    jobs = scope.scoring_jobs(there, ["smollm2-135m", "gpt2-chinese", "trigram"])
-    assert jobs == scope.scoring_jobs(
-        plan("laptop", morcela={"models": ["gpt2"]}), ["smollm2-135m", "gpt2-chinese", "trigram"]
-    )
-    assert ("string_probability", "smollm2-135m", strings) in jobs
-    assert ("morcela", "trigram", ["li_adger"]) in jobs
+    models = ["smollm2-135m", "gpt2", "gpt2-chinese"]
+    rules = scope.scoring_rules(there, models)
+    assert rules == scope.scoring_rules(plan("laptop", morcela={"models": ["gpt2"]}), models)
+    assert rules["string_probability", "en", "endoftext", "none", "bos"] == ["smollm2-135m"]
     # No pairs are in its language.
-    assert ("string_probability", "gpt2-chinese") not in [job[:2] for job in jobs]
+    assert not [key for key in rules if key[:2] == ("string_probability", "zh")]
+    assert scope.datasets_to_score(there, "smollm2-135m", "string_probability") == strings
+    assert scope.datasets_to_score(there, "trigram", "morcela") == ["li_adger"]
 
 
 def test_a_model_generates_from_the_first_token_that_its_policies_name():

@@ -221,9 +221,10 @@ def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk(plans):
     assert len(downloads) > 223
     assert downloads["disk_mb"].min() >= 100
     assert (downloads["disk_mb"] > 4196).sum() >= 143
-    scoring = jobs.set_index("rule")["mem_mb"]
-    assert 70_000 < scoring["score_pythia-12b_for_morcela"] < 120_000
-    assert scoring["score_opt-30b_for_morcela"] > scoring["score_opt-13b_for_morcela"]
+    scoring = jobs[jobs["rule"].str.startswith("score_stimuli_morcela")]
+    memory = scoring.set_index("wildcards")["mem_mb"]
+    assert 70_000 < memory["model=pythia-12b"] < 120_000
+    assert memory["model=opt-30b"] > memory["model=opt-13b"]
 
 
 def asked_by_jobs_on_large_tables(jobs: pd.DataFrame) -> pd.Series:
@@ -287,9 +288,7 @@ def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
     # SmolLM2 only brings the tokenizer that prefixes are measured by.
     assert jobs["prepare_model"] == 2
     assert not re.search(r"wildcards: .*model=(?!gpt2)(?!smollm2-135m\n)", plan.stdout)
-    scored = re.findall(r"rule score_(\S+)_for_\w+:", plan.stdout)
-    assert set(scored) == {"gpt2"}
-    assert len(scored) == jobs["score_stimuli"] == 2
+    assert jobs["score_stimuli"] == 2
     for rule in ("judge_contexts", "compute_word_surprisal"):
         scored = re.findall(rf"rule {rule}:.*?wildcards: ([^\n]*)", plan.stdout, re.S)
         assert len(scored) == jobs[rule]
