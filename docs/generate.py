@@ -1,10 +1,10 @@
-"""Write the parts of the pages here that follow from the catalog and from docstrings.
+"""Write files that follow from the settings, the catalog and docstrings.
 
     python docs/generate.py
 
-catalog.md and api.md are written whole. A page of a paper has its claims between the lines
-`<!-- claims: TARGET -->` and `<!-- end -->`. `--check` changes nothing and fails if a page would
-change.
+config.yaml, its JSON schema, settings.md, catalog.md and api.md are written whole. A page of a paper
+has its claims between the lines `<!-- claims: TARGET -->` and `<!-- end -->`. `--check` changes
+nothing and fails if a file would change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent / "workflow_scripts"))
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "workflow_scripts")]
+
+from settings_files import written_files  # noqa: E402
 
 import lingprob  # noqa: E402
 from lingprob.catalog import Catalog, read_published  # noqa: E402
@@ -192,6 +194,7 @@ def pages() -> dict[Path, str]:
     """Return every page that is written here, with its text."""
     papers = sorted((FOLDER / "papers").glob("*.md"))
     return {
+        **written_files(),
         FOLDER / "catalog.md": catalog_page(),
         FOLDER / "api.md": api_page(),
         **{path: with_claims(path.read_text(encoding="utf-8")) for path in papers},

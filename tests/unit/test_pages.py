@@ -95,7 +95,7 @@ def test_a_report_of_a_problem_asks_for_versions():
 
 
 def test_generated_pages_are_those_of_the_code():
-    """After a change of the catalog or of a docstring: `python docs/generate.py`."""
+    """After a change of settings, the catalog or a docstring: `python docs/generate.py`."""
     for path, text in GENERATED["pages"]().items():
         assert path.read_text(encoding="utf-8") == text, path
 

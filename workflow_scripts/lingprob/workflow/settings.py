@@ -1,8 +1,7 @@
 """The settings: a class for each section of config.yaml, a described field for each key.
 
-A field without a default has a value in each scale's preset (`catalog/scales.yaml`). `config.yaml`,
-its JSON schema and `docs/settings.md` are written from here by `python -m
-lingprob.workflow.written_settings`, run in `workflow_scripts`.
+A field without a default has a value in each scale's preset (`catalog/scales.yaml`).
+`docs/generate.py` writes `config.yaml`, its JSON schema and `docs/settings.md` from here.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -524,14 +522,6 @@ class Key:
     def convention(self) -> bool:
         """Tell whether the value changes results."""
         return "x-convention" in self._extra
-
-    @property
-    def choices(self) -> list[Any]:
-        """Return the values that the key may have, if they are few."""
-        kind = self.field.annotation
-        parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else [kind]
-        found = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
-        return [*found, *([True, False] if found and bool in parts else [])]
 
     @property
     def _extra(self) -> dict[str, Any]:

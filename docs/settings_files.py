@@ -1,15 +1,12 @@
-"""Files that are written from the settings: config.yaml, its JSON schema, and the docs' page.
-
-After a change in settings.py or scales.yaml: `cd workflow_scripts && python -m
-lingprob.workflow.written_settings`.
-"""
+"""Files that generate.py writes from the settings: config.yaml, its JSON schema, and a page."""
 
 from __future__ import annotations
 
 import json
 import textwrap
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import yaml
 from pydantic.fields import FieldInfo
@@ -19,8 +16,8 @@ from lingprob.catalog import read_yaml
 from lingprob.workflow.refusals import KINDS
 from lingprob.workflow.settings import Key, Section, Settings, descriptions, keys, section_of
 
-ROOT = Path(__file__).resolve().parents[3]
-SCHEMA = Path(__file__).with_name("config.schema.json")
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMA = ROOT / "workflow_scripts/lingprob/workflow/config.schema.json"
 WIDTH = 100
 CONFIG_HEAD = f"""\
 # yaml-language-server: $schema={SCHEMA.relative_to(ROOT)}
@@ -121,8 +118,16 @@ def shown(field: FieldInfo, otherwise: Any = None) -> Any:
 
 def described(key: Key, value: Any, mark: str = "") -> str:
     """Return a key's choices other than a value, each between marks, and its description."""
-    others = [f"{mark}{flow(choice)}{mark}" for choice in key.choices if choice != value]
+    others = [f"{mark}{flow(choice)}{mark}" for choice in choices(key) if choice != value]
     return (f"or {', '.join(others)}; " if others else "") + key.description
+
+
+def choices(key: Key) -> list[Any]:
+    """Return the values that a key may have, if they are few."""
+    kind = key.field.annotation
+    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else [kind]
+    found = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
+    return [*found, *([True, False] if found and bool in parts else [])]
 
 
 def commented(text: str, indent: str) -> list[str]:
@@ -149,8 +154,3 @@ def settings_page() -> str:
         said = described(key, key.field.default, "`").replace("|", r"\|")
         lines.append(f"| `{name}` | {default} | {said} |")
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    for path, text in written_files().items():
-        path.write_text(text, encoding="utf-8")
