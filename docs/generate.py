@@ -2,9 +2,9 @@
 
     python docs/generate.py
 
-config.yaml, its JSON schema, settings.md, catalog.md and api.md are written whole. A page of a paper
-has its claims between the lines `<!-- claims: TARGET -->` and `<!-- end -->`. `--check` changes
-nothing and fails if a file would change.
+config.yaml, its JSON schema, settings.md, catalog.md and api.md are written whole. A page of a
+paper has its claims between the lines `<!-- claims: TARGET -->` and `<!-- end -->`. `--check`
+changes nothing and fails if a file would change.
 """
 
 from __future__ import annotations
