@@ -97,19 +97,17 @@ def test_a_wrong_file_in_the_cache_is_replaced(tmp_path, server, caplog, content
 
 @pytest.mark.parametrize("mirror_path", ["set/data.bin", None])
 def test_the_mirror_comes_before_the_url(tmp_path, server, mirror_path):
+    """A mirror is a folder or a base URL."""
     file = remote(f"{server.url}/set/data.bin", mirror_path=mirror_path)
     first = mirror_with(CONTENT, tmp_path / "first")
     path = fetch(file, tmp_path / "cache", first)
     os.environ["LINGPROB_MIRROR"] = str(mirror_with(WRONG, tmp_path / "second"))
     fetch_files([file], tmp_path / "other", mirror=str(first), dataset="set")
     assert path.read_bytes() == CONTENT
+    with FileServer({"base/set/data #1.bin": CONTENT}) as base:
+        file = remote(f"{server.url}/set/data.bin", mirror_path="set/data #1.bin")
+        assert fetch(file, tmp_path / "third", f"{base.url}/base/").read_bytes() == CONTENT
     assert server.requests == []
-
-
-def test_a_mirror_may_be_a_base_url(tmp_path):
-    with FileServer({"base/set/data #1.bin": CONTENT}) as mirror:
-        file = remote(mirror_path="set/data #1.bin")
-        assert fetch(file, tmp_path, f"{mirror.url}/base/").read_bytes() == CONTENT
 
 
 def test_whether_a_file_may_be_had_is_asked_without_fetching_it(
@@ -133,7 +131,7 @@ def test_whether_a_file_may_be_had_is_asked_without_fetching_it(
     assert may_be_had("set", {"name": "other"})
 
 
-def test_the_manifest_tells_where_each_file_came_from(tmp_path, server):
+def test_the_manifest_tells_where_each_file_came_from(tmp_path, server, caplog):
     mirror = mirror_with(CONTENT, tmp_path / "mirror")
     (tmp_path / "in_cache.bin").write_bytes(CONTENT)
     url = f"{server.url}/set/data.bin"
@@ -155,22 +153,42 @@ def test_the_manifest_tells_where_each_file_came_from(tmp_path, server):
         for name, source in expected
     ]
     assert all((tmp_path / name).read_bytes() == CONTENT for name, _ in expected)
+    assert "no checksum for from_url.bin" in caplog.text
+    assert SHA256 in caplog.text
 
 
-def test_a_broken_connection_is_continued_with_a_range(tmp_path, server):
-    server.faults["set/data.bin"] = [Fault(break_after=200_000)]
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    kept = 200_000 // download.CHUNK * download.CHUNK
-    assert server.ranges("set/data.bin") == [None, f"bytes={kept}-"]
+BREAK = 200_000 // download.CHUNK * download.CHUNK
+
+
+@pytest.mark.parametrize(
+    ("part", "faults", "changes", "ranges"),
+    [
+        (b"", [Fault(break_after=200_000)], {}, [None, f"bytes={BREAK}-"]),
+        (b"", [Fault(break_after=200_000, no_length=True)], {}, [None, "bytes=200000-"]),
+        (b"", [Fault(status=500), Fault(status=503)], {}, [None] * 3),
+        (b"", [Fault(content=WRONG)], {}, [None] * 2),
+        # What an earlier run left is continued, unless it is of another version.
+        (CONTENT[:123_456], [], {}, ["bytes=123456-"]),
+        (CONTENT, [], {}, []),
+        (CONTENT[:1000], [Fault(ignore_range=True)], {}, ["bytes=1000-"]),
+        (WRONG[:1000], [], {}, ["bytes=1000-", None]),
+        (WRONG, [], {}, [None]),
+        (WRONG + b"!", [], {}, [None]),
+        (WRONG + b"!", [], {"size": None}, ["bytes=500001-", None]),
+        # Without a checksum, nothing is continued.
+        (WRONG[:1000], [], {"sha256": None, "size": None}, [None]),
+    ],
+)
+def test_a_download_ends_whole_whatever_came_before(
+    tmp_path, server, part, faults, changes, ranges
+):
+    if part:
+        (tmp_path / "data.bin.part").write_bytes(part)
+    server.faults["set/data.bin"] = faults
+    fetch(remote(f"{server.url}/set/data.bin", **changes), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"data.bin": CONTENT}
+    assert server.ranges("set/data.bin") == ranges
     assert all(request.headers["accept-encoding"] == "identity" for request in server.requests)
-
-
-def test_a_body_of_unstated_length_that_ends_early_is_continued(tmp_path, server):
-    server.faults["set/data.bin"] = [Fault(break_after=200_000, no_length=True)]
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.ranges("set/data.bin") == [None, "bytes=200000-"]
 
 
 def test_a_reset_connection_is_tried_again(tmp_path, server):
@@ -187,67 +205,27 @@ def test_any_number_of_breaks_is_survived_while_bytes_arrive(tmp_path, server):
     assert len(server.gets("set/data.bin")) == len(CONTENT) // download.CHUNK + 1 == 8
 
 
-def test_breaks_without_progress_end_in_an_error_and_keep_the_part(tmp_path, server):
-    server.always["set/data.bin"] = Fault(break_after=200_000, ignore_range=True)
-    message = failure(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert "IncompleteRead" in message
-    assert len(server.gets("set/data.bin")) == 1 + len(download.RETRY_SECONDS)
-    part = (tmp_path / "data.bin.part").read_bytes()
-    assert 0 < len(part) < len(CONTENT)
-    assert CONTENT.startswith(part)
-
-
-def test_the_part_of_an_earlier_run_is_continued(tmp_path, server):
-    (tmp_path / "data.bin.part").write_bytes(CONTENT[:123_456])
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.ranges("set/data.bin") == ["bytes=123456-"]
-    assert not (tmp_path / "data.bin.part").exists()
-
-
-def test_a_whole_part_needs_no_request(tmp_path, server):
-    (tmp_path / "data.bin.part").write_bytes(CONTENT)
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert server.requests == []
+TOO_LONG = Fault(extra_length=10, ignore_range=True)
 
 
 @pytest.mark.parametrize(
-    ("part", "size", "ranges"),
+    ("fault", "changes", "said", "gets", "kept"),
     [
-        (WRONG[:1000], len(CONTENT), ["bytes=1000-", None]),
-        (WRONG, len(CONTENT), [None]),
-        (WRONG + b"!", len(CONTENT), [None]),
-        (WRONG + b"!", None, ["bytes=500001-", None]),
+        (Fault(break_after=200_000, ignore_range=True), {}, "IncompleteRead", 5, ["data.bin.part"]),
+        (Fault(content=WRONG), {}, hashlib.sha256(WRONG).hexdigest(), 2, []),
+        (TOO_LONG, {"size": None}, "10 more expected", 5, ["data.bin.part"]),
+        (TOO_LONG, {"size": None, "sha256": None}, "10 more expected", 5, ["data.bin.part"]),
+        (Fault(), {"size": 7}, "the server has 500000 bytes, not 7", 1, []),
     ],
 )
-def test_the_part_of_another_version_is_thrown_away(tmp_path, server, part, size, ranges):
-    (tmp_path / "data.bin.part").write_bytes(part)
-    fetch(remote(f"{server.url}/set/data.bin", size=size), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.ranges("set/data.bin") == ranges
-
-
-def test_a_server_that_ignores_ranges_starts_again(tmp_path, server):
-    (tmp_path / "data.bin.part").write_bytes(CONTENT[:1000])
-    server.always["set/data.bin"] = Fault(ignore_range=True)
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.ranges("set/data.bin") == ["bytes=1000-"]
-
-
-def test_a_file_without_checksum_is_named_in_the_log_and_never_continued(tmp_path, server, caplog):
-    (tmp_path / "data.bin.part").write_bytes(WRONG[:1000])
-    fetch(remote(f"{server.url}/set/data.bin", sha256=None, size=None), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.ranges("set/data.bin") == [None]
-    assert "no checksum for data.bin" in caplog.text
-    assert SHA256 in caplog.text
-
-
-def test_server_errors_pass(tmp_path, server):
-    server.faults["set/data.bin"] = [Fault(status=500), Fault(status=503)]
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+def test_a_download_that_cannot_end_keeps_only_its_part(
+    tmp_path, server, fault, changes, said, gets, kept
+):
+    server.always["set/data.bin"] = fault
+    assert said in failure(remote(f"{server.url}/set/data.bin", **changes), tmp_path)
+    assert len(server.gets("set/data.bin")) == gets
+    assert [path.name for path in tmp_path.iterdir()] == kept
+    assert all(CONTENT.startswith(path.read_bytes()) for path in tmp_path.iterdir())
 
 
 def test_the_server_may_ask_for_patience(tmp_path, server):
@@ -284,46 +262,14 @@ def test_what_was_not_there_to_try_is_said(tmp_path):
 def test_no_network(tmp_path, dead_url):
     message = failure(remote(dead_url), tmp_path, dead_url.removesuffix("/set/data.bin"))
     assert message.count("Connection refused") == 2
-
-
-def test_an_unknown_host(tmp_path):
-    assert "url: http://lingprob.invalid/x: " in failure(
-        remote("http://lingprob.invalid/x"), tmp_path
-    )
+    host = "http://lingprob.invalid/x"
+    assert f"url: {host}: " in failure(remote(host), tmp_path)
 
 
 @pytest.mark.parametrize("url", ["no-scheme/x", "http://", "ftp://lingprob.invalid/x"])
 def test_a_url_that_is_none(tmp_path, url, caplog):
     assert f"url: {url}: " in failure(remote(url), tmp_path)
     assert "Trying again" not in caplog.text
-
-
-def test_wrong_content_once_is_fetched_again(tmp_path, server):
-    server.faults["set/data.bin"] = [Fault(content=WRONG)]
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-
-
-def test_wrong_content_twice_is_an_error_and_leaves_nothing(tmp_path, server):
-    server.always["set/data.bin"] = Fault(content=WRONG)
-    message = failure(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert hashlib.sha256(WRONG).hexdigest() in message
-    assert SHA256 in message
-    assert len(server.gets("set/data.bin")) == 2
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("sha256", [SHA256, None])
-def test_fewer_bytes_than_announced_are_never_put_in_place(tmp_path, server, sha256):
-    server.always["set/data.bin"] = Fault(extra_length=10, ignore_range=True)
-    file = remote(f"{server.url}/set/data.bin", sha256=sha256, size=None)
-    assert "10 more expected" in failure(file, tmp_path)
-
-
-def test_another_size_than_the_catalogs_is_refused_before_the_download(tmp_path, server):
-    message = failure(remote(f"{server.url}/set/data.bin", size=7), tmp_path)
-    assert "the server has 500000 bytes, not 7" in message
-    assert not (tmp_path / "data.bin.part").exists()
 
 
 def test_a_corrupt_mirror_is_named_and_the_url_tried(tmp_path, server, caplog):
@@ -333,13 +279,10 @@ def test_a_corrupt_mirror_is_named_and_the_url_tried(tmp_path, server, caplog):
     assert f"mirror: {mirror}/set/data.bin: wrong content" in caplog.text
     message = failure(remote(), tmp_path / "elsewhere", mirror)
     assert f"mirror: {mirror}/set/data.bin: wrong content" in message
-
-
-def test_a_corrupt_mirror_url_does_not_spoil_the_public_one(tmp_path, server):
-    with FileServer({"set/data.bin": WRONG}) as mirror:
-        fetch(remote(f"{server.url}/set/data.bin"), tmp_path, mirror.url)
-        assert len(mirror.requests) == 2
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    with FileServer({"set/data.bin": WRONG}) as base:
+        path = fetch(remote(f"{server.url}/set/data.bin"), tmp_path / "third", base.url)
+        assert len(base.requests) == 2
+    assert path.read_bytes() == CONTENT
 
 
 ESCAPING = ["../data.bin", "a/../../data.bin", "/data.bin", "."]
