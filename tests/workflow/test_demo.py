@@ -25,21 +25,31 @@ from lingprob.io.tables import read_metadata, read_table
 from lingprob.models.folders import read_manifest
 from lingprob.papers.leakage.overlaps import PUBLISHED_COLUMNS
 
+FIGURES = {
+    "morcela": "2 3 4 5 6",
+    "string_probability": "1b 2a 2b 3a 3b 4a 4b 5 6 8",
+    "overlap": "1a 1b",
+    "training": "2_perplexity",
+    "reading": "2",
+    "context": "2 3 4 5 9 10 11 12 13 15",
+}
+
 
 def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     results = demo / "results"
-    drawn = [f"figure_{number}" for number in (2, 3, 4, 5, 6)]
-    for name in [*drawn, "conventions"]:
-        assert (results / "morcela" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-        assert (results / "morcela" / f"{name}.png").stat().st_size > 10_000
+    for paper, numbers in FIGURES.items():
+        for number in numbers.split():
+            assert (results / paper / f"figure_{number}.pdf").read_bytes().startswith(b"%PDF")
+    assert (results / "morcela/conventions.pdf").exists()
     for number in (2, 3, 4):
         assert (results / "morcela" / f"table_{number}.csv").exists()
     report = (results / "report.html").read_text()
     assert "MORCELA correlates more with human ratings than SLOR does" in report
+    assert "Scorecard" in report
     (results / "report").mkdir()
     copy = runpy.run_path(str(ROOT / "docs/pictures.py"))["copy_pictures"]
     assert [path.name for path in copy(results, results)] == ["example.png"]
-    assert "Scorecard" in report
+    assert "Open results/index.html" in (demo / "console.txt").read_text()
 
 
 def test_nothing_reaches_the_edge_of_a_figure(demo):
@@ -50,10 +60,6 @@ def test_nothing_reaches_the_edge_of_a_figure(demo):
         pixels = matplotlib.image.imread(path)[:, :, :3].min(axis=2)
         edges = np.concatenate([pixels[[0, -1]].ravel(), pixels[:, [0, -1]].ravel()])
         assert edges.min() > 0.8, path
-
-
-def test_a_run_ends_with_what_to_open(demo):
-    assert "Open results/index.html" in (demo / "console.txt").read_text()
 
 
 def test_the_site_shows_all_papers_and_their_files(demo):
@@ -74,8 +80,6 @@ def test_the_site_shows_all_papers_and_their_files(demo):
 
 def test_the_predictions_on_string_probability_have_their_figures(demo):
     folder = demo / "results/string_probability"
-    for name in ("1b", "2a", "2b", "3a", "3b", "4a", "4b", "5", "6", "8"):
-        assert (folder / f"figure_{name}.pdf").read_bytes().startswith(b"%PDF")
     assert "was not drawn" not in (demo / "logs/report_string_probability.log").read_text()
     separation = read_table(folder / "smollm2-135m/separation.parquet", "string_separation")
     whole = separation[separation["phenomenon"] == ""].set_index("metric")
@@ -122,8 +126,6 @@ def test_the_overlaps_are_the_passages_sentences(demo):
     published = pd.read_csv(folder / "demo_sentences.csv")
     assert list(published) == PUBLISHED_COLUMNS
     assert not pd.read_csv(folder / "chunks.csv")["leakage_free"].any()
-    for name in ("figure_1a", "figure_1b"):
-        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_soft_overlaps_are_whole_sentences(demo):
@@ -139,8 +141,6 @@ def test_soft_overlaps_are_whole_sentences(demo):
 
 def test_contexts_end_with_figures_tables_and_claims(demo):
     folder = demo / "results/context"
-    for number in (2, 3, 4, 5, 9, 10, 11, 12, 13, 15):
-        assert (folder / f"figure_{number}.pdf").read_bytes().startswith(b"%PDF")
     accuracy = read_table(folder / "accuracy/smollm2-135m.parquet", "context_accuracy")
     assert set(accuracy["kind"]) == {*KINDS, "acceptable", "unacceptable"}
     prefixes = read_table(
@@ -217,8 +217,6 @@ def test_the_demo_trains_and_fine_tunes_models(demo):
     perplexity = read_table(folder / "perplexity.parquet", "perplexity")
     assert set(perplexity["fine_tuning_steps"]) == {0, 5, 10}
     assert set(perplexity["scale"]) == {"demo"}
-    for name in ("figure_2_perplexity",):
-        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     manifest = read_manifest(demo / "resources/models/trained-tiny-small-ft10/manifest.json")
     assert manifest["source"] == "trained"
     assert manifest["origin"].endswith("fine-tuned 10 steps")
@@ -234,7 +232,6 @@ def test_simulated_reading_times_gain_by_surprisal(demo):
     assert deltas["converged"].all()
     for name in ("table_2", "table_3"):
         assert "Simulated reading times" in (folder / f"{name}.html").read_text()
-    assert (folder / "figure_2.pdf").read_bytes().startswith(b"%PDF")
     surprisals = read_table(
         demo / "results/surprisal/smollm2-135m/demo_reading.parquet", "surprisal"
     )
@@ -244,35 +241,16 @@ def test_simulated_reading_times_gain_by_surprisal(demo):
     assert surprisals["surprisal"].corr(words["word"].str.len()) > 0.2
 
 
-def test_simulated_ratings_are_labelled_in_every_table(demo):
-    table = pd.read_csv(demo / "results/morcela/smollm2-135m.csv")
-    assert set(table["rating_source"]) == {"simulated"}
-    assert set(table["scale"]) == {"demo"}
-    assert "Simulated ratings" in (demo / "results/morcela/table_2.html").read_text()
-    assert "Simulated ratings" in (demo / "results/morcela/scorecard.html").read_text()
+def test_simulated_ratings_are_labelled_and_every_convention_has_a_row(demo):
+    own = pd.read_csv(demo / "results/morcela/smollm2-135m.csv")
+    assert set(own["rating_source"]) == {"simulated"}
+    assert set(own["scale"]) == {"demo"}
+    assert (own["bos"].nunique(), own["linking_function"].nunique(), len(own)) == (5, 6, 30)
+    assert own["default_convention"].sum() == 6
+    for page in ("table_2", "scorecard"):
+        assert "Simulated ratings" in (demo / f"results/morcela/{page}.html").read_text()
     stimuli = read_table(demo / "results/stimuli/demo_minimal_pairs.parquet", "stimuli")
     assert set(stimuli["rating_source"]) == {"simulated"}
-
-
-def test_the_table_has_every_convention_and_one_default(demo):
-    own = pd.read_csv(demo / "results/morcela/smollm2-135m.csv")
-    assert own["bos"].nunique() == 5
-    assert own["linking_function"].nunique() == 6
-    assert len(own) == 30
-    assert own["default_convention"].sum() == 6
-
-
-def test_the_model_prefers_most_acceptable_sentences(demo):
-    """Not a claim about the model: a broken scorer would be near one half."""
-    scores = read_table(
-        demo / "results/sentence_scores/smollm2-135m/demo_minimal_pairs.parquet", "sentence_scores"
-    )
-    scores = scores[scores["bos"] == "endoftext"]
-    stimuli = read_table(demo / "results/stimuli/demo_minimal_pairs.parquet", "stimuli")
-    pairs = stimuli.merge(scores, on="item_id").pivot(
-        index="pair_id", columns="grammatical", values="logprob"
-    )
-    assert (pairs[True] > pairs[False]).mean() > 0.75
 
 
 def test_results_say_where_they_come_from(demo):

@@ -207,16 +207,6 @@ def check_report(page: str) -> None:
     ("text", "said"),
     [
         ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,\n", "data row 2, column 'rating'"),
-        ("sentence,rating\nThe cat sleeps.,good\n", "not a number: 'good'"),
-        ("sentence,score\nThe cat sleeps.,1\n", "no column 'rating'"),
-        ("sentence,rating\n", "no rows"),
-        ("sentence,rating\n ,1\n", "an empty sentence"),
-        ("item,sentence,rating\na,The cat sleeps.,1\na,The dog runs.,2\n", "an id that an earlier"),
-        (
-            "item,sentence,rating\na,The cat sleeps.,1\n,The dog runs.,2\n",
-            "data row 2, column 'item'",
-        ),
-        ("sentence;rating\nThe cat sleeps.;1\n", "separated by a semicolon"),
         ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,1\n", "every rating is 1"),
         ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,2\n", "which need 25. Give more"),
     ],
@@ -281,24 +271,6 @@ def test_a_model_that_cannot_be_loaded_stops_its_first_job(folder):
         assert said in refused.stdout
         assert not (folder / target).exists()
     assert not (folder / "run").exists()
-
-
-def test_a_masked_model_is_refused_where_words_are_read_from_left_to_right(folder):
-    named = 'reading={"models": ["bert"]}'
-    refused = snakemake(
-        folder, "-n", "--configfile", "own.yaml", "--config", named, "--", "reading"
-    )
-    assert refused.returncode != 0
-    assert "reading.models: 'bert' is a masked model" in refused.stdout
-    assert "Traceback" not in refused.stdout
-
-
-def test_a_missing_model_directory_is_named(folder):
-    entry = 'models={"gone": {"title": "G", "family": "own", "source": "local", "path": "nowhere"}}'
-    target = "resources/models/gone/manifest.json"
-    refused = snakemake(folder, "--config", entry, "--", target)
-    assert refused.returncode != 0
-    assert "models.gone.path: there is no 'nowhere'" in refused.stdout
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from lingprob.workflow.costs import BASE_MEMORY_MB
 NOWHERE = (
     'datasets={"mine": {"title": "M", "kind": "stimuli", "parser": "table", "path": "nowhere.csv"}}'
 )
-MOVED = 'models={"mine": {"title": "Mine", "family": "gpt2", "source": "local", "path": "nowhere"}}'
 
 CHUNK_CORPORA = {
     "demo": ["demo_sentences"],
@@ -257,40 +255,24 @@ def test_a_rule_that_states_no_needs_has_the_same_ones_in_every_profile():
 
 
 def test_one_model_s_target_plans_that_model_alone(checkout):
-    plan = snakemake(
-        checkout, "-n", "--config", "scale=laptop", "--", "results/morcela/gpt2.parquet"
-    )
-    assert plan.returncode == 0, plan.stdout[-2000:]
-    jobs = planned_jobs(plan.stdout)
-    assert jobs["fit_linking_functions"] == jobs["prepare_model"] == 1
-    assert "report_morcela" not in jobs
-    assert "smollm2-135m" not in plan.stdout
-
-
-def test_a_model_s_folder_may_go_once_it_is_prepared(checkout):
-    manifest = checkout / "resources" / "models" / "mine" / "manifest.json"
-    manifest.parent.mkdir(parents=True)
-    manifest.write_text("{}")
-    try:
-        plan = snakemake(checkout, "-n", "--config", MOVED, "--", "results/morcela/mine.parquet")
-    finally:
-        shutil.rmtree(checkout / "resources")
-    assert plan.returncode == 0, plan.stdout[-2000:]
+    plan = planned(checkout, "--config", "scale=laptop", "--", "results/morcela/gpt2.parquet")
+    assert plan.jobs["fit_linking_functions"] == plan.jobs["prepare_model"] == 1
+    assert "report_morcela" not in plan.jobs
+    assert "smollm2-135m" not in plan.text
 
 
 def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
     lists = [f'{paper}={{"models": ["gpt2"]}}'
              for paper in ("string_probability", "reading", "context")]  # fmt: skip
     page = "results/models/gpt2.html"
-    plan = snakemake(checkout, "-n", "--config", "scale=laptop", *lists, "--", page)
-    assert plan.returncode == 0, plan.stdout[-2000:]
-    jobs = planned_jobs(plan.stdout)
+    plan = planned(checkout, "--config", "scale=laptop", *lists, "--", page)
+    jobs = plan.jobs
     # SmolLM2 only brings the tokenizer that prefixes are measured by.
     assert jobs["prepare_model"] == 2
-    assert not re.search(r"wildcards: .*model=(?!gpt2)(?!smollm2-135m\n)", plan.stdout)
+    assert not re.search(r"wildcards: .*model=(?!gpt2)(?!smollm2-135m\n)", plan.text)
     assert jobs["score_stimuli"] == 2
     for rule in ("judge_contexts", "compute_word_surprisal"):
-        scored = re.findall(rf"rule {rule}:.*?wildcards: ([^\n]*)", plan.stdout, re.S)
+        scored = re.findall(rf"rule {rule}:.*?wildcards: ([^\n]*)", plan.text, re.S)
         assert len(scored) == jobs[rule]
         assert all("model=gpt2" in one for one in scored)
     assert jobs["analyse_strings"] == jobs["fit_linking_functions"] == jobs["show_model"] == 1
