@@ -6,7 +6,7 @@
 import re
 
 from lingprob.catalog import read_published
-from lingprob.workflow.names import matches, surprisal_models
+from lingprob.workflow.names import matches, own_rooms, surprisal_models
 from lingprob.context.names import UNRELATED, figures_of, pairs_per_suite, primary_dataset
 from lingprob.demo import demo_files
 from lingprob.workflow.digests import code_digest, modules_digest

@@ -1,11 +1,10 @@
 # MORCELA (Tjuatja et al. 2025): linking functions between log-probabilities and acceptability.
 # REQUIRES results/stimuli and results/sentence_scores of each rated data set and of those to
 # predict, a corpus for §5.
-# PROVIDES results/morcela/{model}.{parquet,csv}, results/morcela/predictions/{model}.{parquet,csv}
-# and results/morcela/by_sentence/{model}.csv for one model. Over the models of the scale, results/morcela/ has intergroup_correlation (parquet,
-# csv), figures 2 to 6, conventions, trends, differences, tables 2 to 4 and scorecard; for Figure 5
-# frequency_{slopes,bins}/ (and
-# {moments,documents}/ of all shards but the first).
+# PROVIDES for one model, results/morcela/{model}.{parquet,csv}, predictions/{model}.{parquet,csv} and
+# by_sentence/{model}.csv. Over the models of the scale, results/morcela/ has intergroup_correlation
+# (parquet, csv), figures 2 to 6, conventions, trends, differences, tables 2 to 4 and scorecard; for
+# Figure 5 frequency_{slopes,bins}/ (and {moments,documents}/ of all shards but the first).
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = scope.frequency_models(run)

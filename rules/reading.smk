@@ -132,6 +132,7 @@ rule report_reading:
             ),
             in_report("results/reading/effects.csv", "Fixed effects of every model and data set"),
             "results/reading/trends.csv",
+            "results/reading/counts.csv",
         ]
         + [in_report("results/reading/model_differences.csv", "Differences between models")]
         * bool(COMPARED_IN),

@@ -5,6 +5,12 @@
 # verdicts, and results/left_out.csv the data sets and models that were missing.
 
 SITE_ROOMS = settings["site"]["papers"]
+# A run on the user's own data alone has one page for all its results.
+SITE_PAPERS = (
+    []
+    if {*SITE_ROOMS} <= {*own_rooms(settings)}
+    else [paper.name for paper in papers_of(SITE_ROOMS)]
+)
 # The target of each room that is not named after it.
 SITE_TARGETS = {"training": "train"}
 SITE_REPORTS = {room: getattr(rules, f"report_{room}") for room in SITE_ROOMS}
@@ -72,7 +78,7 @@ rule build_site:
         index="results/index.html",
         pages=collect(
             "results/site/{page}.html",
-            page=[paper.name for paper in papers_of(SITE_ROOMS)] + ["models", "methods"],
+            page=[*SITE_PAPERS, "models", "methods"],
         ),
         models=collect("results/site/models/{model}.html", model=SHOWN_MODELS),
         rows="results/site/models.csv",

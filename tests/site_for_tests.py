@@ -62,4 +62,4 @@ def links_of(page: str) -> list[str]:
 
 
 FACTS = {"seed": 1, "models": {}, "datasets": {}, "conventions": [],
-         "own": {"models": [], "datasets": []}}  # fmt: skip
+         "own": {"models": [], "datasets": [], "rooms": []}}  # fmt: skip

@@ -27,7 +27,7 @@ with job(snakemake):
     write_table(counts, "reading_counts", output.reading_counts)
     write_table(trends, "reading_trends", output.reading_trends)
     pages = {"trends": trends, "effects": tables["reading_effects"], **tables}
-    pages |= {"table_2": table_2(counts), "table_3": table_3(deltas)}
+    pages |= {"counts": counts, "table_2": table_2(counts), "table_3": table_3(deltas)}
     write_pages(pages, params.page_titles, [*output.csv, *output.html])
     figures = draw(tables, run)
     card = with_failures(compare(tables, run), style.failures(figures))

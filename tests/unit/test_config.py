@@ -226,8 +226,21 @@ def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scal
     assert {key: named[key] for key in asked} == asked
     beside = {"datasets": ["mine", "linguistic_inquiry"]}
     for config in ({**own, "morcela": beside}, {**own, "morcela": {"repeats": 3}}, own):
-        found = read_settings({"scale": scale, **config})[0]["morcela"]
-        assert found["frequency_models"] == usual["frequency_models"] != []
+        found = read_settings({"scale": scale, **config})[0]
+        assert found["morcela"]["frequency_models"] == usual["frequency_models"] != []
+        assert len(found["site"]["papers"]) == 6
+
+
+def test_the_site_of_a_study_shows_its_rooms():
+    own = {"datasets": {"mine": OWN_STIMULI}, "morcela": {"datasets": ["mine"]}}
+    strings = {f"prediction_{number}": ["mine"] for number in (1, 2, 3)}
+    settings = read_settings({**own, "string_probability": strings})[0]
+    assert settings["site"]["papers"] == ["morcela", "string_probability"]
+    del strings["prediction_2"]
+    settings = read_settings({**own, "string_probability": strings})[0]
+    assert settings["site"]["papers"] == ["morcela"]
+    settings = read_settings({**own, "site": {"papers": ["context"]}})[0]
+    assert settings["site"]["papers"] == ["context"]
 
 
 STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [16, 64]}}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ import pytest
 import lingprob
 from checkout import ROOT
 from lingprob.api.cli import COMMANDS, main
+from lingprob.errors import LingprobError
+from lingprob.io.lab_exports import import_export
+from lingprob.stats.linking_fits import LINKING_FUNCTIONS
 from models_for_tests import SENTENCES, save_tiny_masked_model, save_tiny_model
 
 PAGE = (ROOT / "docs/minicons.md").read_text(encoding="utf-8")
@@ -89,6 +94,74 @@ def test_the_page_has_every_command_of_a_model():
     shown = {line.split()[1] for cells in ROWS for line in cells[1]}
     assert shown == COMMANDS.keys() - {"audit", "overlap", "certify", "fit", "import", "guard"}
     assert len(ROWS) == 18
+
+
+def check_start_tokens(lm, bert, theirs, caplog, path):
+    for table in (lm.score(SENTENCE), lm.tokens(SENTENCE), lm.compare(PAIRS)):
+        assert set(table["bos"]) == {"bos"}
+    if theirs:
+        sums = theirs.sequence_score(SENTENCE, reduction=lambda x: x.sum(0).item())
+        np.testing.assert_allclose(lm.score(SENTENCE, bos="none")["logprob"], sums, atol=1e-4)
+
+
+def check_output(lm, bert, theirs, caplog, path):
+    for name, call in (("sentence", lm.score), ("text", lm.surprisal)):
+        table = call(pd.DataFrame({name: SENTENCE, "mine": range(6)})[::-1])
+        assert table["mine"].drop_duplicates().tolist() == [5, 4, 3, 2, 1, 0]
+    if theirs:
+        assert isinstance(theirs.sequence_score(SENTENCE), list)
+
+
+def check_pairs(lm, bert, theirs, caplog, path):
+    assert {"accuracy_low", "accuracy_high"} <= {*lm.compare(PAIRS)}
+    row = lm.compare(PAIRS, by="pair").iloc[0]
+    scores = lm.score([row["good"], row["bad"]])["logprob"]
+    assert row["difference"] == pytest.approx(scores[0] - scores[1], abs=1e-4)
+    assert row["preferred"] == ("good" if row["difference"] > 0 else "bad")
+
+
+def check_letters(lm, bert, theirs, caplog, path):
+    bert.score("The \u732b sat.")
+    assert "no token for '\u732b'" in caplog.text
+    strict = lingprob.load(path / "bert", cache=path, unknown_letters="refuse")
+    with pytest.raises(LingprobError, match="no token for"):
+        strict.score("The \u732b sat.")
+
+
+def check_human_data(lm, bert, theirs, caplog, path):
+    (path / "human.csv").write_text(
+        "participant,item,sentence,rating,word_number,word,rt\na,1,It is.,4,1,It,301\n"
+    )
+    ratings, _ = import_export(path / "human.csv", "ratings")
+    times, _ = import_export(path / "human.csv", "reading_times")
+    assert (ratings["rating"][0], times["rt_ms"][0]) == (4, 301)
+    assert {"morcela", "slor"} < {*LINKING_FUNCTIONS}
+
+
+CHECKS = {
+    "start token": check_start_tokens,
+    "output": check_output,
+    "minimal pairs": check_pairs,
+    "letters that a tokenizer cannot represent": check_letters,
+    "human data": check_human_data,
+}
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMPARISON = README.partition("## Why not minicons")[2].partition("\n## ")[0]
+COMPARED = re.findall(r"^\| ([a-z ]+) \|", COMPARISON, re.M)
+
+
+@pytest.mark.parametrize("row", COMPARED)
+def test_rows_of_the_comparison_hold(row, lm, folder, caplog):
+    theirs = None
+    if find_spec("minicons"):
+        theirs = import_module("minicons.scorer").IncrementalLMScorer(str(folder / "tiny"), "cpu")
+        theirs.tokenizer.batch_encode_plus = theirs.tokenizer.__call__
+    bert = lingprob.load(folder / "bert", cache=folder)
+    CHECKS[row](lm, bert, theirs, caplog, folder)
+
+
+def test_the_comparison_has_the_five_checked_rows():
+    assert [*CHECKS] == COMPARED
 
 
 def test_numbers_are_those_of_minicons(lm, folder, monkeypatch):

@@ -13,6 +13,8 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
+from lingprob.papers.leakage.regressions import PARTS
+from lingprob.reading.times import EYE_TRACKING, SELF_PACED
 from lingprob.site.audit import audit_page
 from lingprob.site.cards import scorecard_page
 from lingprob.site.facts import (
@@ -25,6 +27,7 @@ from lingprob.site.models import COLUMNS, SOURCES, model_page, titled
 from lingprob.site.page import interval, shown, simulated_in, table_as_html
 from lingprob.site.pages import Made, cost_by_rule, png_size, site_pages
 from lingprob.site.papers import PAPERS, papers_of, read_captions, sentences
+from lingprob.site.study import FATES, tables_of
 from lingprob.workflow.checks import ROOT
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.settings import keys
@@ -131,6 +134,65 @@ def test_a_page_counts_each_sentence_of_a_paper_once(made):
             r"Sentences of the paper: ([\d a-z]+?)(?: [A-Z]|$)", text_of(page)
         ):
             assert sum(map(int, re.findall(r"\d+", counts))) in (1, 3), path
+
+
+def test_a_study_has_one_page_of_its_claims(made):
+    own = {"models": [], "datasets": ["mine"], "rooms": ["morcela", "overlap", "context"]}
+    pages = site_pages(replace(made, facts={**FACTS, "own": own}))
+    assert set(pages) == {"index.html", "site/models.html", "site/methods.html"}
+    page = pages["index.html"]
+    assert "<h1>Your study</h1>" in page
+    assert 'src="morcela/figure_2.png"' in page
+    assert "scorecard" not in page
+    words = text_of(page)
+    assert "Sentences of the paper: 1 supported 1 undecided" in words  # by all populations
+    assert "Recovers the simulated effect: 1 no" in words
+    assert "It <falls>" not in words  # was not run
+    assert "Printed numbers" not in words
+    assert "Each sentence of a paper" not in words
+
+
+def test_tables_of_a_study_name_singular_fits(tmp_path):
+    """Two data sets with rows between each other's, one fit that is singular, one that fails."""
+    deltas = pd.DataFrame({
+        "dataset": ["b", "a"], "model": ["m", "m"], "partition": ["exploratory", "subjects"],
+        "n_subjects": 4, "n_fit": [3000, 10], "n_evaluated": [7, 10], "delta": [1.5, 2.0],
+        "delta_low": [-1.0, 1], "delta_high": [3.0, 4], "word_perplexity": [80.0, 90],
+        "converged": [True, False], "singular": True,
+    })  # fmt: skip
+    effects = deltas[["dataset", "model", "converged"]].assign(
+        term="surprisal", ms=[3.0, 4], ms_low=1.0, ms_high=5.0, singular=[False, True]
+    )
+    differences = pd.DataFrame({
+        "dataset": ["b"], "model": ["m"], "other": ["o"], "difference": [0.5], "p_holm": [0.04],
+        "difference_low": [0.1], "difference_high": [0.9], "n_evaluated": [7],
+    })  # fmt: skip
+    counts = pd.DataFrame({
+        "dataset": ["b", "a", "b", "a"], "fate": ["fit", "fit", "too_long", "missing"],
+        "rows": [6, 9, 2, 1],
+    })  # fmt: skip
+    named = {"delta_log_likelihood": deltas, "effects": effects, "model_differences": differences,
+             "counts": counts}  # fmt: skip
+    (tmp_path / "reading").mkdir()
+    for name, table in named.items():
+        table.to_csv(tmp_path / f"reading/{name}.csv", index=False)
+    files = [f"reading/{name}.csv" for name in named]
+    found = tables_of("reading", tmp_path, files, {"a": "Mine", "m": "M", "o": "O"})
+    gains = {row["data"]: row for row in found["What surprisal adds"] if row["n"]}
+    assert gains["b"]["note"].startswith("singular fit; `reading.partition: subjects`")
+    assert gains["b"]["quantity"].endswith("exploratory, 4 readers, fitted to 3,000 times")
+    assert gains["Mine"]["note"] == "the fit did not converge"
+    assert [row["note"] for row in found["Fixed effects (ms)"]] == ["", "the fit did not converge"]
+    difference = found["Differences between models"][0]
+    assert (difference["title"], difference["n"]) == ("M minus O", 7)
+    assert difference["note"] == "p = 0.04 (Holm)"
+    fates = found["Reading times by exclusion and partition"]
+    assert [(row["data"], row["value"], row["note"]) for row in fates] == [
+        ("b", 6, "75.0% of 8"), ("Mine", 9, "90.0% of 10"),
+        ("b", 2, "25.0% of 8"), ("Mine", 1, "10.0% of 10"),
+    ]  # fmt: skip
+    assert {*FATES} == {*SELF_PACED, *EYE_TRACKING, *PARTS}
+    assert tables_of("reading", tmp_path, files[1:2], {}).keys() == {"Fixed effects (ms)"}
 
 
 def test_simulated_data_have_a_badge_where_they_are_and_nowhere_else(made):
@@ -299,9 +361,9 @@ def test_every_convention_is_told_with_its_value():
 
 def test_the_user_s_own_are_named_and_where_they_lie_is_not():
     told = facts(models={"mine": OWN}, datasets={"my-pairs": PAIRS})
-    assert told["own"] == {"models": ["mine"], "datasets": ["my-pairs"]}
+    assert told["own"] == {"models": ["mine"], "datasets": ["my-pairs"], "rooms": []}
     assert "/home/me" not in str(told)
-    assert facts()["own"] == {"models": [], "datasets": []}
+    assert facts()["own"] == {"models": [], "datasets": [], "rooms": []}
 
 
 def test_models_are_told_with_the_format_of_their_weights_and_no_name_twice():
@@ -373,7 +435,7 @@ def hostile_pages(made: Made, text: str) -> dict[str, str]:
              "dtype": text, "kind": text, "files": [(text, text)]}  # fmt: skip
     told = {**FACTS, "models": {"m": entry}, "datasets": {"d": entry},
             "conventions": [("key", text, text)],
-            "own": {"models": ["m"], "datasets": []}}  # fmt: skip
+            "own": {"models": ["m"], "datasets": [], "rooms": []}}  # fmt: skip
     site = replace(made, cards=cards, rows=titled(rows, looks, {"d": text}), facts=told,
                    captions={"morcela/figure_2": f"A {text}. B {text}. C {text}."},
                    linked=["site/models/m.html"])  # fmt: skip

@@ -121,10 +121,11 @@ def test_a_laboratorys_table_needs_no_renaming(folder):
     assert effects["condition_a"] == pytest.approx(-30, abs=5)
 
 
-def test_own_times_plan_no_other_data(folder):
+@pytest.mark.parametrize("target", ["reading", "results/index.html"])
+def test_own_times_plan_no_other_data(folder, target):
     """At scale laptop, whose own data sets include Natural Stories and its published fits."""
     plan = snakemake(
-        folder, "-n", "--configfile", "own.yaml", "--config", "scale=laptop", "--", "reading"
+        folder, "-n", "--configfile", "own.yaml", "--config", "scale=laptop", "--", target
     )
     assert plan.returncode == 0, plan.stdout[-4000:]
     jobs = planned_jobs(plan.stdout)
@@ -133,6 +134,7 @@ def test_own_times_plan_no_other_data(folder):
     assert max(built) <= 1  # earlier tests may have made them
     assert "reproduce_published_fits" not in jobs
     assert "natural_stories" not in plan.stdout
+    assert not {"report_morcela", "report_context", "report_overlap"} & jobs.keys()
 
 
 def test_times_of_another_text_say_where_they_part(folder):

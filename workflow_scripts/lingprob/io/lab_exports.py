@@ -20,7 +20,15 @@ from urllib.parse import unquote
 import pandas as pd
 
 from lingprob.errors import LingprobError, looked_up
-from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import (
+    NO_NUMBER,
+    need_columns,
+    numeric,
+    read_frame,
+    refuse,
+    text_of,
+    whole,
+)
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import split_lines
 
@@ -49,12 +57,12 @@ class Software:
 # Names that experimenters give to columns in every program.
 COMMON = {
     "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id",
-    "item": "item item_id itemnum",
+    "item": "item item_id itemnum itemno item_no item_number",
     "condition": "condition cond",
     "sentence": "sentence text",
     "grammatical": "grammatical",
     "word": "word region",
-    "word_number": "word_number word_index word_position region_number",
+    "word_number": "word_number word_index word_position position region_number",
     "rt_ms": "rt_ms reading_time rt",
     "rating": "rating judgment judgement choice",
     "good": "good sentence_good",
@@ -104,7 +112,7 @@ SOFTWARE = {
         ("subject_nr",),
         {"participant": "subject_nr", "rt_ms": "response_time", "rating": "response"},
     ),
-    "a table": Software((), {}),
+    "a table": Software((), {"rating": "response"}),
 }
 NEEDED = {
     TIMES: ("participant", "word_number", "word", "rt_ms"),
@@ -152,7 +160,8 @@ def import_export(
     frame = _with_sentences(frame, software)
     if kind == TIMES:
         frame = _with_words(frame)
-    table, named = _our_columns(path, frame, software, columns or {})
+    table, read = _our_columns(path, frame, software, columns or {})
+    named = {ours: names[0] for ours, names in read.items()}
     if kind == RATINGS and {"good", "bad"} <= {*table.columns}:
         table = _chosen(path, table, named)
     missing = [ours for ours in NEEDED[kind] if ours not in table.columns]
@@ -162,9 +171,12 @@ def import_export(
             f"{list(frame.columns)[:20]}. Name it: --column {missing[0]}=YOURS."
         )
     for ours in NEEDED[kind]:
-        table = _kept(table, table[ours] != "", f"an empty {named[ours]}", notes)
+        empty = NO_NUMBER if ours in ("rating", "rt_ms") else {""}
+        table = _kept(table, ~table[ours].isin(empty), f"an empty {named[ours]}", notes)
     if table.empty:
         raise LingprobError(f"{path}: no {kind.replace('_', ' ')} in it. {'. '.join(notes)}.")
+    unread = [name for name in frame.columns if not any(name in names for names in read.values())]
+    notes.append(f"columns that are not read: {', '.join(unread) or 'none'}")
     table = table.loc[:, (table != "").any()]
     finish = as_reading_times if kind == TIMES else as_ratings
     return finish(path, table.reset_index(drop=True), named, values or {}), notes
@@ -172,21 +184,21 @@ def import_export(
 
 def _our_columns(
     path: Path, frame: pd.DataFrame, software: Software, columns: Mapping[str, str]
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the known columns under our names, and the first of the file's names for each.
+) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Return the known columns under our names, and the file's names for each.
 
     If several columns are known, the first that has a value counts in each row.
     """
     given = {ours: plain_name(theirs) for ours, theirs in columns.items()}
     need_columns(path, frame, given.values(), "Name one of these in --column.")
-    table, named = pd.DataFrame(index=frame.index), {}
+    table, read = pd.DataFrame(index=frame.index), {}
     for ours, known in COMMON.items():
         names = given.get(ours) or f"{known} {software.columns.get(ours, '')}"
         found = [name for name in names.split() if name in frame.columns]
         if found:
-            named[ours] = found[0]
+            read[ours] = found
             table[ours] = frame[found].replace("", pd.NA).bfill(axis=1).iloc[:, 0].fillna("")
-    return table, named
+    return table, read
 
 
 def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFrame:
@@ -390,9 +402,11 @@ def as_ratings(
         table = table.explode("rating", ignore_index=True)
         table["rating"] = table["rating"].map(_cell)
     given = table["rating"].map(lambda value: values.get(value, value))
+    odd = pd.to_numeric(given, errors="coerce").isna()
+    first = next(iter(given[odd]), "")
     refuse(
-        path, named["rating"], pd.to_numeric(given, errors="coerce").isna(), "not a number", given,
-        f"State a number for each answer, such as --value {given.iloc[0]}=1, or keep fewer rows.",
+        path, named["rating"], odd, "not a number", given,
+        f"State a number for each answer, such as --value {first}=1, or keep fewer rows.",
     )  # fmt: skip
     names = ["participant", *(name for name in KEPT[RATINGS] if name in table.columns), "sentence"]
     texts = {name: text_of(path, named[name], table[name]) for name in names}

@@ -90,16 +90,16 @@ def counts_of(cards: Iterable[pd.DataFrame]) -> dict[str, Any]:
 def claims_in(card: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the sentences of a scorecard in its order, as `judge_sentences` does.
 
-    Each also has `rows`, the populations that it was tested in, with their `about` (ROLES), a
+    Each also has `rows`, the populations that it was tested in, with `about` (of several ROLES), a
     `note` if there is none, and `of`: the figure that it is about, drawn or not.
     """
     claims = card[card["kind"] == "claim"]
-    found = []
+    several, found = claims["role"].nunique() > 1, []
     for sentence in judge_sentences(card).to_dict("records"):
         same = (claims["column"] == sentence["claim"]) & (claims["item"] == sentence["section"])
         rows = claims[same]
         run = rows[rows["verdict"] != NOT_RUN]
-        run = run.assign(about=run["role"].map(ROLES))
+        run = run.assign(about=run["role"].map(ROLES) if several else "")
         of = rows["figure"].iloc[0]
         more = {
             "of": of,

@@ -11,6 +11,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.site import TEMPLATES
+from lingprob.workflow.names import OWN_LISTS, own_rooms
 from lingprob.workflow.settings import keys, value_of
 
 Settings = dict[str, Any]
@@ -30,15 +31,24 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
         The `seed`; `models`, by name (OF_MODELS, with the number format of the weights as `dtype`);
         `datasets` that the run uses, by name (OF_DATASETS and `files`, each a name and a sha256);
         `conventions` (key, value and description of each setting that changes results); `own` (the
-        names of the user's models and data sets).
+        names of the user's models and data sets, and `rooms` with no other data).
     """
-    dtype = settings["scoring"]["dtype"]
+    dtype, own, shown = (
+        settings["scoring"]["dtype"],
+        own_rooms(settings),
+        settings["site"]["papers"],
+    )
+    unused = {*OWN_LISTS, "audit"} - {*shown} if {*shown} <= {*own} else ()
+    sections = {key: part for key, part in settings.items() if key not in unused}
     return {
         "seed": settings["seed"],
         "models": {name: _of_model(entry, dtype) for name, entry in catalog.models.items()},
-        "datasets": {name: _of_dataset(catalog.dataset(name)) for name in used(settings, catalog)},
+        "datasets": {name: _of_dataset(catalog.dataset(name)) for name in used(sections, catalog)},
         "conventions": list(_conventions(settings)),
-        "own": {kind: sorted(settings[kind]) for kind in ("models", "datasets")},
+        "own": {
+            **{kind: sorted(settings[kind]) for kind in ("models", "datasets")},
+            "rooms": own,
+        },
     }
 
 

@@ -137,14 +137,17 @@ def model_table(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def own_rows(rows: pd.DataFrame, own: Mapping[str, Sequence[str]]) -> list[dict[Any, Any]]:
-    """Return the rows that are of the user's own models or data sets.
+    """Return the rows that are of the user's own models or data sets, groups among the quantities.
 
     Args:
         rows: `rows_by_model`, `titled`.
         own: names of the user's `models` and `datasets`.
     """
     is_own = rows["model"].isin(own["models"]) | rows["dataset"].isin(own["datasets"])
-    return rows[is_own & rows["value"].notna()].to_dict("records")
+    shown_rows = rows[is_own & rows["value"].notna()]
+    groups = shown_rows["group"].map(lambda group: f", {group}" if group else "")
+    quantity = shown_rows["quantity"] + groups
+    return shown_rows.assign(quantity=quantity, note="").to_dict("records")
 
 
 def model_page(

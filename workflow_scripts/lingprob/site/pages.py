@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import struct
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from lingprob.site.cards import claims_in, counts_of, numbers_in
 from lingprob.site.models import model_table, own_rows
 from lingprob.site.page import heading_of, render_page, simulated_in
 from lingprob.site.papers import Paper, papers_of, sentences
+from lingprob.site.study import HEADINGS, own_claims, tables_of
 
 FOLDER = "site"  # of all but the front page, below the results
 BENCHMARK = ".benchmark.tsv"
@@ -63,9 +64,11 @@ class Made:
 
 def site_pages(made: Made) -> dict[str, str]:
     """Return the text of each page by its path below the results."""
-    papers = papers_of(made.cards)
+    is_study = set(made.cards) <= {*made.facts["own"]["rooms"]}
+    papers = [] if is_study else papers_of(made.cards)
+    front = ("index", f"lingprob: scale {made.scale}", _front(papers, made))
     pages: dict[str, tuple[str, str, dict[str, Any]]] = {
-        "index.html": ("index", f"lingprob: scale {made.scale}", _front(papers, made))
+        "index.html": ("paper", "Your study", _study(made)) if is_study else front
     }
     for paper in papers:
         pages[f"{FOLDER}/{paper.name}.html"] = ("paper", paper.title, _paper(paper, made))
@@ -84,13 +87,40 @@ def site_pages(made: Made) -> dict[str, str]:
 def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
     """Return the values of the front page: the user's own rows, and each paper at a glance."""
     own = made.facts["own"]
-    links = [(f"{FOLDER}/models/{name}.html", f"Model: {name}") for name in own["models"]]
-    links += [(f"audit/{name}.html", f"Audit: {name}") for name in own["datasets"]]
     return {
         "about": "" if own["models"] or own["datasets"] else ABOUT.get(made.scale, ""),
         "cards": [_at_a_glance(paper, made) for paper in papers],
         "own": own_rows(made.rows, own),
-        "own_links": [link for link in links if link[0] in made.linked],
+        "own_links": _own_links(made),
+    }
+
+
+def _own_links(made: Made) -> list[tuple[str, str]]:
+    """Return the paths and titles of the pages about single models and audits of the user's."""
+    own = made.facts["own"]
+    links = [(f"{FOLDER}/models/{name}.html", f"Model: {name}") for name in own["models"]]
+    links += [(f"audit/{name}.html", f"Audit: {name}") for name in own["datasets"]]
+    return [link for link in links if link[0] in made.linked]
+
+
+def _study(made: Made) -> dict[str, Any]:
+    """Return the values of the front page of a run whose data are all the user's own."""
+    cards = {room: own_claims(card) for room, card in made.cards.items()}
+    own, facts = replace(made, cards=cards), made.facts
+    entries = facts["models"] | facts["datasets"]
+    titles = {name: str(entry["title"]) for name, entry in entries.items()}
+    rooms = []
+    for room in cards:
+        rows = own_rows(made.rows[made.rows["paper"] == room], facts["own"])
+        found = tables_of(room, made.results, made.files, titles)
+        if rows and "What surprisal adds" not in found:
+            found = {"Results of the models": rows} | found
+        rooms.append({**_room(room, HEADINGS[room], own), "tables": found})
+    return {
+        "paper": None,
+        "own_links": _own_links(made),
+        "rooms": rooms,
+        "simulated": simulated_in([made.rows, *made.cards.values()]),
     }
 
 
@@ -161,7 +191,7 @@ def _paper(paper: Paper, made: Made) -> dict[str, Any]:
     return {
         "paper": paper,
         "simulated": _simulated(paper, made),
-        "rooms": [_room(room, heading, made) for room, heading in rooms.items()],
+        "rooms": [{**_room(room, heading, made), "tables": {}} for room, heading in rooms.items()],
     }
 
 

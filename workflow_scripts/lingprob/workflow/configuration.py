@@ -17,7 +17,7 @@ from lingprob.training.sizes import trained_models
 from lingprob.workflow import settings as declared
 from lingprob.workflow.checks import ROOT, check_settings
 from lingprob.workflow.missing import chance_level
-from lingprob.workflow.names import check_names, matching_models
+from lingprob.workflow.names import OWN_LISTS, check_names, matching_models, own_rooms
 from lingprob.workflow.refusals import check_entries, refusals
 
 Settings = dict[str, Any]
@@ -35,7 +35,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     """Complete and check a configuration.
 
     A key of `config` wins over the chosen scale's preset, which wins over the declared default. If
-    all rated data sets are the user's own, `catalog/own_data.yaml` wins over the scale.
+    all data sets of a section are the user's own, `catalog/own_data.yaml` wins over the scale, and
+    the site shows only such sections.
 
     Returns the settings and the catalog with the user's entries. Raises LingprobError that
     names the key at fault, the allowed values and, for a mistyped name, the nearest names.
@@ -62,11 +63,11 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
     config = without_empty_sections(config)
     settings = typed(with_presets(config))
     check_entries(settings)
-    rated = config.get("morcela", {}).get("datasets", [])
-    if rated and set(rated) <= settings["datasets"].keys():
-        for section, preset in read_yaml("own_data.yaml").items():
-            asked = config.get(section, {})
-            settings[section] |= {key: preset[key] for key in preset if key not in asked}
+    own = own_rooms(settings)
+    for section, preset in read_yaml("own_data.yaml").items():
+        asked = preset if section not in own else config.get(section, {})
+        settings[section] |= {key: preset[key] for key in preset if key not in asked}
+    settings["site"]["papers"] = settings["site"]["papers"] or own or [*OWN_LISTS]
     training = settings["training"]
     if "keep_checkpoints" not in config.get("training", {}):  # of the scale's, those reached
         kept = [step for step in training["keep_checkpoints"] if step < training["steps"]]

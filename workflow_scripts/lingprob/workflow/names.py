@@ -43,6 +43,25 @@ SECTIONS = {
     "unigram_source": "`datasets:` or `models:`",
 }
 
+# The lists of data sets of each paper, or of its part with a folder of results.
+OWN_LISTS = {
+    "morcela": ["datasets"],
+    "string_probability": ["prediction_1", "prediction_2", "prediction_3"],
+    "overlap": ["texts"],
+    "training": [],
+    "reading": ["datasets"],
+    "context": ["datasets"],
+}
+
+
+def own_rooms(settings: dict[str, Any]) -> list[str]:
+    """Return the papers, or parts of papers, whose data sets are all the user's own."""
+    named = {
+        room: {name for key in lists for name in settings[room][key]}
+        for room, lists in OWN_LISTS.items()
+    }
+    return [room for room, names in named.items() if names and names <= settings["datasets"].keys()]
+
 
 def check_names(settings: dict[str, Any], catalog: Catalog) -> None:
     """Raise LingprobError for the first name in the settings that is of a wrong kind.

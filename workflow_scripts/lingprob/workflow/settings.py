@@ -396,12 +396,14 @@ class Training(Section):
 class Site(Section):
     """The site of the results."""
 
-    papers: Unique[
-        Literal["morcela", "string_probability", "overlap", "training", "reading", "context"]
-    ] = key(
-        ["morcela", "string_probability", "overlap", "training", "reading", "context"], min_length=1
-    )
-    """folders of results whose papers and studies the site (results/index.html) shows"""
+    papers: (
+        Unique[
+            Literal["morcela", "string_probability", "overlap", "training", "reading", "context"]
+        ]
+        | None
+    ) = key(None, min_length=1)
+    """folders of results whose papers and studies the site (results/index.html) shows. null: those
+    with no data but the user's own (on one page) or, without any, all"""
 
 
 class Context(Section):

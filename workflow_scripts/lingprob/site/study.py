@@ -1,0 +1,133 @@
+"""The front page of a run whose data are all the user's own: its sections and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lingprob.scorecard.comparison import ALSO, CHECK, PAPER
+from lingprob.scorecard.verdicts import NOT_RUN
+
+HEADINGS = {
+    "morcela": "Ratings",
+    "string_probability": "Probability and grammaticality",
+    "overlap": "Overlaps with corpora",
+    "reading": "Reading times",
+    "context": "Pairs after other sentences",
+}
+# The fates of reading times, in words.
+FATES = {
+    "missing": "no time",
+    "comprehension": "the reader answered fewer than five questions correctly",
+    "sentence_boundary": "first or last in a sentence",
+    "too_short": "below 100 ms",
+    "too_long": "above 3,000 ms",
+    "unfixated": "not fixated",
+    "saccade": "after a saccade over more than four words",
+    "line_or_screen_boundary": "first or last on a line or screen",
+    "fit": "partition for fits",
+    "exploratory": "exploratory partition",
+    "held_out": "held-out partition",
+}
+Row = dict[Any, Any]
+
+
+def own_claims(card: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of tested claims, as if these were about the user's models and data."""
+    tested = (card["kind"] == "claim") & (card["verdict"] != NOT_RUN) & (card["role"] != CHECK)
+    return card[tested].assign(role=card["role"].replace({ALSO: PAPER}))
+
+
+def tables_of(
+    room: str, results: Path, files: Collection[str], titles: Mapping[str, str]
+) -> dict[str, list[Row]]:
+    """Return the tables of a room by their titles, without its models' results.
+
+    Args:
+        room: folder of results.
+        results: the folder above it.
+        files: paths below `results` that the run has made.
+        titles: of models and data sets, by name.
+
+    A row has title (of a model), data (of a data set), quantity, value, low, high, n and note.
+    """
+    empty = dict.fromkeys(("title", "n", "low", "high", "note"), "")
+    found = {}
+    for (of, name), (title, rows_of) in TABLES.items():
+        if of == room and f"{room}/{name}.csv" in files:
+            table = pd.read_csv(results / room / f"{name}.csv").rename(columns={"n_evaluated": "n"})
+            names = [column for column in ("dataset", "model", "other") if column in table]
+            table[names] = table[names].map(lambda name: titles.get(name, name))
+            rows = rows_of(table.rename(columns={"dataset": "data", "model": "title"}))
+            found[title] = [empty | row for row in rows]
+    return {title: rows for title, rows in found.items() if rows}
+
+
+def _gains(table: pd.DataFrame) -> Iterator[Row]:
+    """Yield ΔLogLik of each model, with the times that it was fitted to, and its perplexity."""
+    for row in table.to_dict("records"):
+        part = f"{row['partition']}, {row['n_subjects']} readers, fitted to {row['n_fit']:,} times"
+        found = _estimate(row, "delta") | {"quantity": f"ΔLogLik (nats), {part}"}
+        notes = [_state(row)]
+        if row["partition"] != "subjects":
+            notes.append("`reading.partition: subjects` uses all times")
+        yield found | {"note": "; ".join(filter(None, notes))}
+        names = {"title": row["title"], "data": row["data"], "quantity": "perplexity of a word"}
+        yield names | {"value": row["word_perplexity"]}
+
+
+def _differences(table: pd.DataFrame) -> Iterator[Row]:
+    """Yield differences between models: of ΔLogLik, or of MORCELA's parameters."""
+    for row in table.to_dict("records"):
+        names = [name for name in ("difference", "r_cv", "beta", "gamma") if name in row]
+        p = f"p = {row['p_holm']:.2g} (Holm)" if "p_holm" in row else ""
+        for name in names:
+            quantity = {"difference": "ΔLogLik (nats)", "r_cv": "r"}.get(name, name)
+            told = {"title": f"{row['title']} minus {row['other']}", "quantity": quantity}
+            yield _estimate(row, name) | told | {"note": p}
+
+
+def _effects(table: pd.DataFrame) -> Iterator[Row]:
+    """Yield fixed effects in ms, with the state of their fit."""
+    for row in table.to_dict("records"):
+        yield _estimate(row, "ms") | {"quantity": row["term"], "note": _state(row)}
+
+
+def _fates(table: pd.DataFrame) -> Iterator[Row]:
+    """Yield the number of reading times that each exclusion and partition takes."""
+    whole = table.groupby("data")["rows"].transform("sum")
+    for row, total in zip(table.to_dict("records"), whole, strict=True):
+        note = f"{row['rows'] / total:.1%} of {total:,}"
+        quantity = FATES[row["fate"]]
+        yield {"data": row["data"], "quantity": quantity, "value": row["rows"], "note": note}
+
+
+def _agreement(table: pd.DataFrame) -> Iterator[Row]:
+    """Yield the correlations between groups of participants."""
+    for row in table.to_dict("records"):
+        yield _estimate(row, "r") | {"quantity": row["description"]}
+
+
+def _estimate(row: Row, name: str) -> Row:
+    kept = {key: row[key] for key in ("title", "data", "n") if key in row}
+    return {**kept, "value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
+
+
+def _state(row: Row) -> str:
+    if not row["converged"]:
+        return "the fit did not converge"
+    return "singular fit" if row["singular"] else ""
+
+
+# Titles and rows of the tables, by room and name of the CSV file.
+TABLES: dict[tuple[str, str], tuple[str, Callable[[pd.DataFrame], Iterator[Row]]]] = {
+    ("morcela", "differences"): ("Differences between models", _differences),
+    ("morcela", "intergroup_correlation"): ("Agreement between participants (r)", _agreement),
+    ("reading", "delta_log_likelihood"): ("What surprisal adds", _gains),
+    ("reading", "model_differences"): ("Differences between models", _differences),
+    ("reading", "effects"): ("Fixed effects (ms)", _effects),
+    ("reading", "counts"): ("Reading times by exclusion and partition", _fates),
+}
