@@ -37,7 +37,7 @@ def scored_datasets(run: Run, section: str) -> list[str]:
 
 
 def scoring_rules(run: Run, models: list[str]) -> dict[tuple[str, ...], list[str]]:
-    """Return models by what their jobs have in common: a section, a language and start tokens.
+    """Return models by the shared facts of their jobs: a section, a language and start tokens.
 
     A model has one job for each section. One paper's data therefore never delay another's scores,
     and no job changes when a paper's list of models does.
