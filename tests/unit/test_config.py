@@ -65,7 +65,7 @@ def test_a_scale_completes_the_settings(scale):
         assert scope.default_unigrams(Run(settings, catalog), model)
 
 
-def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():
+def test_paper_scale_has_morcela_s_models_and_conventions():
     settings, catalog = read_settings({**SHIPPED, "scale": "paper"})
     models = settings["morcela"]["models"]
     assert len(models) == 16
@@ -81,7 +81,7 @@ def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():
         assert len(entry["revision"]) == 40
 
 
-def test_a_key_of_the_user_wins_over_the_scale():
+def test_user_keys_win_over_the_scale():
     settings, _ = read_settings({"scale": "demo", "morcela": {"models": ["gpt2"]}})
     assert settings["morcela"]["models"] == ["gpt2"]
     assert settings["morcela"]["datasets"] == ["demo_minimal_pairs"]
@@ -173,7 +173,7 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         (theirs(path="p.csv", texts=["provo"], context="word"), "'word' is not one of"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_refused_with_its_place_and_the_remedy(config, said):
+def test_a_mistake_is_refused_with_its_place(config, said):
     with pytest.raises(LingprobError, match=said):
         read_settings(config)
 
@@ -185,7 +185,7 @@ def declared_keys(scale):
 
 
 @pytest.mark.parametrize("where", declared_keys("laptop"))
-def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where):
+def test_every_key_refuses_wrong_names(where):
     section, key = where.split(".")
     declared = declared_keys("laptop")[where]
     kinds = names_by_kind(Catalog())
@@ -200,7 +200,7 @@ def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where)
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
-def test_every_key_whose_presets_are_names_of_the_catalog_is_declared(scale):
+def test_keys_with_catalog_names_are_declared(scale):
     catalog = Catalog()
     everything = {*catalog.models, *catalog.datasets, *catalog.embeddings}
     declared = declared_keys(scale)
@@ -213,7 +213,7 @@ def test_every_key_whose_presets_are_names_of_the_catalog_is_declared(scale):
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
-def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scale):
+def test_own_data_switch_off_the_papers_extras(scale):
     own = {"datasets": {"mine": OWN_STIMULI}}
     usual = read_settings({"scale": scale})[0]["morcela"]
     alone = read_settings({"scale": scale, **own, "morcela": {"datasets": ["mine"]}})[0]["morcela"]
@@ -250,7 +250,7 @@ def fitted(models: list[str]) -> list[str]:
     return read_settings({**STEPS, "morcela": {"models": models}})[0]["morcela"]["models"]
 
 
-def test_models_are_what_patterns_name_less_what_they_take_out_again():
+def test_patterns_add_and_remove_models():
     patterns = ["gutenberg-2gram", "trained-tiny-s*", "gutenberg-?gram", "!*-ft*", "!*-1gram"]
     assert fitted(patterns) == [
         "gutenberg-2gram", "trained-tiny-small", "trained-tiny-small-step16",
@@ -258,7 +258,7 @@ def test_models_are_what_patterns_name_less_what_they_take_out_again():
     ]  # fmt: skip
 
 
-def test_of_the_scale_s_checkpoints_those_before_the_last_step_are_kept():
+def test_only_checkpoints_before_the_end_are_kept():
     """The model after the last step is the trained model itself."""
     given = read_settings({"scale": "laptop"})[0]["training"]["keep_checkpoints"]
     assert len(given) > 2
@@ -272,7 +272,7 @@ def test_the_scale_s_models_have_no_tuned_ones():
     assert not [name for name in whole if "-ft" in name]
 
 
-def test_every_kind_has_a_word_and_every_declared_kind_exists():
+def test_every_kind_has_a_word():
     kinds = read_yaml("schema.yaml")["$defs"]["dataset"]["properties"]["kind"]["enum"]
     assert set(kinds) <= set(KINDS)
     for key in keys():
@@ -290,7 +290,7 @@ def test_names_that_need_no_entry_pass():
     assert settings["overlap"]["ngrams"] == "models/mine.arpa"
 
 
-def test_numbers_that_the_command_line_gives_as_text_are_numbers():
+def test_text_from_the_command_line_becomes_numbers():
     given = {
         "morcela": {"folds": "4"},
         "unigrams": {"normalise_published": "true"},
@@ -309,13 +309,13 @@ def test_numbers_that_the_command_line_gives_as_text_are_numbers():
     assert catalog.model("trained-mine-ft3")["fine_tuning_steps"] == 3
 
 
-def test_an_own_model_of_a_known_family_inherits_its_conventions():
+def test_own_models_inherit_their_family_s_conventions():
     catalog = Catalog(models={"mine": {**OWN_MODEL, "family": "opt"}})
     assert catalog.model("mine")["bos_policies"][0] == "bos"
     assert catalog.model("mine")["tokenizer"] == "opt"
 
 
-def test_an_own_model_of_its_own_family_gets_its_own_unigrams():
+def test_models_of_new_families_have_own_unigrams():
     catalog = Catalog(models={"mine": OWN_MODEL})
     assert catalog.model("mine")["unigrams"] == ["unigrahams_mine"]
     assert catalog.tokenizer_provider("mine") == "mine"
@@ -368,13 +368,13 @@ def test_string_probability_finds_each_family_s_bos_policy(bos, policies):
     assert catalog.bos_policy("trigram", bos) == "imported"
 
 
-def test_models_of_string_probability_may_be_patterns_that_match_some():
+def test_string_probability_s_models_may_be_patterns():
     patterns = ["trigram", "gutenberg-[23]gram", "!gutenberg-2gram"]
     settings, _ = read_settings({"string_probability": {"models": patterns}})
     assert settings["string_probability"]["models"] == ["trigram", "gutenberg-3gram"]
 
 
-def test_by_default_all_tokens_are_scored_at_every_scale():
+def test_every_scale_scores_all_tokens():
     for scale in ("demo", "laptop", "paper"):
         settings, catalog = read_settings({"scale": scale})
         strings = settings["string_probability"]
@@ -394,7 +394,7 @@ def test_imported_surprisals_have_a_file_for_each_text():
     assert texts_in_file(catalog.model("theirs"), "geco") == ["provo", "geco"]
 
 
-def test_chunks_are_of_the_pile_alone_at_paper_scale_and_of_all_corpora_elsewhere():
+def test_chunks_are_of_each_scale_s_corpora():
     """A file of OpenWebText is a twentieth of a chunk of the Pile, and overlaps with less."""
     settings, _ = read_settings({**SHIPPED, "scale": "paper"})
     assert settings["overlap"]["chunk_corpora"] == ["pile_pythia"]

@@ -111,7 +111,7 @@ ENGINE = "lingprob/scoring/engine.py"
         ("lingprob/io/files.py", "return x", "return x or None"),  # a carrier
     ],
 )
-def test_an_edit_that_changes_no_number_changes_no_digest(digest, file, old, new):
+def test_harmless_edits_change_no_digest(digest, file, old, new):
     assert digest(file, old, new) == digest()
 
 
@@ -127,11 +127,11 @@ def test_an_edit_that_changes_no_number_changes_no_digest(digest, file, old, new
         ("lingprob/scoring/__init__.py", '"""The room."""', "import torch"),
     ],
 )
-def test_an_edit_that_may_change_a_number_changes_the_digest(digest, file, old, new):
+def test_edits_of_numbers_change_the_digest(digest, file, old, new):
     assert digest(file, old, new) != digest()
 
 
-def test_a_part_counts_with_its_module_its_name_and_its_content(digest, tmp_path):
+def test_parts_count_by_name_and_content(digest, tmp_path):
     data = tmp_path / "pairs.csv"
     data.write_text("a")
     parts = ("lingprob.parsers:one", data)
@@ -154,9 +154,7 @@ def test_a_part_counts_with_its_module_its_name_and_its_content(digest, tmp_path
         ("surprisal", pa.field("surprisal", pa.float32()), False),  # another rule's table
     ],
 )
-def test_a_changed_column_changes_the_digests_of_the_rules_that_write_it(
-    digest, monkeypatch, table, column, changes
-):
+def test_columns_count_for_rules_that_write_them(digest, monkeypatch, table, column, changes):
     before = digest()
     schema = digests.SCHEMAS[table]
     place = schema.get_field_index(column.name)
@@ -243,7 +241,7 @@ def test_every_carrier_exists():
         assert stem.with_suffix(".py").is_file() or stem.is_dir(), name
 
 
-def test_the_package_s_data_count_for_their_parsers_alone():
+def test_demo_data_count_for_their_parsers_alone():
     assert demo_files("demo_sentences") == demo_files("minimal_pairs") == [MINIMAL_PAIRS]
     assert demo_files("gutenberg") == []
     assert code_digest("scan_corpus") != code_digest("scan_corpus", MINIMAL_PAIRS)
@@ -300,7 +298,7 @@ def test_figures_and_fits_load_no_models(script):
         ("training.updates", "fine_tune_model measure_perplexity train_model"),
     ],
 )  # fmt: skip
-def test_an_edit_of_a_module_reruns_the_rules_that_import_it(module, rules):
+def test_edits_rerun_the_rules_that_import_them(module, rules):
     users = {
         s.stem for s in SCRIPTS.glob("*.py") if f"lingprob.{module}" in imported_modules(s.stem)
     }

@@ -75,7 +75,7 @@ def failure(file: RemoteFile, directory: Path, mirror: Path | str | None = None,
     return str(raised.value)
 
 
-def test_a_right_file_in_the_cache_is_left_alone(tmp_path, server):
+def test_right_cached_files_are_left_alone(tmp_path, server):
     path = tmp_path / "data.bin"
     path.write_bytes(CONTENT)
     changed = path.stat().st_mtime_ns
@@ -110,9 +110,7 @@ def test_the_mirror_comes_before_the_url(tmp_path, server, mirror_path):
     assert server.requests == []
 
 
-def test_whether_a_file_may_be_had_is_asked_without_fetching_it(
-    tmp_path, server, dead_url, monkeypatch
-):
+def test_availability_is_asked_without_fetching(tmp_path, server, dead_url, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = {"name": "a/data.bin", "mirror": "set/data.bin"}
     assert not may_be_had("data", file)
@@ -198,7 +196,7 @@ def test_a_reset_connection_is_tried_again(tmp_path, server):
     assert len(server.gets("set/data.bin")) == 2
 
 
-def test_any_number_of_breaks_is_survived_while_bytes_arrive(tmp_path, server):
+def test_breaks_are_survived_while_bytes_arrive(tmp_path, server):
     server.always["set/data.bin"] = Fault(break_after=download.CHUNK)
     fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
@@ -218,9 +216,7 @@ TOO_LONG = Fault(extra_length=10, ignore_range=True)
         (Fault(), {"size": 7}, "the server has 500000 bytes, not 7", 1, []),
     ],
 )
-def test_a_download_that_cannot_end_keeps_only_its_part(
-    tmp_path, server, fault, changes, said, gets, kept
-):
+def test_failed_downloads_keep_only_their_part(tmp_path, server, fault, changes, said, gets, kept):
     server.always["set/data.bin"] = fault
     assert said in failure(remote(f"{server.url}/set/data.bin", **changes), tmp_path)
     assert len(server.gets("set/data.bin")) == gets
@@ -235,7 +231,7 @@ def test_the_server_may_ask_for_patience(tmp_path, server):
     assert time.monotonic() - started >= 1
 
 
-def test_not_found_is_final_and_names_places_reasons_and_ways_out(tmp_path, server):
+def test_not_found_names_places_reasons_and_remedies(tmp_path, server):
     url = f"{server.url}/absent.bin"
     message = failure(remote(url), tmp_path, tmp_path / "mirror", instructions="Ask the authors.")
     assert len(server.requests) == 1
@@ -272,7 +268,7 @@ def test_a_url_that_is_none(tmp_path, url, caplog):
     assert "Trying again" not in caplog.text
 
 
-def test_a_corrupt_mirror_is_named_and_the_url_tried(tmp_path, server, caplog):
+def test_corrupt_mirrors_are_named_and_passed_over(tmp_path, server, caplog):
     mirror = mirror_with(WRONG, tmp_path / "mirror")
     fetch(remote(f"{server.url}/set/data.bin"), tmp_path, mirror)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
@@ -300,7 +296,7 @@ def test_no_name_leads_out_of_the_directory(tmp_path, server, field, name):
     assert not (tmp_path / "data.bin").exists()
 
 
-def test_the_first_file_that_cannot_be_had_stops_the_rest(tmp_path, caplog):
+def test_the_first_failed_file_stops_the_rest(tmp_path, caplog):
     mirror = mirror_with(CONTENT, tmp_path / "mirror")
     files = [remote(), remote(name="b.bin", mirror_path="set/b.bin"), remote(name="c.bin")]
     caplog.set_level(logging.INFO)
@@ -331,7 +327,7 @@ def fetch(file, mirror=""):
 """
 
 
-def test_a_full_disk_keeps_the_part_and_goes_on_when_there_is_space(tmp_path, server):
+def test_full_disks_keep_the_part(tmp_path, server):
     file = remote(f"{server.url}/set/data.bin")
     script = f"""
 (disk / "ballast").write_bytes(bytes(200_000))
@@ -349,7 +345,7 @@ print(len(fetch({file})), [path.name for path in disk.rglob("*.bin*")])
     assert ranges[1] is not None
 
 
-def test_a_full_disk_leaves_nothing_of_a_file_from_a_mirror(tmp_path):
+def test_full_disks_leave_no_half_copy(tmp_path):
     mirror = mirror_with(CONTENT, tmp_path / "mirror")
     printed = on_small_disk(tmp_path, "size=300k", PREAMBLE + f"fetch({remote()}, {str(mirror)!r})")
     assert "no space left" in printed.lower()

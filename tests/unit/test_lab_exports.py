@@ -209,7 +209,7 @@ def test_ibex_farm_reading_times_and_judgments(tmp_path):
     assert notes[1:-1] == ["3 rows are left out because of an empty answer"]
 
 
-def test_ibex_lines_in_groups_have_names_of_their_own(tmp_path):
+def test_grouped_ibex_lines_have_own_names(tmp_path):
     columns = ["Time results were received", "MD5 hash of participant's IP address",
                "Controller name", "Item number", "Element number", "Type", "Group"]  # fmt: skip
     forms = [[*columns, "Sentence (or sentence MD5)"], [*columns, "Question", "Answer"]]
@@ -224,7 +224,7 @@ def test_ibex_lines_in_groups_have_names_of_their_own(tmp_path):
     assert table[["sentence", "rating"]].to_numpy().tolist() == [["He ran.", 5], ["He run.", 2]]
 
 
-def test_a_comma_that_is_not_encoded_is_named_by_line(tmp_path):
+def test_unencoded_commas_are_named_by_line(tmp_path):
     text = pcibex_reading("a", "x", ["It", "rains."]).replace(",301,false,", ",301,0,false,")
     with pytest.raises(LingprobError, match=r"line 29: 20 fields, .* name 19 columns"):
         import_export(written(tmp_path / "r.csv", text), "reading_times")
@@ -314,7 +314,7 @@ def test_wrong_names_of_the_command_are_named(tmp_path, capsys, options, said):
         main(["import", str(path), "--as", "ratings", *options])
 
 
-def test_the_command_writes_our_table_and_says_what_it_drops(tmp_path, capsys):
+def test_the_command_says_what_it_drops(tmp_path, capsys):
     path = written(
         tmp_path / "r.csv",
         "subject,text,answer,list\na,He ran.,yes,1\nb,He ran.,no,1\nb,He ran.,,2\n",

@@ -50,7 +50,7 @@ def costs(scale: str = "paper", **config: Any) -> Costs:
         ("mine", 2000 + 6000, 1, 60 + 30.95),  # of unknown size: a billion; one start token
     ],
 )
-def test_memory_gpus_and_minutes_follow_from_a_model_s_parameters(model, memory_mb, gpus, minutes):
+def test_resources_follow_from_a_model_s_parameters(model, memory_mb, gpus, minutes):
     asked = costs(models={"mine": MINE})
     assert asked.memory_mb(model) == memory_mb
     assert asked.gpus(model) == gpus
@@ -58,7 +58,7 @@ def test_memory_gpus_and_minutes_follow_from_a_model_s_parameters(model, memory_
     assert asked.runtime(seconds) == min(24 * 60, int(minutes))
 
 
-def test_a_small_model_does_without_a_gpu_except_on_a_cluster_and_takes_its_time():
+def test_small_models_need_no_gpu_on_one_machine():
     asked = costs("laptop")
     assert (asked.gpus("smollm2-135m"), asked.gpus("pythia-410m")) == (0, 1)
     # 2 x 2010 sentences of 15 tokens at 364 tokens a second, three times: 497 s a start token.
@@ -85,7 +85,7 @@ def test_a_training_asks_for_its_processes():
     assert alone.training_memory_mb("small") == 4900
 
 
-def test_number_formats_are_the_papers_but_for_jobs_of_billions_of_tokens():
+def test_bulk_jobs_have_number_formats_of_their_own():
     there, asked = plan("paper"), costs()
     single, half = {"cpu": "float32", "cuda": "float32"}, {"cpu": "float32", "cuda": "float16"}
     for model in ("pythia-1b", "opt-125m"):
@@ -111,13 +111,13 @@ def test_number_formats_are_the_papers_but_for_jobs_of_billions_of_tokens():
     assert asked.regressing("opt-6.7b") == pytest.approx(bulk * 200 * start_tokens)
 
 
-def test_a_model_that_needs_several_gpus_is_laid_over_them():
+def test_large_models_ask_for_several_gpus():
     """Five bytes a parameter: 64.2 and 150 GB."""
     small_gpus = costs(machine={"gpu_memory_mb": 24_000})
     assert [small_gpus.gpus(name) for name in ("opt-13b", "opt-30b")] == [3, 7]
 
 
-def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
+def test_long_jobs_have_enough_attempts():
     """Prefixes and trainings go on where their time was up, as often as the profile tries again."""
     limit = 24 * 60
     asked, without = costs(), costs(machine={"max_runtime": 100_000})
@@ -129,7 +129,7 @@ def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
     assert asked.runtime(max(seconds)) == limit
 
 
-def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
+def test_contexts_take_the_time_of_their_pairs():
     """Five prefixes of 1,000 tokens and targets of 16 at ten lengths for each pair; 67,000 pairs of
     BLiMP, 842 of SyntaxGym, 1,508 of CrowS-Pairs; matrices of 70 and 23 suites."""
     asked = costs()
@@ -156,7 +156,7 @@ def test_contexts_take_the_time_that_their_stage_has():
     assert asked.judging("smollm2-135m") > asked.scoring("smollm2-135m", every, bulk=True)
 
 
-def test_a_text_is_read_twice_by_windows_and_as_long_as_the_catalog_says():
+def test_windows_read_a_text_twice():
     """Provo's 2,745 words, 1.3 tokens each; of one's own text nothing is known."""
     asked = costs("laptop")
     seconds = asked.reading("smollm2-135m", ["provo"])
@@ -164,7 +164,7 @@ def test_a_text_is_read_twice_by_windows_and_as_long_as_the_catalog_says():
     assert asked.text_tokens("dundee") == pytest.approx(1.3 * 60_000)
 
 
-def test_what_ones_own_files_hold_is_guessed_from_their_size(tmp_path):
+def test_own_files_are_sized_by_their_bytes(tmp_path):
     """Sixty sentences of 40 bytes; nothing is known of files that are not there."""
     (tmp_path / "own.csv").write_text("x" * 2400)
     table = {"title": "T", "kind": "stimuli", "parser": "table"}
@@ -192,7 +192,7 @@ def test_a_scan_takes_the_time_of_its_bytes():
     assert costs(datasets={"own": own}).scanning("own", "a.txt") == pytest.approx(1000 / 7)
 
 
-def test_speeds_on_a_core_follow_from_the_nearest_size_that_was_measured():
+def test_core_speeds_follow_from_the_nearest_measured_size():
     for parameters, expected in ((134_515_008, 364), (1_345_150_080, 36.4)):
         assert speed("scoring", 1.0, parameters, False, "float32") == pytest.approx(expected)
     # Nearer to Medium's 70 million than to Small's 28.
@@ -200,7 +200,7 @@ def test_speeds_on_a_core_follow_from_the_nearest_size_that_was_measured():
     assert medium == pytest.approx(185 * 70 / 60)
 
 
-def test_the_estimate_counts_a_model_in_each_paper_and_its_download_once():
+def test_totals_count_each_download_once():
     """GPT-2 scores, reads and judges: 746 MB beside Python, and 497 MB of files with a margin."""
     settings = {"models": ["gpt2"]}
     papers = ("morcela", "string_probability", "reading", "context")
@@ -222,7 +222,7 @@ def test_the_estimate_counts_a_model_in_each_paper_and_its_download_once():
     assert text.endswith("Missing:\n  hll: ask its authors\n")
 
 
-def test_downloads_ask_for_the_disk_that_their_files_take():
+def test_downloads_ask_for_their_files_disk():
     asked = costs()
     assert asked.download_mb("pile_pythia", "chunk-000.npy") == 100 + 4196
     assert asked.download_mb("abc_news", "abc.zip") == 101
@@ -327,7 +327,7 @@ def test_what_follows_from_the_settings(function, scale, config, arguments, valu
     assert function(plan(scale, **config), *arguments) == value
 
 
-def test_a_job_scores_what_a_paper_lists_and_no_list_of_models_changes_it():
+def test_lists_of_models_change_no_scoring_job():
     there = plan("laptop")
     assert scope.scored_datasets(there, "morcela") == [
         "linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010",
@@ -348,13 +348,13 @@ def test_a_job_scores_what_a_paper_lists_and_no_list_of_models_changes_it():
     assert scope.datasets_to_score(there, "trigram", "morcela") == ["li_adger"]
 
 
-def test_text_is_sampled_as_the_paper_says_or_as_the_released_code_does():
+def test_there_are_two_ways_of_sampling():
     samplings = plan().catalog.samplings
     assert samplings["unigrahams"] == {"top_k": None, "suppress_eos": False}
     assert samplings["unigrahams-released"] == {"top_k": 50, "suppress_eos": True}
 
 
-def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():
+def test_frequency_regressions_have_both_start_tokens():
     there = plan("laptop", morcela={"models": ["smollm2-135m"]})
     regressed = scope.frequency_regression(there, "smollm2-135m")
     assert list(regressed["start_tokens"]) == ["none", "endoftext"]
@@ -363,7 +363,7 @@ def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_t
     assert list(alone) == ["none"]
 
 
-def test_english_models_score_no_chinese_and_cola_has_no_pairs():
+def test_english_models_score_no_chinese():
     there = plan("paper")
     english = scope.string_datasets(there, "gpt2")
     assert "blimp" in english
@@ -371,7 +371,7 @@ def test_english_models_score_no_chinese_and_cola_has_no_pairs():
     assert set(english) - set(scope.paired_datasets(there, "gpt2")) == {"cola"}
 
 
-def test_an_own_data_set_must_have_the_ratings_that_its_analyses_need():
+def test_analyses_decide_which_ratings_are_needed():
     for morcela, prediction_2, ratings in [
         (["own"], ["own"], "every"),
         (["demo_minimal_pairs"], ["own"], "some"),
@@ -386,7 +386,7 @@ def test_an_own_data_set_must_have_the_ratings_that_its_analyses_need():
     assert "ratings" not in scope.stimuli_entry(there, "demo_minimal_pairs")
 
 
-def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
+def test_reading_times_meet_surprisals_of_their_text():
     there = plan("laptop")
     own, *trained = scope.dataset_models(there, "provo_motr")
     assert own == "smollm2-135m"
@@ -396,7 +396,7 @@ def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
     assert set(scope.dataset_models(there, "natural_stories_maze")) > {own, *trained}
 
 
-def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
+def test_imported_surprisals_have_two_origins():
     there = plan("laptop", models={"other": OWN_WORDS})
     assert scope.imported_surprisals(there, "other", "provo")["path"] == "s.csv"
     published = scope.imported_surprisals(there, "published-gpt2", "natural_stories")
@@ -406,7 +406,7 @@ def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
     assert len(jobs["kuribayashi_ppp_ns"]) == 12
 
 
-def test_an_own_corpus_is_the_files_of_its_pattern(tmp_path):
+def test_own_corpora_are_files_of_a_pattern(tmp_path):
     files = [tmp_path / name for name in ("a.txt", "b.txt")]
     for file in files:
         file.write_text("a")
@@ -437,7 +437,7 @@ def without_what_is_missing(**config: Any) -> tuple[Run, dict[str, LeftOut]]:
     return Run(settings, catalog), {item.name: item for item in left_out}
 
 
-def test_what_nobody_can_fetch_is_left_out_of_every_list(nothing_placed):
+def test_missing_data_are_left_out_of_every_list(nothing_placed):
     there, left_out = without_what_is_missing()
     assert sorted(left_out) == [*HAND_PLACED[:5], "llama-3-70b", "pile_test"]
     settings = there.settings
@@ -479,7 +479,7 @@ def test_reading_times_go_with_their_texts(nothing_placed):
     assert "brown_words_mean_rt.derived.tsv" in left_out["brown_spr_times"].remedy
 
 
-def test_a_list_that_would_be_empty_and_a_wish_to_stop_keep_their_names(nothing_placed):
+def test_some_lists_keep_missing_names(nothing_placed):
     for key, kept in (("prediction_3", ["hll"]), ("prediction_2", [])):  # the second may be empty
         there, left_out = without_what_is_missing(string_probability={key: ["hll"]})
         assert there.settings["string_probability"][key] == kept
@@ -514,7 +514,7 @@ def test_each_paper_says_what_it_leaves_out(nothing_placed, capsys):
     assert left_out_of("context", left_out, said) == left_out_of("overlap", [], said) == ""
 
 
-def test_no_rules_file_uses_a_name_of_one_that_is_included_later():
+def test_rules_use_no_name_defined_later():
     included = re.findall(r'^include: "(.+)"', (ROOT / "Snakefile").read_text(), re.M)
     assert len(included) == len(list((ROOT / "rules").glob("*.smk")))
     texts = [_code(ROOT / name) for name in included]
@@ -529,7 +529,7 @@ def test_no_rules_file_uses_a_name_of_one_that_is_included_later():
             assert not used, f"{included[place]} uses {name}, which is defined later"
 
 
-def test_every_rule_that_downloads_is_limited_and_known_to_nodes_without_network():
+def test_downloading_rules_are_limited_and_documented():
     blocks = "".join(map(Path.read_text, (ROOT / "rules").glob("*.smk")))
     limited = set(re.findall(r"^rule (\w+):(?:(?!^rule)[\s\S])*?^ +download=1,", blocks, re.M))
     scripts = (ROOT / "workflow_scripts").glob("*.py")
@@ -558,7 +558,7 @@ def _code(path) -> str:
     return re.sub(r'#.*$|"""(.|\n)*?"""', "", path.read_text(), flags=re.M)
 
 
-def test_models_are_fitted_to_the_rated_data_sets_that_they_have():
+def test_models_are_fitted_to_their_rated_data():
     """Published scores of BERT cover li_adger and no other rated set."""
     theirs = {"bert": {"title": "B", "family": "bert", "source": "scores", "path": "b.csv",
                        "level": "sentence", "datasets": ["li_adger"]}}  # fmt: skip
@@ -574,7 +574,7 @@ def test_models_are_fitted_to_the_rated_data_sets_that_they_have():
     assert scope.fitted_models(plan) == ["smollm2-135m"]
 
 
-def test_what_the_paper_has_and_a_scale_has_not_is_named():
+def test_data_absent_from_a_scale_are_named():
     assert scope.absent_from_strings(plan("demo")) == ""
     absent = scope.absent_from_strings(plan("laptop"))
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
@@ -594,7 +594,7 @@ WITH_MADE = {
 }
 
 
-def test_states_of_trainings_and_ngrams_are_models_like_others():
+def test_training_states_and_ngrams_are_plain_models():
     asked = plan("laptop", **WITH_MADE)
     step = "trained-tiny-small-step16"
     assert len(scope.fitted_models(asked)) == 1 + 3 * 2 + 2
@@ -608,7 +608,7 @@ def test_states_of_trainings_and_ngrams_are_models_like_others():
     assert scope.frequency_models(asked) == scope.fitted_models(asked)
 
 
-def test_models_that_a_run_makes_have_panels_only_if_there_are_no_others():
+def test_made_models_have_panels_if_alone():
     asked = plan("laptop", **WITH_MADE)
     assert scope.string_panels(asked) == ["smollm2-135m"]
     made = plan("laptop", string_probability={"models": ["gutenberg-[23]gram"]})

@@ -281,7 +281,7 @@ def test_a_file_that_is_no_corpus_is_named(parser, name, content, said, tmp_path
             list(documents)
 
 
-def test_parquet_gives_a_row_a_document_and_refuses_other_columns(tmp_path):
+def test_parquet_rows_are_documents(tmp_path):
     texts = ["One.", None, "", "Two."]
     pq.write_table(pa.table({"text": texts, "url": texts}), tmp_path / "good.bin")
     assert parser_of(tmp_path / "good.bin") == "parquet"
@@ -335,7 +335,7 @@ def rows_of(first: int = 0, keep=lambda word: True) -> list:
     ]
 
 
-def test_words_counted_from_0_are_read_with_a_warning(tmp_path, caplog):
+def test_counting_words_from_zero_warns(tmp_path, caplog):
     assert len(read_times(tmp_path, rows_of(), with_words=True)) == 120
     assert "by number alone" not in caplog.text
     assert len(read_times(tmp_path, rows_of(), with_words=False)) == 120
@@ -374,7 +374,7 @@ def arpa(unknown: str) -> str:
 
 
 @pytest.mark.parametrize("unknown", ["", "-99\t<unk>", "-2\t[UNK]", "-2\tunk"])
-def test_an_n_gram_model_without_unknown_words_is_refused(unknown, tmp_path):
+def test_ngram_models_need_unknown_words(unknown, tmp_path):
     pytest.importorskip("kenlm")
     (tmp_path / "with.arpa").write_text(arpa("-2\t<unk>"))
     assert load_kenlm(tmp_path / "with.arpa").score("the cat", bos=False, eos=False) < 0
@@ -383,7 +383,7 @@ def test_an_n_gram_model_without_unknown_words_is_refused(unknown, tmp_path):
         load_kenlm(tmp_path / "without.arpa")
 
 
-def test_unknown_parsers_and_missing_files_are_named_at_once(tmp_path):
+def test_unknown_parsers_and_missing_files_are_named(tmp_path):
     with pytest.raises(LingprobError, match="Did you mean 'gutenberg'"):
         iter_documents("gutenburg", [tmp_path])
     with pytest.raises(LingprobError, match=r"absent\.txt: no such corpus file"):

@@ -241,7 +241,7 @@ def test_simulated_reading_times_gain_by_surprisal(demo):
     assert surprisals["surprisal"].corr(words["word"].str.len()) > 0.2
 
 
-def test_simulated_ratings_are_labelled_and_every_convention_has_a_row(demo):
+def test_simulated_ratings_are_labelled(demo):
     own = pd.read_csv(demo / "results/morcela/smollm2-135m.csv")
     assert set(own["rating_source"]) == {"simulated"}
     assert set(own["scale"]) == {"demo"}

@@ -75,7 +75,7 @@ def plans(checkout) -> dict[str, Plan]:
             "estimate_ngram_model": 0, "sample_stimuli": 0}.items()),
     ],
 )  # fmt: skip
-def test_a_scale_has_the_jobs_of_its_models_and_data(plans, scale, rule, count):
+def test_scales_have_their_models_jobs(plans, scale, rule, count):
     assert plans[scale].jobs.get(rule, 0) == count
 
 
@@ -85,7 +85,7 @@ def test_a_small_scale_has_few_jobs(plans, scale, most):
 
 
 @pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 19), ("paper", 223)])
-def test_each_file_of_a_corpus_is_scanned_by_a_job(plans, scale, files):
+def test_one_job_scans_each_corpus_file(plans, scale, files):
     jobs = plans[scale].jobs
     assert jobs.get("scan_corpus", 0) + jobs.get("scan_text", 0) == files
     searched = set(re.findall(r"overlap/files/(\w+)/", plans[scale].of("select_chunks")))
@@ -99,7 +99,7 @@ def test_trainings_ask_for_gpus_and_time_by_scale(plans, scale, gpus):
     assert asked["runtime"].between(60, 3 * 24 * 60).all()
 
 
-def test_reading_at_scale_laptop_has_every_state_of_trained_models(plans):
+def test_laptop_reads_with_every_trained_state(plans):
     """Figure 2's points are three sizes before and after 5 and 10 steps of fine-tuning."""
     scored = set(re.findall(r"results/surprisal/(trained-[^/]+)/geco\.", plans["laptop"].text))
     sizes, states = ("small", "medium", "large"), ("", "-ft5", "-ft10")
@@ -114,7 +114,7 @@ def test_unigrams_are_made_for_models_that_need_them(plans):
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
-def test_contexts_have_a_job_per_model_and_data_set(plans, scale):
+def test_contexts_have_jobs_per_model_and_data(plans, scale):
     context, jobs = read_yaml("scales.yaml")[scale]["context"], plans[scale].jobs
     assert jobs["sample_prefixes"] == len(context["datasets"])
     assert jobs["perturb_prefixes"] == jobs["measure_context_overlap"] == 1
@@ -145,7 +145,7 @@ def test_a_target_plans_its_own_jobs_alone(checkout, target, jobs, absent):
     assert not {*absent} & {*plan.jobs}
 
 
-def test_the_site_of_one_paper_needs_that_paper_alone(checkout):
+def test_one_paper_s_site_needs_it_alone(checkout):
     papers = 'site={"papers": ["overlap"]}'
     plan = planned(checkout, "--config", papers, "--", "results/index.html")
     assert plan.jobs["build_site"] == plan.jobs["report_overlap"] == 1
@@ -154,7 +154,7 @@ def test_the_site_of_one_paper_needs_that_paper_alone(checkout):
     assert "results/site/morcela.html" not in plan.text
 
 
-def test_a_model_kept_in_training_needs_its_training_alone(checkout):
+def test_kept_models_need_their_training_alone(checkout):
     target = "results/scores/trained-tiny-small-step4/none/demo_minimal_pairs.parquet"
     kept = 'training={"keep_checkpoints": [4]}'
     jobs = planned(checkout, "--config", kept, "--", target).jobs
@@ -188,7 +188,7 @@ def test_own_ratings_cost_what_they_need(checkout):
     assert unigrams == {"unigrahams_smollm2-135m"}
 
 
-def test_missing_data_are_left_out_and_named_if_needed(checkout):
+def test_missing_data_are_named_if_needed(checkout):
     plan = planned(checkout, "--config", "scale=paper", "--", "all")
     for name in ("brown_spr", "dundee", "hll", "pile_test", "llama-3-70b"):
         assert len(re.findall(rf"^Left out: {name} .*\(", plan.text, re.M)) == 1
@@ -200,7 +200,7 @@ def test_missing_data_are_left_out_and_named_if_needed(checkout):
     assert re.findall(r"^Left out: (\S+) ", alone.text, re.M) == ["pile_test"]
 
 
-def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk(plans):
+def test_paper_scale_jobs_fit_a_cluster(plans):
     jobs = plans["paper"].resources
     assert len(jobs) > 700
     assert jobs["runtime"].max() == 24 * 60
@@ -230,14 +230,14 @@ def asked_by_jobs_on_large_tables(jobs: pd.DataFrame) -> pd.Series:
     return jobs[jobs["rule"].isin(USED_ON_LARGE_TABLES)].groupby("rule")["mem_mb"].min()
 
 
-def test_jobs_on_large_tables_ask_for_what_they_were_seen_to_use(plans):
+def test_jobs_on_large_tables_ask_for_enough(plans):
     asked = asked_by_jobs_on_large_tables(plans["paper"].resources)
     assert asked.index.tolist() == sorted(USED_ON_LARGE_TABLES)
     assert (asked > pd.Series(USED_ON_LARGE_TABLES)).all()
 
 
 @pytest.mark.slow
-def test_jobs_on_large_tables_use_no_more_than_they_ask_for(plans, checkout):
+def test_jobs_on_large_tables_use_no_more(plans, checkout):
     subprocess.run([sys.executable, ROOT / "benchmarks/tables.py"], cwd=checkout, check=True)
     used = pd.read_csv(ROOT / "results/benchmarks/tables.csv", index_col="job")
     assert used.loc["judge_contexts", "rows"] > 15_000_000
@@ -245,7 +245,7 @@ def test_jobs_on_large_tables_use_no_more_than_they_ask_for(plans, checkout):
     assert (used["peak_mb"] < asked).all()
 
 
-def test_a_rule_that_states_no_needs_has_the_same_ones_in_every_profile():
+def test_profiles_share_the_default_needs():
     profiles = [
         yaml.safe_load(path.read_text())["default-resources"]
         for path in sorted((ROOT / "profiles").glob("*/profile.yaml"))
@@ -261,7 +261,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
     assert "smollm2-135m" not in plan.text
 
 
-def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
+def test_a_model_s_page_plans_all_papers(checkout):
     lists = [f'{paper}={{"models": ["gpt2"]}}'
              for paper in ("string_probability", "reading", "context")]  # fmt: skip
     page = "results/models/gpt2.html"
@@ -288,7 +288,7 @@ def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
     ],
 )
-def test_a_mistake_is_one_clear_message_and_nothing_is_done(checkout, arguments, said):
+def test_a_mistake_is_one_message_without_work(checkout, arguments, said):
     refused = snakemake(checkout, *arguments)
     assert refused.returncode != 0
     assert said in refused.stdout
@@ -297,7 +297,7 @@ def test_a_mistake_is_one_clear_message_and_nothing_is_done(checkout, arguments,
     assert not (checkout / "resources").exists()
 
 
-def test_the_plan_is_a_table_by_paper_and_model_and_makes_nothing_else(tmp_path):
+def test_the_plan_makes_nothing_but_a_table(tmp_path):
     folder = copy_of_the_checkout(tmp_path / "lingprob")
     done = snakemake(folder, "--config", "scale=paper", "--", "plan")
     assert done.returncode == 0, done.stdout[-4000:]
@@ -317,7 +317,7 @@ def test_lock_files_fit_each_other_and_pyproject():
     assert checked.returncode == 0, checked.stderr
 
 
-def test_every_rule_has_a_script_of_its_name_that_stays_small():
+def test_rules_have_small_scripts_of_their_name():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
