@@ -269,7 +269,7 @@ def changes(*rows: tuple[str, str, str, int, float]) -> dict[str, pd.DataFrame]:
     """Changes in accuracy, give or take .1: model, data set, kind of prefixes, tokens, value."""
     columns = ["model", "dataset", "kind", "length", "delta"]
     table = pd.DataFrame(rows, columns=columns).assign(
-        level="all", perturbation=None, n_suites=9, n_pairs=90,
+        level="all", group="all", perturbation=None, n_suites=9, n_pairs=90,
         delta_low=lambda t: t["delta"] - 0.1, delta_high=lambda t: t["delta"] + 0.1,
     )  # fmt: skip
     return {"context_accuracy": table}
@@ -433,16 +433,56 @@ def test_a_trend_over_sizes_has_the_chance_of_models_and_of_suites():
     assert (found.low, found.high) == pytest.approx(ends)
 
 
-def test_drawn_changes_are_of_suites_that_all_models_have_by_their_pairs():
-    rows = [("a", "s", 0.1, 30), ("a", "t", 0.5, 10), ("a", "u", 0.9, 20), ("a", "v", 9.0, 20),
+def test_means_are_of_suites_that_all_have_by_their_pairs():
+    rows = [("a", "u", 0.9, 20), ("a", "t", 0.5, 10), ("a", "s", 0.1, 30), ("a", "v", 9.0, 20),
             ("b", "s", 0.3, 30), ("b", "t", -0.2, 10), ("b", "u", 0.2, 20)]  # fmt: skip
     suites = pd.DataFrame(rows, columns=["model", "group", "delta", "n_pairs"])
-    found = context.drawn_changes(suites, ["b", "a"])
+    both = [suites[suites["model"] == name] for name in "ba"]
+    found = context.resampled_means(*context.shared_suites(both, "delta"))
     counts = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, 1000)
     values, pairs = np.array([[0.3, -0.2, 0.2], [0.1, 0.5, 0.9]]), np.array([30, 10, 20])
     expected = [[np.average(one, weights=count * pairs) for one in values] for count in counts]
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert context.drawn_changes(suites[suites["group"].isin(["s", "v"])], ["b", "a"]) is None
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        context.weighted({UP: 1, OTHER: -1}),
+        context.over_lengths(UP, 0.5),
+        context.between_models(UP, "m", "n"),
+    ],
+)
+def test_what_shares_its_suites_is_resampled_with_them(statistic):
+    """Suites differ much and the differences within them little, in no order and with gaps."""
+    random = np.random.default_rng(1)
+    level, pairs = random.normal(0, 0.3, 12), random.integers(5, 30, 12)
+    keys = [("m", UP, 20), ("m", OTHER, 20), ("m", UP, 10), ("n", UP, 20)]
+    parts = {key: level + random.normal(0.05 * (key == keys[0]), 0.01, 12) for key in keys}
+    suites, whole = [], []
+    for (model, kind, length), values in parts.items():
+        mean, error = np.average(values, weights=pairs), values.std() / np.sqrt(12)
+        about = {"model": model, "dataset": "d", "kind": kind, "length": length}
+        about |= {"perturbation": None}
+        whole.append({**about, "level": "all", "group": "all", "delta": mean, "n_suites": 12,
+                      "delta_low": mean - 2 * error, "delta_high": mean + 2 * error,
+                      "n_pairs": pairs.sum()})  # fmt: skip
+        suites.append(pd.DataFrame({**about, "level": "suite", "delta": values, "n_suites": 1,
+                                    "group": [f"s{n}" for n in range(12)], "n_pairs": pairs}))
+    table = pd.concat([pd.DataFrame(whole), *suites]).sample(frac=1, random_state=2)
+    other = "m less n/d" if "between" in statistic.__qualname__ else "m/d"
+    found = dict(statistic({"context_accuracy": table}, RUN))[other]
+    key = {"weighted": keys[1], "over_lengths": keys[2], "between_models": keys[3]}
+    first, second = parts[keys[0]], parts[key[statistic.__qualname__.partition(".")[0]]]
+    drawn = random.integers(12, size=(4000, 12))
+    means = [np.average((first - second)[one], weights=pairs[one]) for one in drawn]
+    assert found.value == pytest.approx(np.average(first - second, weights=pairs))
+    ends_of = found.value + 1.3 * (np.quantile(means, [0.025, 0.975]) - found.value)
+    assert (found.low, found.high) == pytest.approx(tuple(ends_of), abs=0.003)
+    # As if independent, and if a suite is not in the table.
+    few = table[table["group"] != "s3"]
+    apart = dict(statistic({"context_accuracy": few}, RUN))[other]
+    assert apart.high - apart.low > 10 * (found.high - found.low)
 
 
 def test_rows_of_suites_are_those_after_the_longest_prefixes_of_one_kind():

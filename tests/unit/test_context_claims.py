@@ -47,6 +47,7 @@ def accuracy_rows(kind: str, values: np.ndarray, error: float, **columns: object
     }
     described = {
         "level": "all",
+        "group": "all",
         "perturbation": None,
         "length": 1000,
         "n_pairs": 67000,

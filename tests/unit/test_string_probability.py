@@ -118,6 +118,23 @@ def test_prediction_2_is_of_near_pairs_with_both_ratings(datasets, results):
     assert set(found(results, "rated")["prediction"]) == {2}
 
 
+def test_the_edit_filter_is_of_prediction_2_alone():
+    """One set under all predictions and under 1 and 3: only Prediction 2 loses far pairs."""
+    every, other = (
+        analyse("m", [made("mine", numbers)], ["mine"], VOCABULARY, OPTIONS)
+        for numbers in ({1, 2, 3}, {1, 3})
+    )
+    for name in ("string_correlations", "string_confounds"):
+        first = every[name].query("prediction == 1")
+        pd.testing.assert_frame_equal(first.reset_index(drop=True), other[name])
+    for name in ("string_separation", "string_roc"):
+        pd.testing.assert_frame_equal(every[name], other[name])
+    n = every["string_correlations"].query("subset == 'overall'").set_index("prediction")["n"]
+    far = made("mine", {2}).distances["levenshtein_characters"]
+    near = (far < far.quantile(0.75)).sum() - 2  # of equal sentences, and without a rating
+    assert n.to_dict() == {1: 119, 2: near}
+
+
 def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
     scores, table = results["string_scores"], results["string_separation"]
     for name in ["pairs", "rated", "single"]:
@@ -223,7 +240,7 @@ def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
     with pytest.raises(LingprobError, match=r"at least 2 characters.*prediction_2"):
         string_scores("m", same, VOCABULARY, OPTIONS)
     at_most = replace(OPTIONS, filter=EditFilter(population="all"))
-    assert string_scores("m", same, VOCABULARY, at_most)["pair_id"].nunique() == 119
+    assert string_scores("m", same, VOCABULARY, at_most)["meaning_matched"].sum() == 2 * 119
 
 
 def test_a_convention_that_was_not_scored_is_named(datasets):
@@ -307,12 +324,12 @@ def test_counts_filters_and_analysis_agree(datasets, population, comparison):
     rated = datasets[1]
     reading = EditFilter(comparison=comparison, population=population)
     options = replace(OPTIONS, filter=reading)
-    analysed = string_scores("m", rated, VOCABULARY, options)["pair_id"].nunique()
+    analysed = string_scores("m", rated, VOCABULARY, options)["meaning_matched"].sum() / 2
     tables, about = {"li_large": rated.stimuli}, ({"li_large": rated.distances}, reading)
     filters = count_filters(tables, *about, run_of())
     counted = count_datasets(tables, tables, *about, run_of(li_large="LI")).iloc[0]
     (kept,) = filters.loc[filters["used"], "kept"]
-    assert analysed == kept == counted["counted"] == counted["used_pairs"]
+    assert analysed == kept == counted["counted"] < counted["used_pairs"] == 119
     assert counted["counted_published"] == 1883
 
 

@@ -15,6 +15,7 @@ SCHEMAS = {
         + required(FLOAT64, "cosine_distance")
     ),
     # One row per sentence and model; metrics from `logprob` on, in nats or nats per token.
+    # `meaning_matched`: the pair passes the filter of Prediction 2 (null: a set of other predictions).
     # `weight`: sentences of the whole data set per sentence of the sample.
     "string_scores": pa.schema(
         required(TEXT, "model", "dataset", "item_id")
@@ -24,6 +25,7 @@ SCHEMAS = {
         + optional(FLOAT64, "rating")
         + optional(TEXT, "rating_source")
         + optional(FLOAT64, "cosine_distance")
+        + optional(TRUTH, "meaning_matched")
         + required(FLOAT64, "logprob")
         + optional(FLOAT64, "uniform_bayes_factor", "unigram_bayes_factor", "slor")
         + required(FLOAT64, "mean_logprob")

@@ -31,10 +31,12 @@ from lingprob.scorecard.estimates import (
     widened,
 )
 from lingprob.scorecard.verdicts import NOTHING, Estimate
+from lingprob.stats.resampling import interval
+from lingprob.stats.resampling import widened as widened_by_sizes
 
 Found = Iterator[tuple[str, Estimate]]
-# Estimates by model, data set and kind of prefix.
-ByKind = dict[tuple[str, str, str], Estimate]
+# Rows of `context_accuracy` by model, data set and kind of prefix.
+ByKind = dict[tuple[str, str, str], Any]
 PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
@@ -60,13 +62,13 @@ def only(*datasets: str) -> Callable[[str], bool]:
     return lambda dataset: dataset in datasets
 
 
-def estimates(
+def rows_at(
     accuracy: pd.DataFrame,
     column: str = "delta",
     part: float = 1.0,
     perturbation: str | None = None,
 ) -> ByKind:
-    """Return a column with its intervals over all pairs, at one length of each kind's.
+    """Return the row over all pairs at one length of each model, data set and kind.
 
     Args:
         accuracy: `context_accuracy` table.
@@ -75,17 +77,45 @@ def estimates(
         perturbation: perturbation of prefixes, or None for unchanged ones.
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
-    same = rows["perturbation"].isna() if perturbation is None else (
-        rows["perturbation"] == perturbation
-    )  # fmt: skip
-    rows = rows[same]
+    rows = rows[rows["perturbation"].fillna("") == (perturbation or "")]
     by = ["model", "dataset", "kind"]
     longest = rows.groupby(by)["length"].transform("max")
     rows = rows.assign(away=(rows["length"] - part * longest).abs()).sort_values("away")
     return {
-        (row.model, row.dataset, row.kind): _resampled(row, column)
-        for row in rows.drop_duplicates(by).itertuples()
+        (row.model, row.dataset, row.kind): row for row in rows.drop_duplicates(by).itertuples()
     }
+
+
+def weighted_sum(
+    accuracy: pd.DataFrame, rows: Sequence[Any], weights: Sequence[float], column: str
+) -> Estimate:
+    """Return a weighted sum of rows of a `context_accuracy` table over all pairs.
+
+    Rows share their suites. So suites are resampled once for all rows, and count by their pairs. If
+    the table lacks some suites, or there is only one, rows count as independent, which makes the
+    interval of a difference wider.
+    """
+    parts = [_resampled(row, column) for row in rows]
+    total = replace(combined(parts, weights), note=parts[0].note)
+    if len(rows) < 2:
+        return total
+    of_suites = accuracy[accuracy["level"] == "suite"]
+    values, pairs = shared_suites([of_suites[_same(of_suites, row)] for row in rows], column)
+    if len(pairs) < max(FEWEST, *(row.n_suites for row in rows)):
+        return total
+    # Pairs that lack a judgment make the mean over all judgments another than that over suites.
+    shift = total.value - np.average(values @ weights, weights=pairs)
+    ends = interval(resampled_means(values, pairs) @ weights + shift)
+    low, high = widened_by_sizes(total.value, ends, pairs, (-np.inf, np.inf))
+    return replace(total, low=low, high=high) if low < high else _without_interval(total)
+
+
+def _same(table: pd.DataFrame, row: Any) -> pd.Series:
+    """Return which rows of a `context_accuracy` table have the prefixes of one row."""
+    same = table["perturbation"].fillna("") == ("" if pd.isna(row.perturbation) else row.perturbation)
+    for name in ("model", "dataset", "kind", "length"):
+        same &= table[name] == getattr(row, name)
+    return same
 
 
 def _resampled(row: Any, column: str) -> Estimate:
@@ -93,14 +123,40 @@ def _resampled(row: Any, column: str) -> Estimate:
     value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
     several = row.n_suites > 1
     n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
-    note = f"{n} {what}, {row.length} tokens"
-    if n < FEWEST or low == high:
-        return Estimate(value, np.nan, np.nan, int(n), note)
-    return Estimate(value, low, high, int(n), note)
+    found = Estimate(value, low, high, int(n), f"{n} {what}, {row.length} tokens")
+    return _without_interval(found) if n < FEWEST or low == high else found
+
+
+def _without_interval(estimate: Estimate) -> Estimate:
+    return replace(estimate, low=np.nan, high=np.nan)
+
+
+def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a column of the suites that all tables have, (suites, tables), and their pairs.
+
+    Args:
+        tables: rows of `context_accuracy`, one for each suite.
+        column: delta, accuracy or margin.
+    """
+    by_suite = [table.set_index("group")[[column, "n_pairs"]] for table in tables]
+    wide = pd.concat(by_suite, axis=1, join="inner").dropna().sort_index()
+    values, pairs = (wide[[name]].to_numpy(float) for name in (column, "n_pairs"))
+    return values, pairs.max(axis=1)
+
+
+def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return means of values (suites, k) in resamples of suites, which count by their pairs.
+
+    Shape (DRAWS, k).
+    """
+    chances = np.full(len(pairs), 1 / len(pairs))
+    weights = np.random.default_rng(0).multinomial(len(pairs), chances, DRAWS) * pairs
+    means: np.ndarray = weights @ values / weights.sum(axis=1, keepdims=True)
+    return means
 
 
 def populations(found: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, str]]:
-    """Return the models and data sets of estimates, each once."""
+    """Return the models and data sets of rows, each once."""
     return list(dict.fromkeys((model, dataset) for model, dataset, _ in found))
 
 
@@ -113,13 +169,13 @@ def weighted(
     """Return a weighted sum over kinds of prefixes at their longest, per model and data set."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["context_accuracy"], column, perturbation=perturbation)
+        accuracy = tables["context_accuracy"]
+        found = rows_at(accuracy, column, perturbation=perturbation)
         for model, dataset in populations(found):
-            parts = [found.get((model, dataset, kind)) for kind in weights]
-            known = [part for part in parts if part is not None]
-            if of(dataset) and len(known) == len(weights):
-                total = combined(known, list(weights.values()))
-                yield f"{model}/{dataset}", replace(total, note=known[0].note)
+            rows = [found[key] for kind in weights if (key := (model, dataset, kind)) in found]
+            if of(dataset) and len(rows) == len(weights):
+                total = weighted_sum(accuracy, rows, list(weights.values()), column)
+                yield f"{model}/{dataset}", total
 
     return statistic
 
@@ -130,14 +186,14 @@ def over_lengths(
     """Return a column at the longest length minus at a part of it, for one model or all."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        later = estimates(tables["context_accuracy"], column)
-        sooner = estimates(tables["context_accuracy"], column, part)
-        for name, dataset in populations(later):
-            key = (name, dataset, kind)
-            wanted = plain_pairs(dataset) and model in (None, name) and key in later
-            # With one length there is nothing between them, which the notes tell.
-            if wanted and later[key].note != sooner[key].note:
-                yield f"{name}/{dataset}", combined([later[key], sooner[key]], [1, -1])
+        accuracy = tables["context_accuracy"]
+        later, sooner = rows_at(accuracy, column), rows_at(accuracy, column, part)
+        for (name, dataset, of), row in later.items():
+            pair = [row, sooner[name, dataset, of]]
+            wanted = of == kind and plain_pairs(dataset) and model in (None, name)
+            # With one length there is nothing between them.
+            if wanted and pair[0].length != pair[1].length:
+                yield f"{name}/{dataset}", weighted_sum(accuracy, pair, [1, -1], column)
 
     return statistic
 
@@ -146,12 +202,14 @@ def between_models(kind: str, first: str, second: str) -> Statistic:
     """Return the change in accuracy of one model minus that of another, per data set."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["context_accuracy"])
+        accuracy = tables["context_accuracy"]
+        found = rows_at(accuracy)
         for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-            pair = [found.get((model, dataset, kind)) for model in (first, second)]
-            known = [one for one in pair if one is not None]
-            if any_dataset(dataset) and len(known) == 2:
-                yield f"{first} less {second}/{dataset}", combined(known, [1, -1])
+            keys = [(model, dataset, kind) for model in (first, second)]
+            if any_dataset(dataset) and set(keys) <= set(found):
+                pair = [found[key] for key in keys]
+                difference = weighted_sum(accuracy, pair, [1, -1], "delta")
+                yield f"{first} less {second}/{dataset}", difference
 
     return statistic
 
@@ -164,43 +222,29 @@ def over_scale(kind: str) -> Statistic:
     """
 
     def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["context_accuracy"])
-        accuracy = suite_points(tables["context_accuracy"], kind)
-        suites = dict([*accuracy.groupby("dataset", observed=True)])
+        found = rows_at(tables["context_accuracy"])
+        suites = suite_points(tables["context_accuracy"], kind)
         for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
             sized = [name for name in run.models if run.models[name]["parameters"]]
             models = [name for name in sized if (name, dataset, kind) in found]
             sizes = np.log10([float(run.models[name]["parameters"]) for name in models])
             families = [run.models[name]["family"] for name in models]
-            changes = [found[(name, dataset, kind)].value for name in models]
+            changes = [found[name, dataset, kind].delta for name in models]
             if any_dataset(dataset) and len(models) > 2:
                 slope = slope_within(sizes, changes, families)
-                draws = drawn_changes(suites[dataset], models) if dataset in suites else None
-                if draws is None:
-                    note = "one suite, whose chance is not known"
-                    slope = replace(slope, low=np.nan, high=np.nan, note=note)
-                else:
+                of_dataset = suites[suites["dataset"] == dataset]
+                of_models = [of_dataset[of_dataset["model"] == name] for name in models]
+                values, pairs = shared_suites(of_models, "delta")
+                if len(pairs) > 1:
+                    draws = resampled_means(values, pairs)
                     every = np.broadcast_to(sizes, draws.shape)
                     slope = widened(slope, slopes_within(every, draws, families))
+                else:
+                    note = "one suite, whose chance is not known"
+                    slope = replace(_without_interval(slope), note=note)
                 yield f"all models/{dataset}", slope
 
     return statistic
-
-
-def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | None:
-    """Return models' changes in accuracy in resamples of suites, (DRAWS, models).
-
-    Those of the `suite_points` of a data set are drawn that all models were judged on, the same for
-    all models, and count by their pairs. None if they are fewer than two.
-    """
-    wide = suites.pivot(index="group", columns="model", values="delta").reindex(columns=models)
-    wide = wide.dropna()
-    if len(wide) < 2:
-        return None
-    pairs = suites.groupby("group")["n_pairs"].max()[wide.index].to_numpy(float)
-    drawn = np.random.default_rng(0).multinomial(len(wide), [1 / len(wide)] * len(wide), DRAWS)
-    weights = drawn * pairs
-    return weights @ wide.to_numpy(float) / weights.sum(axis=1, keepdims=True)
 
 
 def coefficient(prefixes: str, term: str) -> Statistic:

@@ -8,7 +8,7 @@ both lengths held constant.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -95,14 +95,11 @@ def correlations(
     the difference of their ratings with that of their log-probabilities, and leaves out pairs
     without both ratings.
     """
-    rows: list[dict[str, Any]] = []
-    for dataset in datasets:
-        pairs = pairs_of(scores[scores["dataset"] == dataset.name])
-        for prediction in sorted(dataset.predictions & {1, 2}):
-            chosen = variables(pairs, prediction)
-            about = {"dataset": dataset.name, "prediction": prediction}
-            about["simulated"] = is_simulated(chosen, prediction)
-            rows += [{**about, **row} for row in correlations_of(chosen, options)]
+    rows = [
+        {**about, **row}
+        for about, pairs in tested_pairs(datasets, scores)
+        for row in correlations_of(pairs, options)
+    ]
     undefined = [row for row in rows if np.isnan(row["r"])]
     for row in undefined[:5]:
         logger.warning(
@@ -112,9 +109,20 @@ def correlations(
     return table_of(rows, "string_correlations", model=model, scale=options.scale)
 
 
-def is_simulated(pairs: pd.DataFrame, prediction: int) -> bool:
-    """Return whether a prediction about ratings is tested on simulated ones."""
-    return prediction == 2 and bool(pairs["rating_source"].eq("simulated").any())
+def tested_pairs(
+    datasets: Sequence[Dataset], scores: pd.DataFrame
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield the pairs of each data set under Predictions 1 and 2, with their x and y.
+
+    Before them: `dataset`, `prediction` and `simulated`, whether ratings of Prediction 2 are.
+    """
+    for dataset in datasets:
+        pairs = pairs_of(scores[scores["dataset"] == dataset.name])
+        for prediction in sorted(dataset.predictions & {1, 2}):
+            chosen = variables(pairs, prediction)
+            simulated = prediction == 2 and chosen["rating_source"].eq("simulated").any()
+            about = {"dataset": dataset.name, "prediction": prediction}
+            yield {**about, "simulated": bool(simulated)}, chosen
 
 
 def correlations_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
@@ -142,14 +150,12 @@ def confounds(
     model: str, datasets: Sequence[Dataset], scores: pd.DataFrame, options: Options
 ) -> pd.DataFrame:
     """Return the `string_confounds` table: each quantity in each bin, and its change over bins."""
-    rows: list[dict[str, Any]] = []
-    for dataset in datasets:
-        for prediction in sorted(dataset.predictions & {1, 2}):
-            pairs = variables(pairs_of(scores[scores["dataset"] == dataset.name]), prediction)
-            if len(pairs) >= FEWEST * options.bins:
-                about = {"dataset": dataset.name, "prediction": prediction}
-                about["simulated"] = is_simulated(pairs, prediction)
-                rows += [{**about, **row} for row in confounds_of(pairs, options)]
+    rows = [
+        {**about, **row}
+        for about, pairs in tested_pairs(datasets, scores)
+        if len(pairs) >= FEWEST * options.bins
+        for row in confounds_of(pairs, options)
+    ]
     return table_of(rows, "string_confounds", model=model, scale=options.scale)
 
 

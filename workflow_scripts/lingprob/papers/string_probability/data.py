@@ -134,8 +134,8 @@ def string_scores(
 ) -> pd.DataFrame:
     """Return the `string_scores` table of a data set: each sentence's metrics.
 
-    Pairs of identical sentences are left out and, of a data set for Prediction 2, pairs that
-    differ by too many edits (string_probability, §5.1).
+    Pairs of identical sentences are left out. `meaning_matched` tells the pairs of Prediction 2,
+    which differ by few edits (string_probability, §5.1).
     """
     stimuli = dataset.stimuli
     refuse_rows(
@@ -147,7 +147,10 @@ def string_scores(
     )
     columns = ["item_id", "pair_id", "grammatical", "phenomenon", "paradigm", "rating"]
     table = stimuli[[*columns, "rating_source"]]
-    table = table[table["pair_id"].isna() | table["pair_id"].isin(chosen_pairs(dataset, options))]
+    different = pairs_in_use(stimuli, dataset.name, None, options.filter)
+    table = table[table["pair_id"].isna() | table["pair_id"].isin(different)]
+    if 2 in dataset.predictions:
+        table = table.assign(meaning_matched=table["pair_id"].isin(near_pairs(dataset, options)))
     if dataset.distances is not None:
         distances = dataset.distances[["pair_id", "cosine_distance"]]
         table = table.merge(distances, on="pair_id", how="left")
@@ -161,13 +164,12 @@ def string_scores(
     return table.assign(**{name: None for name in names if name not in table})[names]
 
 
-def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
-    """Return the ids of the pairs that the analyses use."""
+def near_pairs(dataset: Dataset, options: Options) -> pd.Index:
+    """Return the ids of the pairs that the filter by edit distance keeps for Prediction 2."""
     reading = options.filter
-    distances = dataset.distances if 2 in dataset.predictions else None
-    kept = pairs_in_use(dataset.stimuli, dataset.name, distances, reading)
-    if kept.empty and distances is not None:
-        edits = edit_threshold(dataset.stimuli, distances, reading)
+    kept = pairs_in_use(dataset.stimuli, dataset.name, dataset.distances, reading)
+    if kept.empty:
+        edits = edit_threshold(dataset.stimuli, dataset.distances, reading)
         raise LingprobError(
             f"data set {dataset.name!r}: the filter by edit distance keeps none of its pairs, "
             f"because all differ by at least {edits:g} {reading.unit}. Take it out of "
@@ -207,26 +209,28 @@ def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
     """Return pairs with the correlated variables x and y, without pairs that lack x (§4.4, §5.2).
 
     Prediction 1: log-probabilities of the grammatical and of the ungrammatical sentence.
-    Prediction 2: differences of the ratings and of the log-probabilities.
+    Prediction 2: differences of the ratings and of the log-probabilities of meaning-matched pairs.
     """
     good, bad = pairs["logprob_good"], pairs["logprob_bad"]
     if prediction == 1:
         pairs = pairs.assign(x=good, y=bad)
     else:
         pairs = pairs.assign(x=pairs["rating_good"] - pairs["rating_bad"], y=good - bad)
+        pairs = pairs[pairs["meaning_matched"].eq(True)]
     return pairs[pairs["x"].notna()].reset_index(drop=True)
 
 
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return one row per pair of the `string_scores` table of one data set.
 
-    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source, weight and, for
-    good and bad, every metric, the rating and the length as NAME_good and NAME_bad.
+    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source, meaning_matched,
+    weight and, for good and bad, every metric, the rating and the length as NAME_good and NAME_bad.
     """
     paired = scores[scores["pair_id"].notna()]
     about = paired.drop_duplicates("pair_id").set_index("pair_id")
     pairs = about[
-        ["dataset", "paradigm", "phenomenon", "cosine_distance", "rating_source", "weight"]
+        ["dataset", "paradigm", "phenomenon", "cosine_distance", "rating_source"]
+        + ["meaning_matched", "weight"]
     ]
     for side, suffix in ((True, "_good"), (False, "_bad")):
         chosen = paired[paired["grammatical"] == side].set_index("pair_id")

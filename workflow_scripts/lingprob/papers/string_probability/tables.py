@@ -60,7 +60,8 @@ def count_datasets(
     """Return one row per data set: its counts, omissions, and the paper's count.
 
     `counted` has the units of the paper: pairs of different sentences, rated pairs that pass the
-    filter, or sentences if there are no pairs. The analyses use `used_pairs` and `used_sentences`.
+    filter (those of Prediction 2), or sentences if there are no pairs. Predictions 1 and 3 use
+    `used_pairs` and `used_sentences`.
 
     Args:
         whole, used: `stimuli` tables. `used` are samples of `whole`, or the same.
@@ -74,8 +75,11 @@ def count_datasets(
         identical = int((texts["good"] == texts["bad"]).sum())
         paired = stimuli["pair_id"].notna().any()
         unrated = stimuli["rating"].isna()
-        kept = pairs_in_use(used[name], name, distances.get(name), reading)
-        counted = len(texts) - identical if paired else len(stimuli)
+        pairs = len(pairs_in_use(used[name], name, None, reading))
+        if name in distances:
+            counted = len(pairs_in_use(used[name], name, distances[name], reading))
+        else:
+            counted = len(texts) - identical if paired else len(stimuli)
         section, quantity = (FILTER, "kept") if name in distances else (COUNTS, "counted")
         rows.append(
             {
@@ -87,10 +91,10 @@ def count_datasets(
                 "duplicated_sentences": int(stimuli["text"].duplicated().sum()),
                 # A data set without any rating lacks none.
                 "missing_ratings": 0 if unrated.all() else int(unrated.sum()),
-                "counted": len(kept) if name in distances else counted,
+                "counted": counted,
                 "counted_published": published_value(run.published, section, f"{name}/{quantity}"),
-                "used_pairs": len(kept),
-                "used_sentences": 2 * len(kept) + int(used[name]["pair_id"].isna().sum()),
+                "used_pairs": pairs,
+                "used_sentences": 2 * pairs + int(used[name]["pair_id"].isna().sum()),
                 "rating_source": stimuli["rating_source"].fillna("").max(),
                 "scale": run.scale,
             }
