@@ -467,8 +467,18 @@ def test_what_shares_its_suites_is_resampled_with_them(statistic):
         whole.append({**about, "level": "all", "group": "all", "delta": mean, "n_suites": 12,
                       "delta_low": mean - 2 * error, "delta_high": mean + 2 * error,
                       "n_pairs": pairs.sum()})  # fmt: skip
-        suites.append(pd.DataFrame({**about, "level": "suite", "delta": values, "n_suites": 1,
-                                    "group": [f"s{n}" for n in range(12)], "n_pairs": pairs}))
+        suites.append(
+            pd.DataFrame(
+                {
+                    **about,
+                    "level": "suite",
+                    "delta": values,
+                    "n_suites": 1,
+                    "group": [f"s{n}" for n in range(12)],
+                    "n_pairs": pairs,
+                }
+            )
+        )
     table = pd.concat([pd.DataFrame(whole), *suites]).sample(frac=1, random_state=2)
     other = "m less n/d" if "between" in statistic.__qualname__ else "m/d"
     found = dict(statistic({"context_accuracy": table}, RUN))[other]

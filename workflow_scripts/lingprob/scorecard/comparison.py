@@ -211,6 +211,17 @@ def with_failures(card: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFra
     return make_scorecard(card.to_dict("records") + rows) if rows else card
 
 
+def score(
+    statistics: Mapping[str, Statistic],
+    tables: Mapping[str, pd.DataFrame],
+    ours: Quantities,
+    run: Any,
+) -> pd.DataFrame:
+    """Return a paper's `scorecard`: its claims (`judge_claims`) and its numbers, given ours."""
+    claims = judge_claims(run.published, statistics, tables, run)
+    return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
+
+
 def make_scorecard(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return a `scorecard` table of rows of numbers and claims."""
     names = SCHEMAS["scorecard"].names

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lingprob.errors import LingprobError
 
@@ -42,6 +43,12 @@ class Estimate:
     def __post_init__(self) -> None:
         if self.low > self.high:
             raise LingprobError(f"an interval from {self.low} to {self.high} is upside down.")
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any], column: str, n: int = 0, note: str = "") -> Estimate:
+        """Return a column of a row with its interval, the columns that end in _low and _high."""
+        value, low, high = (float(row[column + end]) for end in ("", "_low", "_high"))
+        return cls(value, low, high, int(n), note)
 
     @classmethod
     def exact(cls, value: float, note: str = "") -> Estimate:

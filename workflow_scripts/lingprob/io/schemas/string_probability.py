@@ -15,7 +15,7 @@ SCHEMAS = {
         + required(FLOAT64, "cosine_distance")
     ),
     # One row per sentence and model; metrics from `logprob` on, in nats or nats per token.
-    # `meaning_matched`: the pair passes the filter of Prediction 2 (null: a set of other predictions).
+    # `meaning_matched`: the pair passes the filter of Prediction 2 (null if the set is not for it).
     # `weight`: sentences of the whole data set per sentence of the sample.
     "string_scores": pa.schema(
         required(TEXT, "model", "dataset", "item_id")

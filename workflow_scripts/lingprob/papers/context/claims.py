@@ -9,15 +9,13 @@ from lingprob.context.names import MATCHED, SYNTAXGYM
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
 from lingprob.papers.context.effects import STATISTICS, correlations, mean_predictability
 from lingprob.papers.run import Published, Run, Tables
-from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.comparison import Quantities, score
 from lingprob.scorecard.verdicts import Estimate
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Return a `scorecard` table of the paper's numbers and claims, given all `context_` tables."""
-    claims = judge_claims(run.published, STATISTICS, tables, run)
-    numbers = compare_numbers(run.published, context_quantities(tables, run.published), run.scale)
-    return make_scorecard([*claims, *numbers])
+    return score(STATISTICS, tables, context_quantities(tables, run.published), run)
 
 
 def context_quantities(tables: Tables, published: Published) -> Quantities:
@@ -61,9 +59,8 @@ def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
         means = by[["delta", "delta_low", "delta_high", "n_pairs"]].mean()
         spread = by["delta"].std(ddof=0)
         for (model, suite), mean in means.iterrows():
-            ends = (float(mean["delta_low"]), float(mean["delta_high"]))
             n, row = int(mean["n_pairs"]), f"{model}/{suite}"
-            found[(row, f"delta_{side}")] = Estimate(float(mean["delta"]), *ends, n, f"{n} pairs")
+            found[(row, f"delta_{side}")] = Estimate.of(mean, "delta", n, f"{n} pairs")
             found[(row, f"sd_{side}")] = _around(spread[(model, suite)], reach[(model, suite)])
         if all_ran:
             found |= _means(
@@ -100,14 +97,13 @@ def _matrix(matrix: pd.DataFrame) -> Quantities:
         (f"{model}/{suite}", "accuracy_unprefixed"): Estimate.exact(float(value))
         for (model, suite), value in baselines.items()
     } | {
-        (f"{row.model}/{row.target_suite}", str(row.prefix_suite)): Estimate(
-            float(row.relative_improvement),
-            float(row.relative_improvement_low),
-            float(row.relative_improvement_high),
-            int(row.n_pairs),
-            f"{row.n_pairs} items, {row.n_prefixes} prefixes",
+        (f"{row['model']}/{row['target_suite']}", row["prefix_suite"]): Estimate.of(
+            row,
+            "relative_improvement",
+            row["n_pairs"],
+            f"{row['n_pairs']} items, {row['n_prefixes']} prefixes",
         )
-        for row in rows.itertuples()
+        for row in rows.to_dict("records")
     }
 
 

@@ -112,7 +112,8 @@ def weighted_sum(
 
 def _same(table: pd.DataFrame, row: Any) -> pd.Series:
     """Return which rows of a `context_accuracy` table have the prefixes of one row."""
-    same = table["perturbation"].fillna("") == ("" if pd.isna(row.perturbation) else row.perturbation)
+    perturbation = "" if pd.isna(row.perturbation) else row.perturbation
+    same = table["perturbation"].fillna("") == perturbation
     for name in ("model", "dataset", "kind", "length"):
         same &= table[name] == getattr(row, name)
     return same

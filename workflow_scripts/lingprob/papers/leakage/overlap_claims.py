@@ -14,13 +14,7 @@ from scipy import stats
 
 from lingprob.papers.leakage.overlaps import covered_passages, one_per_passage
 from lingprob.papers.run import Run, Tables
-from lingprob.scorecard.comparison import (
-    Quantities,
-    Statistic,
-    compare_numbers,
-    judge_claims,
-    make_scorecard,
-)
+from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
@@ -138,9 +132,8 @@ def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:
     """
     overlaps = tables["overlap"]
     tables = {**tables, "overlap": overlaps.assign(covered=covered_passages(overlaps, coverage))}
-    claims = judge_claims(run.published, STATISTICS, tables, run)
     ours = overlap_quantities(tables["overlap"]) | chunk_quantities(tables["overlap_chunks"])
-    return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
+    return score(STATISTICS, tables, ours, run)
 
 
 def chunk_quantities(chunks: pd.DataFrame) -> Quantities:

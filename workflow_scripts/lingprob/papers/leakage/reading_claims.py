@@ -14,13 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from lingprob.papers.run import Run, Tables
-from lingprob.scorecard.comparison import (
-    Quantities,
-    Statistic,
-    compare_numbers,
-    judge_claims,
-    make_scorecard,
-)
+from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
@@ -124,9 +118,8 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
     Tables are `delta_log_likelihood`, `reading_trends`, `reading_counts` and, if the published fits
     are reproduced, `published_delta`.
     """
-    claims = judge_claims(run.published, STATISTICS, tables, run)
     ours = reading_quantities(tables["reading_counts"], tables.get("published_delta"))
-    return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
+    return score(STATISTICS, tables, ours, run)
 
 
 def reading_quantities(counts: pd.DataFrame, fits: pd.DataFrame | None) -> Quantities:

@@ -13,13 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from lingprob.papers.run import Run, Tables
-from lingprob.scorecard.comparison import (
-    Quantities,
-    Statistic,
-    compare_numbers,
-    judge_claims,
-    make_scorecard,
-)
+from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 from lingprob.training.sizes import ALL_TEXTS
@@ -129,5 +123,4 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
         (str(row.size), "parameters"): Estimate.exact(float(row.parameters))
         for row in sizes.itertuples()
     }
-    claims = judge_claims(run.published, STATISTICS, tables, run)
-    return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
+    return score(STATISTICS, tables, ours, run)

@@ -20,13 +20,7 @@ from lingprob.papers.morcela.tables import (
 )
 from lingprob.papers.morcela.trends import SIZES, less_in_opt, printed_sizes, trend
 from lingprob.papers.run import Run, Tables, judged
-from lingprob.scorecard.comparison import (
-    Quantities,
-    Statistic,
-    compare_numbers,
-    judge_claims,
-    make_scorecard,
-)
+from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
@@ -61,10 +55,9 @@ def estimate_of(fit: dict, column: str) -> Estimate:
 
     Beta and gamma have no interval if the slope of log-probability may be 0.
     """
-    value, low, high = (float(fit[column + end]) for end in ("", "_low", "_high"))
     if column in ("beta", "gamma") and slope_may_be_zero(fit):
-        return Estimate(value, np.nan, np.nan, int(fit["n"]), WITHOUT_SLOPE)
-    return Estimate(value, low, high, int(fit["n"]), note_on(fit["rating_source"]))
+        return Estimate(float(fit[column]), np.nan, np.nan, int(fit["n"]), WITHOUT_SLOPE)
+    return Estimate.of(fit, column, fit["n"], note_on(fit["rating_source"]))
 
 
 def note_on(rating_source: str) -> str:
@@ -156,9 +149,7 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
     Tables: `linking_functions`, `linking_draws`, `intergroup_correlation`, `stimuli` and, if §5 was
     computed, `frequency_slopes`.
     """
-    numbers = compare_numbers(run.published, morcela_quantities(tables, run), run.scale)
-    claims = judge_claims(run.published, STATISTICS, tables, run)
-    return make_scorecard(numbers + claims)
+    return score(STATISTICS, tables, morcela_quantities(tables, run), run)
 
 
 def morcela_quantities(tables: Tables, run: Run) -> Quantities:
@@ -179,9 +170,8 @@ def morcela_quantities(tables: Tables, run: Run) -> Quantities:
             found[row, column] = replace(estimate, note="; ".join(notes))
         for column in ("aic", "bic", "sse"):
             found[row, column] = Estimate.exact(float(fit[column]), note)
-    for half in halves.itertuples():
-        ends = (float(half.r), float(half.r_low), float(half.r_high))
-        about = Estimate(*ends, note=str(half.description))
+    for half in halves.to_dict("records"):
+        about = Estimate.of(half, "r", note=half["description"])
         found[f"{PAPER_DATASET}/intergroup_correlation", "r"] = about
     return found
 

@@ -14,13 +14,7 @@ import pandas as pd
 from lingprob.papers.run import Run, Tables, judged
 from lingprob.papers.string_probability.analysis import POOLED
 from lingprob.papers.string_probability.data import METRICS
-from lingprob.scorecard.comparison import (
-    Quantities,
-    Statistic,
-    compare_numbers,
-    judge_claims,
-    make_scorecard,
-)
+from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
@@ -36,9 +30,8 @@ UNITS = {"millions": 1e6, "billions": 1e9}
 
 def estimate_of(row: dict, column: str, count: str) -> Estimate:
     """Return a column with its interval. `count` is the column of observations."""
-    value, low, high = (float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
     note = "simulated ratings" if row.get("simulated") else ""
-    return Estimate(value, low, high, int(row[count]), note)
+    return Estimate.of(row, column, row[count], note)
 
 
 def population(row: dict) -> str:
@@ -75,14 +68,25 @@ def change_over_bins(prediction: int, quantity: str) -> Statistic:
 
 
 def surprisal_difference(difference: str) -> Statistic:
-    """Return the statistic that is a difference between the eight strings.
+    """Return the statistic that is a difference (bits) between the eight strings (§2.1.1).
 
     The strings are not a sample, so its interval covers only the precision of the scores.
+
+    Args:
+        difference: `ungrammatical` (mean of ungrammatical minus grammatical strings), `plural` (of
+            many moons minus one moon) or `moons` ("The moons emerge" minus "*The moon emerge").
     """
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        for model, value in surprisal_differences(tables["toy_surprisals"], difference):
-            yield model, Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
+        for model, strings in tables["toy_surprisals"].groupby("model", sort=False):
+            of = strings.set_index("text")["surprisal"]
+            good, plural = strings["grammatical"].to_numpy(bool), of.index.str.contains("moons ")
+            value = {
+                "ungrammatical": of[~good].mean() - of[good].mean(),
+                "plural": of[plural].mean() - of[~plural].mean(),
+                "moons": of["The moons emerge."] - of["The moon emerge."],
+            }[difference]
+            yield str(model), Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
 
     return statistic
 
@@ -135,20 +139,19 @@ def lead(metric: str) -> Statistic:
     return statistic
 
 
-def accuracy(tables: Tables, run: Run) -> Rows:
-    """Yield the share of pairs whose grammatical sentence has the higher log-probability."""
-    for about, metrics in whole(tables):
-        row = metrics.loc["logprob"].to_dict()
-        if pd.notna(row["accuracy"]):
-            yield about, estimate_of(row, "accuracy", "n_pairs")
+def of_pairs(column: str) -> Statistic:
+    """Return the statistic that is log-probability's `accuracy` on pairs, or its `gain`.
 
+    The gain is accuracy minus the area without regard to pairs.
+    """
 
-def gain_of_pairing(tables: Tables, run: Run) -> Rows:
-    """Yield the accuracy of log-probability on pairs minus its area without regard to pairs."""
-    for about, metrics in whole(tables):
-        row = metrics.loc["logprob"].to_dict()
-        if pd.notna(row["gain"]):
-            yield about, estimate_of(row, "gain", "n_pairs")
+    def statistic(tables: Tables, run: Run) -> Rows:
+        for about, metrics in whole(tables):
+            row = metrics.loc["logprob"].to_dict()
+            if pd.notna(row[column]):
+                yield about, estimate_of(row, column, "n_pairs")
+
+    return statistic
 
 
 STATISTICS: dict[str, Statistic] = {
@@ -163,35 +166,12 @@ STATISTICS: dict[str, Statistic] = {
     "prediction_2b": change_over_bins(2, "r"),
     "prediction_2b_common_spread": change_over_bins(2, "r_common_spread"),
     "prediction_2b_without_length": change_over_bins(2, "r_without_length"),
-    "pairing_separates": gain_of_pairing,
+    "pairing_separates": of_pairs("gain"),
     "poor_separation": highest_area,
     "slor_leads": lead("slor"),
     "mean_logprob_leads": lead("mean_logprob"),
-    "good_accuracy": accuracy,
+    "good_accuracy": of_pairs("accuracy"),
 }
-
-
-def surprisal_differences(surprisals: pd.DataFrame, difference: str) -> list[tuple[str, float]]:
-    """Return a difference in bits for each model. For GPT-2 it is above 0 (§2.1.1).
-
-    Args:
-        surprisals: model, text, grammatical and surprisal (bits) of each string.
-        difference: `ungrammatical` (mean surprisal of ungrammatical minus grammatical strings),
-            `plural` (of many moons minus one moon) or `moons` ("The moons emerge" minus "*The moon
-            emerge").
-    """
-    found = []
-    for model, strings in surprisals.groupby("model", sort=False):
-        of = strings.set_index("text")["surprisal"]
-        by_kind = strings.groupby(strings["grammatical"].astype(bool))["surprisal"].mean()
-        plural = of.index.str.contains("moons ")
-        values = {
-            "ungrammatical": by_kind[False] - by_kind[True],
-            "plural": of[plural].mean() - of[~plural].mean(),
-            "moons": of["The moons emerge."] - of["The moon emerge."],
-        }
-        found.append((str(model), float(values[difference])))
-    return found
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
@@ -203,11 +183,10 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """
     counts = {"datasets", "filters"}
     ours = counted(tables["datasets"], tables["filters"]) if counts <= tables.keys() else {}
-    numbers = compare_numbers(run.published, ours | sizes(run), run.scale)
     kept = {
         name: judged(table, run) if "model" in table else table for name, table in tables.items()
     }
-    return make_scorecard(numbers + judge_claims(run.published, STATISTICS, kept, run))
+    return score(STATISTICS, kept, ours | sizes(run), run)
 
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:

@@ -223,8 +223,9 @@ def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return one row per pair of the `string_scores` table of one data set.
 
-    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source, meaning_matched,
-    weight and, for good and bad, every metric, the rating and the length as NAME_good and NAME_bad.
+    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source,
+    meaning_matched, weight and, for good and bad, every metric, the rating and the length as
+    NAME_good and NAME_bad.
     """
     paired = scores[scores["pair_id"].notna()]
     about = paired.drop_duplicates("pair_id").set_index("pair_id")
