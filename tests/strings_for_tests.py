@@ -6,19 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from lingprob.catalog import read_published
 from lingprob.papers.run import Run
-from lingprob.papers.string_probability.data import (
-    Dataset,
-    Options,
-    string_scores,
-)
+from lingprob.papers.string_probability.analysis import analyse
+from lingprob.papers.string_probability.data import Dataset, Options, string_scores
 from lingprob.stimuli.distances import EditFilter
 
 VOCABULARY = 1000
-
-
 OPTIONS = Options(
     bins=10,
     filter=EditFilter(comparison="below", population="all"),
@@ -27,59 +23,22 @@ OPTIONS = Options(
     seed=1,
     scale="demo",
 )
-
-
 READING = OPTIONS.filter
-
-
 PUBLISHED = read_published("string_probability")
+TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstrap=60)
 
 
 def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> Dataset:
-    """A data set of made scores; pair 7 has identical sentences, pair 8 lacks a rating."""
-    rng = np.random.default_rng(seed)
-    n = 2 * pairs
-    good = np.arange(n) % 2 == 0
-    number = np.arange(n) // 2
-    words = rng.integers(4, 12, pairs)[number]
-    logprob = -6.0 * words + 3 * good + np.repeat(4 * rng.standard_normal(pairs), 2)
-    logprob += rng.standard_normal(n)
-    stimuli = pd.DataFrame(
-        {
-            "item_id": [f"{i}" for i in range(n)],
-            "pair_id": [f"p{i}" for i in number],
-            "condition": np.where(good, "good", "bad"),
-            "text": [f"text {i}" for i in range(n)],
-            "grammatical": good,
-            "rating": good + rng.standard_normal(n) + 0.1 * logprob,
-            "rating_source": "human",
-            "phenomenon": [f"ph{i % 3}" for i in number],
-            "paradigm": [f"pa{i % 6}" for i in number],
-            "language": "en",
-        }
-    )
+    """A data set of six paradigms; pair 7 has identical sentences, pair 8 lacks a rating."""
+    dataset = data_set(name, pairs, predictions, paradigms=6, seed=seed)
+    stimuli, rng = dataset.stimuli, np.random.default_rng(seed)
+    stimuli["rating"] += 0.1 * dataset.scores["logprob"]
     stimuli.loc[stimuli["pair_id"] == "p7", "text"] = "the same"
     stimuli.loc[16, "rating"] = np.nan
-    scores = pd.DataFrame(
-        {
-            "item_id": stimuli["item_id"],
-            "bos": "none",
-            "unigrams": "u",
-            "logprob": logprob,
-            "unigram_logprob": -8.0 * words + rng.standard_normal(n),
-            "n_tokens": words,
-            "n_words": words,
-        }
-    )
-    distances = pd.DataFrame(
-        {
-            "pair_id": [f"p{i}" for i in range(pairs)],
-            "levenshtein_characters": rng.integers(1, 40, pairs),
-            "levenshtein_words": rng.integers(1, 9, pairs),
-            "cosine_distance": rng.random(pairs),
-        }
-    )
-    return Dataset(name, frozenset(predictions), stimuli, scores, distances)
+    edits = {"levenshtein_characters": rng.integers(1, 40, pairs)}
+    edits["levenshtein_words"] = rng.integers(1, 9, pairs)
+    distances = dataset.distances.assign(**edits)
+    return replace(dataset, distances=distances)
 
 
 def found(results: dict[str, pd.DataFrame], dataset: str, **chosen) -> pd.DataFrame:
@@ -92,12 +51,6 @@ def found(results: dict[str, pd.DataFrame], dataset: str, **chosen) -> pd.DataFr
 
 def run_of(**titles: str) -> Run:
     return Run("demo", titles=titles, published=PUBLISHED)
-
-
-TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstrap=60)
-
-
-CLUSTERED = replace(TWO_BINS, resample="clusters")
 
 
 def data_set(
@@ -138,7 +91,8 @@ def scored(dataset: Dataset) -> pd.DataFrame:
     return string_scores("m", dataset, 100, TWO_BINS)
 
 
-def three_datasets() -> list[Dataset]:
+@pytest.fixture(scope="session")
+def datasets() -> list[Dataset]:
     """Return rated and unrated pairs, and sentences without pairs."""
     single = made("single", {3}, seed=2)
     lonely = single.stimuli.assign(pair_id=None, rating=None)
@@ -147,3 +101,8 @@ def three_datasets() -> list[Dataset]:
         made("rated", {2, 3}, seed=1),
         Dataset("single", single.predictions, lonely, single.scores, None),
     ]
+
+
+@pytest.fixture(scope="session")
+def results(datasets) -> dict[str, pd.DataFrame]:
+    return analyse("m", datasets, ["pairs", "rated", "single"], VOCABULARY, OPTIONS)

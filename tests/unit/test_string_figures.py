@@ -34,18 +34,9 @@ from strings_for_tests import (
     VOCABULARY,
     found,
     made,
-    three_datasets,
 )
 
-
-@pytest.fixture(scope="module")
-def datasets() -> list[Dataset]:
-    return three_datasets()
-
-
-@pytest.fixture(scope="module")
-def results(datasets) -> dict[str, pd.DataFrame]:
-    return analyse("m", datasets, ["pairs", "rated", "single"], VOCABULARY, OPTIONS)
+pytest_plugins = ["strings_for_tests"]
 
 
 def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
