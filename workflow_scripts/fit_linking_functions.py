@@ -4,7 +4,6 @@ import pandas as pd
 
 from lingprob.io.tables import write_csv, write_table
 from lingprob.papers.morcela.analysis import (
-    draw_parameters,
     fit_model,
     predict_ratings,
     read_datasets,
@@ -28,10 +27,10 @@ with job(snakemake):
         "repeats": params.repeats,
         **units,
     }
-    fits = fit_model(model, fitted, **options)
+    fits, draws = fit_model(model, fitted, **options)
     write_table(fits, "linking_functions", output.fits, origin)
     write_csv(fits, output.csv)
-    write_table(draw_parameters(model, fitted, **options), "linking_draws", output.draws, origin)
+    write_table(draws, "linking_draws", output.draws, origin)
     about = {"convention": convention, "cluster": params.cluster, "scale": scale}
     predicted = predict_ratings(model, every, fitted_to=params.fitted, **about)
     write_csv(predicted, output.predictions_csv)

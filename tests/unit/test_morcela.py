@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,15 +9,12 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
 from lingprob.papers.morcela.analysis import (
     DataSet,
     correlate_participant_groups,
-    draw_parameters,
     fit_model,
     predict_ratings,
-    read_datasets,
     sampling_units,
     scores_under,
     tabulate_sentences,
@@ -39,18 +34,11 @@ from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import fit_linking_functions
 from lingprob.stats.linking_fits import LINKING_FUNCTIONS
 from lingprob.stimuli.tables import NO_RATINGS
-from morcela_for_tests import FITTING, SENTENCES, data_set, fits, inputs, tables_of
+from morcela_for_tests import FITTING, SENTENCES, data_set, fits, inputs, tables_of, two_datasets
 
 PUBLISHED = read_published("morcela")
 PAPER = "linguistic_inquiry"
 RUN = Run("demo", describe_models(Catalog().models), published=PUBLISHED)
-
-
-def two_datasets() -> pd.DataFrame:
-    """One's own 600 ratings of another spread, after those of the paper."""
-    table = fits()
-    own = table.assign(dataset="mine", sse=table["sse"] / 40, beta=0.2, gamma=3.0, r_cv=0.9)
-    return pd.concat([table, own, own], ignore_index=True)
 
 
 def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
@@ -69,7 +57,7 @@ def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
     table = fit_model(
         "m", {"linguistic_inquiry": DataSet(stimuli, pd.concat(given))},
         **(FITTING | fitting | {"default_convention": ("none", "v")}),
-    )  # fmt: skip
+    )[0]  # fmt: skip
     assert len(table.groupby(["bos", "unigrams"])) == 4
     chosen = default_fits(table)[["bos", "unigrams"]].drop_duplicates()
     assert chosen.to_numpy().tolist() == [["none", "v"]]
@@ -120,7 +108,7 @@ def test_intervals_resample_the_unit_that_the_table_names():
     for cluster in ("sentence", "article"):
         options = FITTING | {"cluster": cluster, "bootstrap": 400}
         table = default_fits(
-            fit_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **options)
+            fit_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **options)[0]
         ).set_index("linking_function")
         assert set(table["cluster"]) == {cluster}
         widths[cluster] = (table["r_cv_high"] - table["r_cv_low"])["logprob"]
@@ -139,7 +127,7 @@ def test_models_meet_sentences_in_one_order_whatever_that_of_their_scores():
     shuffled = scores.sample(frac=1, random_state=1)
     options = FITTING | {"bootstrap": 10}
     tables = [
-        fit_model("m", {"linguistic_inquiry": DataSet(stimuli, given)}, **options)
+        fit_model("m", {"linguistic_inquiry": DataSet(stimuli, given)}, **options)[0]
         .sort_values(["bos", "linking_function"], ignore_index=True)
         for given in (scores, shuffled)
     ]  # fmt: skip
@@ -208,18 +196,6 @@ def test_agreement_is_that_of_equal_halves_of_the_paper_s_data():
     for order in (halves, halves[::-1]):
         found = morcela_quantities(tables | {"intergroup_correlation": order}, RUN)
         assert found[f"{PAPER}/intergroup_correlation", "r"].value == 0.99
-
-
-def test_data_sets_are_read_from_their_tables_by_name(tmp_path):
-    files = []
-    for schema in ("stimuli", "sentence_scores"):
-        files.append(str(tmp_path / f"{schema}.parquet"))
-        write_table(SCHEMAS[schema].empty_table().to_pandas(), schema, Path(files[-1]))
-    stimuli, scores = files
-    found = read_datasets(["one"], [stimuli], [scores])
-    assert list(found) == ["one"]
-    assert {"rating", "text"} <= set(found["one"].stimuli)
-    assert {"logprob", "unigram_logprob"} <= set(found["one"].scores)
 
 
 def test_numbers_on_simulated_ratings_never_meet_published_ones():
@@ -301,13 +277,10 @@ FEW_FOLDS = {"default_convention": ("b", "u"), "cluster": "sentence", "scale": "
 @pytest.mark.parametrize(("articles", "kept"), [(10, "article"), (9, "sentence")])
 def test_folds_keep_articles_together_where_each_has_five(articles, kept):
     given = in_articles(articles)
-    table = fit_model("m", given, keep_together="article", **FEW_FOLDS)
+    table, by_article = fit_model("m", given, keep_together="article", **FEW_FOLDS)
     assert set(table["kept_together"]) == {kept}
     assert list(default_fits(table)) == list(table)
-    by_article, by_sentence = (
-        draw_parameters("m", given, keep_together=unit, **FEW_FOLDS)
-        for unit in ("article", "sentence")
-    )
+    by_sentence = fit_model("m", given, keep_together="sentence", **FEW_FOLDS)[1]
     assert by_article.equals(by_sentence) == (kept == "sentence")
     assert len(by_article) == len(by_sentence)
 
@@ -490,8 +463,8 @@ def two_models(shift: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     for name, part in (("a", 0.0), ("b", shift)):
         moved = scores.assign(logprob=scores["logprob"] + part * scores["unigram_logprob"])
         given = (name, {"d": DataSet(stimuli, moved)})
-        tables[0].append(fit_model(*given, **FITTING))
-        tables[1].append(draw_parameters(*given, **FITTING))
+        for found, table in zip(tables, fit_model(*given, **FITTING), strict=True):
+            found.append(table)
     return tuple(pd.concat(table, ignore_index=True) for table in tables)
 
 

@@ -12,7 +12,7 @@ from lingprob.catalog import Catalog, read_published, read_yaml
 from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import save_figures
-from lingprob.papers.morcela.analysis import DataSet, draw_parameters, fit_model
+from lingprob.papers.morcela.analysis import DataSet, fit_model
 from lingprob.papers.morcela.figures import (
     conventions,
     draw,
@@ -23,17 +23,10 @@ from lingprob.papers.morcela.figures import (
 from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.tables import default_fits, tabulate
 from lingprob.papers.run import Run
-from morcela_for_tests import fits, tables_of
+from morcela_for_tests import FITTING, SENTENCES, fits, inputs, tables_of, two_datasets
 
 PUBLISHED = read_published("morcela")
 RUN = Run("demo", describe_models(Catalog().models), published=PUBLISHED)
-
-
-def two_datasets() -> pd.DataFrame:
-    """One's own 600 ratings of another spread, after those of the paper."""
-    table = fits()
-    own = table.assign(dataset="mine", sse=table["sse"] / 40, beta=0.2, gamma=3.0, r_cv=0.9)
-    return pd.concat([table, own, own], ignore_index=True)
 
 
 def test_figures_of_two_data_sets_show_the_models_that_each_has():
@@ -151,34 +144,20 @@ def test_many_models_of_a_family_are_numbered_by_size():
     assert numbered(["smollm2-135m", "pythia-70m"], RUN.models) == {}
 
 
-SENTENCES = 240
-FITTING = {
-    "default_convention": ("none", "pile"), "cluster": "article", "keep_together": "sentence",
-    "scale": "demo", "folds": 5, "repeats": 3, "bootstrap": 30, "seed": 1,
-}  # fmt: skip
-
-
-def inputs(seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sentences in pairs and 30 articles, scored under three BOS policies and two sources."""
-    rng = np.random.default_rng(seed)
-    length = rng.integers(4, 20, SENTENCES)
-    unigram = -8.0 * length + rng.normal(0, 4, SENTENCES)
-    logprob = -3.0 * length + rng.normal(0, 6, SENTENCES)
-    rating = (logprob - 0.7 * unigram + 11) / length + rng.normal(0, 0.3, SENTENCES)
-    number = np.arange(SENTENCES)
-    stimuli = pd.DataFrame({
-        "item_id": [f"s{row}" for row in number], "pair_id": [f"p{row // 2}" for row in number],
-        "paradigm": None, "phenomenon": [f"a{row // 8}" for row in number], "text": "x",
-        "rating": rating, "rating_source": "human",
-    })  # fmt: skip
-    scores = pd.DataFrame({"item_id": stimuli["item_id"], "n_tokens": length, "n_words": 1})
+def six_conventions() -> dict[str, DataSet]:
+    """The paper's data set under three BOS policies and two unigram sources."""
+    stimuli, scores = inputs()
+    one, rng = scores[scores["bos"] == "bos"], np.random.default_rng(0)
     every = [
-        scores.assign(bos=bos, unigrams=source, logprob=logprob - shift,
-                      unigram_logprob=unigram + noise * rng.normal(size=SENTENCES))
+        one.assign(bos=bos, unigrams=source, logprob=one["logprob"] - shift,
+                   unigram_logprob=one["unigram_logprob"] + noise * rng.normal(size=SENTENCES))
         for bos, shift in (("none", 0.0), ("bos", 3.0), ("bos_first_excluded", 1.0))
         for source, noise in (("pile", 0.0), ("unigrahams_m", 9.0))
     ]  # fmt: skip
-    return stimuli, pd.concat(every, ignore_index=True)
+    return {"linguistic_inquiry": DataSet(stimuli, pd.concat(every, ignore_index=True))}
+
+
+BY_PILE = FITTING | {"default_convention": ("none", "pile")}
 
 
 def sixteen(table: pd.DataFrame) -> pd.DataFrame:
@@ -202,8 +181,7 @@ def test_sources_are_named_without_the_model():
 
 
 def test_conventions_have_a_row_each_with_the_default_one_first():
-    stimuli, scores = inputs()
-    fits = fit_model("pythia-1b", {"d": DataSet(stimuli, scores)}, **FITTING)
+    fits, _ = fit_model("pythia-1b", six_conventions(), **BY_PILE)
     figure = conventions(fits, Run("paper", describe_models(Catalog().models)))
     shown = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert shown == [
@@ -214,10 +192,8 @@ def test_conventions_have_a_row_each_with_the_default_one_first():
 
 
 def test_figures_of_sixteen_models_have_nothing_cut_or_overprinted():
-    stimuli, scores = inputs()
-    draws = draw_parameters("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)
-    given = {"linguistic_inquiry": DataSet(stimuli, scores)}
-    table = sixteen(fit_model("m", given, **FITTING))
+    table, draws = fit_model("m", six_conventions(), **BY_PILE)
+    table = sixteen(table)
     run = Run("paper", describe_models(Catalog().models))
     figures = {
         "conventions": conventions(table, run),

@@ -85,8 +85,8 @@ def scores_of(stimuli: pd.DataFrame) -> pd.DataFrame:
 def run_morcela(stimuli: pd.DataFrame, target: str) -> None:
     every = {"mine": DataSet(stimuli, scores_of(stimuli))}
     options = {"default_convention": ("bos", "u"), "cluster": "article", "scale": "demo"}
-    fits = fit_model("m", every, keep_together="pair", folds=5, repeats=2, bootstrap=20, seed=1,
-                     **options)  # fmt: skip
+    how = {"keep_together": "pair", "folds": 5, "repeats": 2, "bootstrap": 20, "seed": 1}
+    fits, _ = fit_model("m", every, **how, **options)
     as_table(fits, "linking_functions", target)
     options["convention"] = options.pop("default_convention")
     predicted = predict_ratings("m", every, fitted_to=["mine"], **options)

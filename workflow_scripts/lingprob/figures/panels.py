@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,6 @@ from lingprob.figures.palette import Models, by_size
 # Leading digits of ticks, the sparsest that give enough of them.
 LEADING_DIGITS = ((1,), (1, 2, 5), range(1, 10), np.arange(1, 10, 0.5), np.arange(1, 10, 0.2))
 FEWEST_TICKS = 3
-# The series of each model. A model without one is its own series.
-Series = Mapping[str, str]
 BITS_LABEL = "Bits per byte of {}"
 SIZE_LABEL = "Parameters"
 
@@ -196,9 +194,9 @@ def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
     return float(-summed / np.log(2) / texts.str.encode("utf-8").str.len().sum())
 
 
-def complete(table: pd.DataFrame, series: Series) -> pd.DataFrame:
+def complete(table: pd.DataFrame, models: Models) -> pd.DataFrame:
     """Return the rows of models that are the last of their series."""
-    return table[[series.get(name, name) == name for name in table["model"]]]
+    return table[[models[name]["series"] == name for name in table["model"]]]
 
 
 def draw_against(
@@ -207,7 +205,6 @@ def draw_against(
     x: str,
     y: str,
     models: Models,
-    series: Series,
     *,
     hollow: bool = False,
 ) -> None:
@@ -215,13 +212,12 @@ def draw_against(
 
     Args:
         table: one row per model: `model`, `x`, `y` and, if there are intervals, y_low and y_high.
-        models: looks of the models.
-        series: series of each model.
+        models: looks of the models, with the `series` of each.
         hollow: empty markers, for published values.
     """
     table = table.dropna(subset=[x, y]).set_index("model")
     ordered = table.loc[by_size(table.index, models)]
-    of_each = [series.get(name, name) for name in ordered.index]
+    of_each = [models[name]["series"] for name in ordered.index]
     for _, line in ordered.groupby(of_each, sort=False):
         if len(line) > 1:
             colour = models[line.index[-1]]["group_colour"]

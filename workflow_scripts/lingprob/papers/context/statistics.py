@@ -94,14 +94,9 @@ def baseline_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
 
     `accuracy` is a `context_accuracy` table.
     """
-    rows = []
-    for kind in MATCHED:
-        points = suite_points(accuracy, kind)
-        for (model, dataset), group in points.groupby(["model", "dataset"], sort=False):
-            value, p = _correlation(stats.pearsonr, group["baseline"], group["accuracy"])
-            about = (model, dataset, "metric", "baseline", kind, "pearson")
-            rows.append((*about, value, np.nan, np.nan, p, len(group)))
-    return correlations(rows, scale)
+    points = pd.concat([suite_points(accuracy, kind).assign(y=kind) for kind in MATCHED])
+    about = ("metric", "baseline", "pearson")
+    return correlate_points(points, about, "baseline", "accuracy", scale)
 
 
 def suite_points(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -210,12 +205,26 @@ def matrix_correlation(
 
 def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Correlate how similar perturbed prefixes stay with the change in accuracy (Figure 9)."""
-    rows = []
     points = perturbation_points(accuracy)
-    for (model, dataset, kind), group in points.groupby(["model", "dataset", "kind"], sort=False):
-        value, p = _correlation(stats.spearmanr, group["similarity"], group["delta"])
-        about = (model, dataset, "perturbations", "similarity", f"delta, {kind}", "spearman")
-        rows.append((*about, value, np.nan, np.nan, p, len(group)))
+    points = points.assign(y="delta, " + points["kind"])
+    about = ("perturbations", "similarity", "spearman")
+    return correlate_points(points, about, "similarity", "delta", scale)
+
+
+def correlate_points(
+    points: pd.DataFrame, about: tuple[str, str, str], x: str, y: str, scale: str
+) -> pd.DataFrame:
+    """Correlate two columns of points by model, data set and `y`, which names the second.
+
+    `about` has the analysis, the name of x, and the statistic.
+    """
+    analysis, of_x, statistic = about
+    test = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}[statistic]
+    rows = []
+    for (name, model, dataset), group in points.groupby(["y", "model", "dataset"], sort=False):
+        value, p = _correlation(test, group[x], group[y])
+        described = (model, dataset, analysis, of_x, name, statistic)
+        rows.append((*described, value, np.nan, np.nan, p, len(group)))
     return correlations(rows, scale)
 
 

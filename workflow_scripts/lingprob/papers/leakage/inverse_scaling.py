@@ -143,21 +143,16 @@ def _lagged(
         found = sum(map(len, stories.get(str(story), [])))
         if found != count:
             raise LingprobError(f"story {story}: {found} surprisals for {count} words.")
-    current = np.concatenate([np.concatenate(stories[story]) for story in in_order])
-    before = sorted(in_order) if string_order else in_order
-    mean = float(current.mean())
-    lags = {
-        lag: np.array(
-            [
-                sentence[place - lag] if place >= lag else mean
-                for story in before
-                for sentence in stories[story]
-                for place in range(len(sentence))
-            ]
-        )
-        for lag in (1, 2)
-    }
-    return {"surprisal": current, "surprisal_prev_1": lags[1], "surprisal_prev_2": lags[2]}
+    sentences = [(story, sentence) for story in in_order for sentence in stories[story]]
+    lengths = [len(sentence) for _, sentence in sentences]
+    current = np.concatenate([sentence for _, sentence in sentences])
+    by_sentence = pd.Series(current).groupby(np.repeat(np.arange(len(sentences)), lengths))
+    of_word = np.repeat([story for story, _ in sentences], lengths)
+    order = np.argsort(of_word, kind="stable") if string_order else np.arange(len(current))
+    columns = {"surprisal": current}
+    for lag, name in enumerate(PREVIOUS, start=1):
+        columns[name] = by_sentence.shift(lag).fillna(float(current.mean())).to_numpy()[order]
+    return columns
 
 
 def _stories(means: pd.DataFrame, surprisals: pd.DataFrame) -> dict[str, list[list[float]]]:

@@ -27,7 +27,7 @@ def surprisal_predicts(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate
     """Yield ΔLogLik (nats) of every model and data set."""
     for row in tables["delta_log_likelihood"].itertuples():
         low, high = float(row.delta_low), float(row.delta_high)
-        note = _joined("singular fit" if row.singular else "", _source(row))
+        note = joined("singular fit" if row.singular else "", _source(row))
         yield f"{row.model}/{row.dataset}", Estimate(float(row.delta), low, high, note=note)
 
 
@@ -92,24 +92,27 @@ def _estimate(row: Any, name: str) -> Estimate:
     if not math.isfinite(value):
         return NOTHING
     low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
-    outside = row.family == TRAINED and row.largest < SMALLEST
-    range_note = f"outside the paper's range: at most {row.largest:,.0f} parameters"
-    notes = [range_note if outside else "", _source(row)]
-    if pd.notna(low):
-        note = _joined(f"{row.models} models, {row.items} {row.resampled}", *notes)
-        return Estimate(value, float(low), float(high), int(row.items), note)
-    # A slope alone: changes have drawn units if they are known.
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, row.models - 2) * row.std_error)
-    note = _joined(f"{row.models} models", *notes)
-    return Estimate(value, value - reach, value + reach, int(row.models), note)
+    n, units = row.items, f"{row.models} models, {row.items} {row.resampled}"
+    if pd.isna(low):  # a slope alone: changes have drawn units if they are known
+        reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, row.models - 2) * row.std_error)
+        low, high, n, units = value - reach, value + reach, row.models, f"{row.models} models"
+    outside = outside_range(row.largest) if row.family == TRAINED else ""
+    return Estimate(value, float(low), float(high), int(n), joined(units, outside, _source(row)))
+
+
+def outside_range(largest: float) -> str:
+    """Return a note if the largest model is smaller than the paper's smallest, else nothing."""
+    note = f"outside the paper's range: at most {largest:,.0f} parameters"
+    return note if largest < SMALLEST else ""
 
 
 def _source(row: Any) -> str:
     return "simulated reading times" if row.rt_source == "simulated" else ""
 
 
-def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)
+def joined(*notes: str) -> str:
+    """Return the notes that say something, as one."""
+    return "; ".join(filter(None, notes))
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:

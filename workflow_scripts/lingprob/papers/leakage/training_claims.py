@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from lingprob.papers.leakage.reading_claims import joined, outside_range
+from lingprob.papers.leakage.trends import slope_weights
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.estimates import CONFIDENCE
@@ -20,7 +22,6 @@ from lingprob.training.sizes import ALL_TEXTS
 
 FEWEST_SIZES = 3  # of a slope
 FEWEST_PASSAGES = 3  # which leave two degrees of freedom
-SMALLEST = 28_000_000  # parameters of the paper's smallest model, rounded down (Table 1)
 
 
 def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estimate:
@@ -92,11 +93,9 @@ def _fine_tuned(passages: pd.DataFrame) -> list[int]:
 def _slope_weights(passages: pd.DataFrame) -> pd.Series:
     """Return the weight of each size in the slope on log10 parameters, none for too few sizes."""
     sizes = passages.drop_duplicates("size").set_index("size")["parameters"]
-    x = np.log10(sizes.astype(float))
-    x = x - x.mean()
     if len(sizes) < FEWEST_SIZES or sizes.nunique() < 2:
         return pd.Series(dtype=float)
-    return x / (x**2).sum()
+    return slope_weights(sizes)
 
 
 def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:
@@ -106,11 +105,9 @@ def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate
     if not by_state:
         return NOTHING
     found = log_perplexity_contrast(passages, pd.Series(by_state))
-    largest = passages["parameters"].max()
-    if largest < SMALLEST and found is not NOTHING:
-        note = f"{found.note}; outside the paper's range: at most {largest:,.0f} parameters"
-        return replace(found, note=note)
-    return found
+    if found is NOTHING:
+        return found
+    return replace(found, note=joined(found.note, outside_range(passages["parameters"].max())))
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:

@@ -121,17 +121,13 @@ def trend(table: pd.DataFrame, column: str, of: str = "delta") -> dict[str, floa
     if table[column].nunique() < FEWEST:
         return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
     fit = linregress(np.log10(table[column].to_numpy(float)), table[of].to_numpy(float))
-    return {
-        "slope": float(fit.slope),
-        "std_error": float(fit.stderr),
-        "r": float(fit.rvalue),
-        "p": float(fit.pvalue),
-    }
+    values = {"slope": fit.slope, "std_error": fit.stderr, "r": fit.rvalue, "p": fit.pvalue}
+    return {name: float(value) for name, value in values.items()}
 
 
-def slope_weights(sizes: pd.Series) -> np.ndarray:
-    """Return the weight of each model's value in the slope on log10 of `sizes`, (n,)."""
-    x = np.log10(sizes.to_numpy(float))
+def slope_weights(sizes: pd.Series) -> pd.Series:
+    """Return the weight of each model's value in the slope on log10 of `sizes`."""
+    x = np.log10(sizes.astype(float))
     x = x - x.mean()
     return x / (x**2).sum()
 

@@ -13,11 +13,7 @@ from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table
 from lingprob.stats.agreement import split_half
-from lingprob.stats.linking import (
-    MINIMUM_PER_FOLD,
-    fit_linking_functions,
-    resample_linking_functions,
-)
+from lingprob.stats.linking import MINIMUM_PER_FOLD, resample_linking_functions
 from lingprob.stats.linking_fits import (
     LINKING_FUNCTIONS,
     needs_unigrams,
@@ -145,7 +141,7 @@ def fit_model(
     keep_together: str,
     scale: str,
     **fitting: Any,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fit all linking functions of a model for each data set, BOS policy and unigram source.
 
     Args:
@@ -156,68 +152,35 @@ def fit_model(
         scale: of the run.
         fitting: folds, repeats, bootstrap and seed of `fit_linking_functions`.
 
-    Returns a `linking_functions` table. Raises LingprobError if a sentence has no rating.
-    (morcela, §3.4, Appendix C)
+    Returns a `linking_functions` table, and a `linking_draws` table of the refits to resamples,
+    which all models share, under the default convention. Data sets without unigrams have no rows
+    in the second. Raises LingprobError if a sentence has no rating. (morcela, §3.4, Appendix C)
     """
-    tables = []
+    tables: list[pd.DataFrame] = []
+    resampled: list[pd.DataFrame] = []
     for dataset, data_set in datasets.items():
         rated = with_ratings(dataset, *data_set)
         clusters = sampling_units(rated, cluster)
         kept = sampling_units(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
         for (bos, unigrams), group in rated.groupby(["bos", "unigrams"], sort=False):
             logger.info("%s, %s: BOS policy %s, unigrams %s", model, dataset, bos, unigrams)
-            fits = fit_linking_functions(
+            fits, draws = resample_linking_functions(
                 *(group[name] for name in FITTED_COLUMNS),
                 together=kept[1][group.index],
                 clusters=clusters[1][group.index],
                 **fitting,
             )
-            tables.append(
-                fits.assign(
-                    dataset=dataset,
-                    rating_source=data_set.rating_source,
-                    unigrams=unigrams,
-                    bos=bos,
-                    default_convention=(bos, unigrams) == default_convention,
-                    cluster=clusters[0],
-                    kept_together=kept[0],
-                )
-            )
-    return as_table(tables, "linking_functions", model, scale)
-
-
-def draw_parameters(
-    model: str,
-    datasets: Mapping[str, DataSet],
-    *,
-    default_convention: Convention,
-    cluster: str,
-    keep_together: str,
-    scale: str,
-    **fitting: Any,
-) -> pd.DataFrame:
-    """Refit a model's linking functions to resamples that all models share.
-
-    Arguments as of `fit_model`. Returns a `linking_draws` table under the default convention.
-    Data sets without unigrams have no rows.
-    """
-    tables = []
-    for dataset, data_set in datasets.items():
-        scores = scores_under(default_convention, model, dataset, data_set.scores)
-        rated = with_ratings(dataset, data_set.stimuli, scores)
-        if rated["unigram_logprob"].isna().all():
-            continue
-        used, clusters = sampling_units(rated, cluster)
-        kept = sampling_units(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
-        _, draws = resample_linking_functions(
-            *(rated[name] for name in FITTED_COLUMNS),
-            together=kept[1],
-            clusters=clusters,
-            **fitting,
-        )
-        about = {"dataset": dataset, "cluster": used, "n": len(rated)}
-        tables.append(draws.assign(rating_source=data_set.rating_source, **about))
-    return as_table(tables, "linking_draws", model, scale)
+            about = {"dataset": dataset, "rating_source": data_set.rating_source}
+            about["cluster"] = clusters[0]
+            fits = fits.assign(**about, unigrams=unigrams, bos=bos, kept_together=kept[0])
+            is_default = (bos, unigrams) == default_convention
+            tables.append(fits.assign(default_convention=is_default))
+            if is_default and group["unigram_logprob"].notna().any():
+                resampled.append(draws.assign(**about, n=len(group)))
+    return (
+        as_table(tables, "linking_functions", model, scale),
+        as_table(resampled, "linking_draws", model, scale),
+    )
 
 
 def as_table(

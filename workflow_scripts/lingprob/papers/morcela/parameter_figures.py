@@ -110,8 +110,7 @@ def frequency_slopes(
     reach = 1.96 * morcela["slope_std_error"]
     morcela["slope_low"], morcela["slope_high"] = morcela["slope"] - reach, morcela["slope"] + reach
     first = ~morcela.duplicated("model")
-    drawn = [models[name].get("series", name) == name for name in morcela[first]["model"]]
-    for fit in morcela[first][drawn].to_dict("records"):
+    for fit in complete(morcela[first], models).to_dict("records"):
         of_fit = (bins["model"] == fit["model"]) & (bins["start_token"] == fit["start_token"])
         _plot_bins(axes[0], bins[of_fit & (bins["n_tokens"] > 1)], fit, models)
     for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
@@ -240,7 +239,6 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
         quality: bits per byte by model (`quality_of`).
         run: with the looks of models.
     """
-    series = {name: look["series"] for name, look in run.models.items()}
     ours, theirs = (table[table["linking_function"] == "morcela"] for table in (fits, published))
     ours, theirs = (
         table.assign(
@@ -253,11 +251,11 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
         len(ROWS), 2, width=style.PAGE_INCHES / 2, height=1.9, margins=(0.0, 0.8), sharey="row",
         sharex="col",
     )  # fmt: skip
-    finished = complete(ours, series)
+    finished = complete(ours, run.models)
     for row, (quantity, label) in zip(axes, ROWS.items(), strict=True):
-        draw_against(row[0], ours, "bits", quantity, run.models, series)
-        draw_against(row[1], finished, "parameters", quantity, run.models, series)
-        draw_against(row[1], theirs, "parameters", quantity, run.models, series, hollow=True)
+        draw_against(row[0], ours, "bits", quantity, run.models)
+        draw_against(row[1], finished, "parameters", quantity, run.models)
+        draw_against(row[1], theirs, "parameters", quantity, run.models, hollow=True)
         frame(row[0], pd.concat([ours, theirs]), quantity)
         row[0].set_ylabel(label)
         for ax in row if quantity in FIXED else []:

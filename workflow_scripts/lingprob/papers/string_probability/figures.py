@@ -286,7 +286,6 @@ def quality(tables: Tables, run: Run) -> Figure:
     Bits are of models that read from left to right (`causal`): imported scores and
     pseudo-log-likelihoods are no bits of a text.
     """
-    series = {name: look["series"] for name, look in run.models.items()}
     points = points_of(tables)
     points = points[[run.models[name]["causal"] for name in points["model"]]]
     points = points.merge(quality_of(tables), on=["model", "dataset"])
@@ -294,7 +293,7 @@ def quality(tables: Tables, run: Run) -> Figure:
     panels = list(points.groupby(["label", "dataset"], sort=False))
     figure, axes = wrapped(len(panels), columns=TREND_COLUMNS, height=1.6)
     for place, (ax, ((label, dataset), panel)) in enumerate(zip(axes, panels, strict=True)):
-        draw_against(ax, panel, "bits", "value", run.models, series)
+        draw_against(ax, panel, "bits", "value", run.models)
         frame(ax, panel, "value")
         ax.axhline(NOTHING_TOLD[panel["quantity"].iloc[0]], color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(str(dataset), run.titles, 21), fontsize=7)
@@ -330,16 +329,10 @@ def _named(table: pd.DataFrame, quantity: str, label: str) -> pd.DataFrame:
 
 def quality_of(tables: Tables) -> pd.DataFrame:
     """Return the bits per byte of grammatical sentences by model and data set: column `bits`."""
-    texts = {
-        dataset: of_set.set_index("item_id")["text"]
-        for dataset, of_set in tables["stimuli"].groupby("dataset", sort=False)
-    }
-    scores = tables["string_scores"]
-    rows = []
-    for (model, dataset), of_set in scores[scores["grammatical"]].groupby(
-        ["model", "dataset"], sort=False
-    ):
-        logprobs = of_set.set_index("item_id")["logprob"]
-        found = bits_a_byte(logprobs, texts[dataset].reindex(logprobs.index))
-        rows.append({"model": model, "dataset": dataset, "bits": found})
+    scores, keys = tables["string_scores"], ["dataset", "item_id"]
+    good = scores[scores["grammatical"]].merge(tables["stimuli"][[*keys, "text"]], on=keys)
+    rows = [
+        (*key, bits_a_byte(part["logprob"], part["text"]))
+        for key, part in good.groupby(["model", "dataset"], sort=False)
+    ]
     return pd.DataFrame(rows, columns=["model", "dataset", "bits"])
