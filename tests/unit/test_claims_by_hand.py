@@ -252,6 +252,9 @@ def test_a_coefficient_has_an_interval_of_95_percent_by_suites():
     assert (found.n, found.note) == (30, "30 judgments")
     ((_, found),) = coefficient("related", "u")({"context_regression": rows}, RUN)
     assert ends(found) == pytest.approx((9, 9 - 2.776445, 9 + 2.776445), abs=1e-6), "t of 4"
+    unknown = rows[:1].assign(suite_std_error=np.nan)
+    ((_, found),) = coefficient("related", "t")({"context_regression": unknown}, RUN)
+    assert (np.isnan(found.low), found.note) == (True, "no error by suites is known")
     others = [
         rows.assign(estimate=9.0, **{column: value})
         for column, value in (("prefixes", "unrelated"), ("dataset", "crows_pairs"))

@@ -13,7 +13,6 @@ import pytest
 from lingprob.catalog import read_published
 from lingprob.context.names import SYNTAXGYM
 from lingprob.papers.context.effects import STATISTICS
-from lingprob.papers.context.statistics import regressions
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.verdicts import expected_range, judge_claim
@@ -515,23 +514,3 @@ def test_few_suites_or_suites_all_alike_decide_nothing(suites, error, verdict):
     )
     (found,) = STATISTICS["matched_acceptable_raises"]({"context_accuracy": table}, RUN)
     assert judge_claim(found[1], "> 0")[0] == verdict
-
-
-def test_pairs_whose_judgment_no_length_changes_leave_a_claim_undecided():
-    """The errors by suites are rounding noise, not the certainty that the effect is none."""
-    rows = pd.DataFrame(
-        [
-            {"model": "m", "dataset": "blimp", "suite": suite, "pair_id": f"{suite}{pair}",
-             "prefix_id": f"{suite}{pair}", "kind": "unrelated", "perturbation": None,
-             "prefix_tokens": length, "correct": pair % 2 == 0}
-            for suite in "abc" for pair in range(6) for length in (10, 20, 40)
-        ]
-    )  # fmt: skip
-    card = judge_claims(
-        {"paper": "context", "claims": [CLAIMS["unrelated_length_changes_nothing"]]},
-        {"unrelated_length_changes_nothing": STATISTICS["unrelated_length_changes_nothing"]},
-        {"context_regression": regressions(rows, "demo")},
-        RUN,
-    )
-    assert [row["verdict"] for row in card] == ["undecided"]
-    assert "no error by suites" in card[0]["note"]

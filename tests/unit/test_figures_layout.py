@@ -14,14 +14,13 @@ from lingprob.catalog import Catalog, read_yaml
 from lingprob.context.perturbations import TITLES
 from lingprob.figures.labels import (
     add_to_footer,
-    handle,
     keep_names_apart,
     label_provenance,
     legend_above,
     model_handles,
     name_point,
 )
-from lingprob.figures.palette import BLUE, describe_models
+from lingprob.figures.palette import describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES, save_figures
 from lingprob.papers.context.suite_figures import perturbation_scatter
@@ -69,21 +68,6 @@ def test_turned_texts_are_judged_by_their_own_boxes():
     assert layout_faults(figure) == []
     figure.text(0.21, 0.3, "across", rotation=45)
     assert "'a long label' stands on 'across'" in layout_faults(figure)
-
-
-def test_a_legend_beyond_the_canvas_is_found():
-    figure = blank(1.0)
-    figure.legend(handles=[handle("a legend that is much wider than its figure", BLUE)], loc=3)
-    assert "'the legend' is cut off" in layout_faults(figure)
-
-
-def test_labels_of_ticks_beyond_the_limits_do_not_count():
-    figure, ax = plt.subplots(figsize=(4, 2))
-    ax.set_xticks([0.5, 100, 100.001], ["in", "out", "out, too"])
-    ax.set_xlim(0, 1)
-    assert layout_faults(figure) == []
-    ax.set_xlim(0, 200)
-    assert any("'out' stands on 'out, too'" in fault for fault in layout_faults(figure))
 
 
 @pytest.mark.parametrize("width", [COLUMN_INCHES, PAGE_INCHES])

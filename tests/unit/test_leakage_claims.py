@@ -25,8 +25,6 @@ from lingprob.papers.leakage.overlaps import covered_passages, published_overlap
 from lingprob.papers.leakage.trends import size_trends
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import judge_claims
-from lingprob.scorecard.estimates import slope_within
-from lingprob.scorecard.verdicts import judge_claim
 from lingprob.stats.resampling import sum_interval, widened_interval
 
 STATISTICS = {
@@ -384,38 +382,6 @@ def test_with_the_effect_it_is_supported_as_often_as_its_power_says(room, name):
     assert supported >= 0.8
     if power := claim_of(room, name).get("power"):
         assert supported == pytest.approx(float(power.split()[0]), abs=0.05)
-
-
-def test_a_steep_fall_within_states_is_no_pooled_slope():
-    """Three states that fall alike from other levels, and Pythia's and OPT's points at others."""
-    random = np.random.default_rng(2)
-    models, rows, gains = {}, [], []
-    levels = {("trained", 0): 500, ("trained", 5): 250, ("trained", 10): 60,
-              ("pythia", 0): 700, ("opt", 0): 20}  # fmt: skip
-    for (family, steps), level in levels.items():
-        sizes = SIZES if family == "trained" else 30 * SIZES
-        for size, x in zip(sizes, centred(sizes), strict=True):
-            name = f"{family}-{size}-{steps}"
-            entry = {"family": family, "parameters": int(size), "fine_tuning_steps": steps}
-            models[name] = entry
-            values = level / READERS - 6 * x + random.normal(0, 0.3, READERS)
-            gains += [("mine", "", name, "delta", f"{n}", "0", value, 1)
-                      for n, value in enumerate(values)]  # fmt: skip
-            rows.append({"dataset": "mine", "model": name, "delta": values.sum(),
-                         "word_perplexity": 50.0})  # fmt: skip
-    points = deltas_of(rows)
-    size = np.log10([models[name]["parameters"] for name in points["model"]])
-    assert judge_claim(slope_within(size, points["delta"]), "< 0")[0] == "undecided"
-    with_readers = pd.DataFrame(gains, columns=GAINS)
-    for parts, verdict in ((with_readers, "supported"), (no_gains(), None)):
-        tables = {"reading_trends": size_trends(points, parts, None, models, draws=400, seed=0)}
-        own = judged("reading", "fit_falls_with_size", tables)
-        others = judged("reading", "fit_falls_with_size_of_pretrained_models", tables)
-        assert len(own) == 3
-        assert len(others) == 2
-        verdicts = {*own["verdict"], *others["verdict"]}
-        # Without readers, three models a line leave one degree of freedom.
-        assert verdicts == {verdict} if verdict else verdicts <= {"supported", "undecided"}
 
 
 @pytest.mark.parametrize(("items", "factor"), [(2, 9.1681), (10, 1.2166), (1000, 1.0017)])

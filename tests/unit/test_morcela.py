@@ -122,18 +122,6 @@ def test_intervals_resample_the_unit_that_the_table_names():
     assert widths["article"] > 1.3 * widths["sentence"]
 
 
-def test_models_meet_sentences_in_one_order_whatever_that_of_their_scores():
-    stimuli, scores = inputs()
-    shuffled = scores.sample(frac=1, random_state=1)
-    options = FITTING | {"bootstrap": 10}
-    tables = [
-        fit_model("m", {"linguistic_inquiry": DataSet(stimuli, given)}, **options)[0]
-        .sort_values(["bos", "linking_function"], ignore_index=True)
-        for given in (scores, shuffled)
-    ]  # fmt: skip
-    pd.testing.assert_frame_equal(*tables)
-
-
 def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
     table = fits()
     theirs = published_fits(PUBLISHED, table)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import runpy
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +15,7 @@ from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, read_tables, write_table
-from lingprob.papers.run import Run, failures, make_each
+from lingprob.papers.run import failures, make_each
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import scorecard_page
 from lingprob.site.page import write_pages
@@ -156,17 +154,3 @@ def test_tables_are_written_under_their_own_names_whatever_the_order(tmp_path):
     assert "<h1>Second</h1>" in (tmp_path / "two.html").read_text()
     with pytest.raises(LingprobError, match="three"):
         write_pages(tables, {}, [tmp_path / "three.csv"])
-
-
-def test_a_run_cannot_be_changed():
-    with pytest.raises(AttributeError):
-        Run("demo").scale = "paper"  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("report_*.py")), ids=lambda path: path.stem)
-def test_what_a_report_imports_is_there(script):
-    for node in ast.parse(script.read_text()).body:
-        if isinstance(node, ast.ImportFrom):
-            module = import_module(str(node.module))
-            names = {alias.name for alias in node.names} - {*dir(module)}
-            assert all(import_module(f"{node.module}.{name}") for name in names)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from judgments_for_tests import ALONE, judgments
 from lingprob.context.judgments import at_longest, in_categories, responsive_suites
-from lingprob.context.names import KINDS, MATCHED
+from lingprob.context.names import KINDS
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
 from lingprob.papers.context.analysis import (
@@ -24,7 +24,6 @@ from lingprob.papers.context.analysis import (
     summarise_perturbed,
     summary,
 )
-from lingprob.papers.context.claims import context_quantities
 from lingprob.papers.context.statistics import (
     overlap_correlations,
     suite_points,
@@ -209,34 +208,6 @@ def test_pairs_without_a_phenomenon_are_a_group_of_their_own():
     table = accuracy_table(nameless, 10, 0, 1, "demo")
     by_phenomenon = table[table["level"] == "phenomenon"]
     assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
-
-
-def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
-    """In a1 the first model rises by 1 at one of two lengths, the second at both."""
-    rows = [("a1", "p", "none", 0, 0)]
-    both = [
-        judgments(
-            [*rows, *(("a1", "p", kind, n, n > least) for kind in MATCHED for n in (5, 10))]
-        ).assign(model=model, dataset="blimp")
-        for model, least in (("one", 5), ("two", 0), ("ours", 10))
-    ]
-    published = {
-        "items": [{"item": "Table 1", "rows": {"one/a1": [], "two/a1": [], "mean/a1": []}}]
-    }
-    others = {
-        name: SCHEMAS[name].empty_table().to_pandas()
-        for name in ("context_matrix", "context_correlations")
-    }
-
-    def found(*chosen):
-        accuracy = accuracy_table(pd.concat(chosen), 10, 0, 1, "demo")
-        return context_quantities({"context_accuracy": accuracy, **others}, published)
-
-    every = found(*both)
-    assert every[("one/a1", "delta_acceptable")].value == 0.5
-    assert every[("mean/a1", "delta_acceptable")].value == 0.75
-    assert every[("mean/a1", "sd_unacceptable")].value == 0.25
-    assert ("mean/a1", "delta_acceptable") not in found(both[0], both[2])
 
 
 def test_pairs_are_resampled_where_there_is_one_suite_alone():

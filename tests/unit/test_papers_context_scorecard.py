@@ -215,6 +215,8 @@ def test_tables_1_and_2_by_hand():
     reach = np.sqrt((0.2**2 + 0.15**2) / 2)
     assert numbers(found["mean/s", "sd_acceptable"]) == pytest.approx([0.15, 0, 0.15 + reach])
     assert numbers(found["one/s", "delta_unacceptable"]) == pytest.approx([-0.3, -0.55, -0.15])
+    fewer = {"context_accuracy": table[table["model"] != "two"]}
+    assert ("mean/s", "delta_acceptable") not in context_quantities(EMPTY | fewer, published)
     narrow = table.assign(delta_low=table["delta"] - 0.01, delta_high=table["delta"] + 0.01)
     found = context_quantities(EMPTY | {"context_accuracy": narrow}, published)
     assert numbers(found["one/s", "sd_acceptable"]) == pytest.approx([0.1, 0.09, 0.11])

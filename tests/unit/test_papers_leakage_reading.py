@@ -28,7 +28,6 @@ from lingprob.papers.leakage.trends import (
     STATE,
     model_differences,
     size_trends,
-    trend,
 )
 from lingprob.papers.run import Run
 from lingprob.reading.predictors import regression_frame, standardised
@@ -282,12 +281,6 @@ def test_faulty_surprisals_name_their_model(study, values, message):
         deltas_of({**study, "surprisals": surprisals})
 
 
-def test_trend_is_by_tenfold_size():
-    table = pd.DataFrame({"delta": [30.0, 20.0, 10.0], "parameters": [1e7, 1e8, 1e9]})
-    assert trend(table, "parameters")["slope"] == pytest.approx(-10)
-    assert np.isnan(trend(table.iloc[:2], "parameters")["slope"])
-
-
 def test_differences_are_those_of_the_fits(compared):
     """Of the same regressions, on the times that the table counts."""
     deltas, gains = compared["delta_log_likelihood"], compared["reading_gains"]
@@ -413,7 +406,7 @@ def test_unknown_sizes_are_in_no_trend_or_figure(study, compared):
     assert note == "3 models"
 
 
-def test_trends_keep_corrections_apart(study, compared, tmp_path):
+def test_trends_keep_corrections_apart(compared, tmp_path):
     deltas = compared["delta_log_likelihood"]
     names = "abcdefghi"
     table, models = many(deltas, {name: 10 ** (n % 3 + 7) for n, name in enumerate(names)})
@@ -425,14 +418,6 @@ def test_trends_keep_corrections_apart(study, compared, tmp_path):
     sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
     assert sizes["models"].tolist() == [3, 3, 3]
     assert sizes["corrected"].tolist() == [True, False, None]
-    counts = reading_counts("mine", ENTRY, study["times"], "test")
-    tables = {"delta_log_likelihood": read, "reading_trends": found, "reading_counts": counts}
-    card = compare(tables, Run("test", describe_models(models), published=PUBLISHED))
-    of_size = card[card["column"] == "fit_falls_with_size_of_pretrained_models"]
-    assert of_size["row"].tolist() == [
-        "mine/f, imported context, corrected", "mine/f, imported context, uncorrected",
-        "mine/f, imported context",
-    ]  # fmt: skip
 
 
 def test_table_2_has_the_partitions_last():

@@ -10,9 +10,8 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.run import Run
-from lingprob.papers.string_probability.analysis import POOLED, separation_rows
+from lingprob.papers.string_probability.analysis import POOLED
 from lingprob.papers.string_probability.claims import STATISTICS
-from lingprob.papers.string_probability.data import Options
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.stimuli.build import build_stimuli
 
@@ -175,14 +174,6 @@ def test_what_the_paper_prints_supports_its_claims(claim):
     assert verdicts(claim, {"string_separation": table}) == ["supported"]
 
 
-def test_a_rank_trend_is_judged_by_its_interval_and_not_by_its_sign():
-    table = estimated("prediction_1b", 0, 1, np.random.default_rng(0))["string_confounds"]
-    for low, high, verdict in ((-0.3, -0.1, "supported"), (-0.3, 0.1, "undecided"),
-                               (0.1, 0.3, "contradicted")):  # fmt: skip
-        row = table.assign(value=(low + high) / 2, value_low=low, value_high=high)
-        assert verdicts("prediction_1b", {"string_confounds": row}) == [verdict]
-
-
 @pytest.mark.parametrize("claim", [*CORRELATIONS, *CHANGES])
 def test_a_claim_is_of_its_own_prediction_and_quantity(claim):
     made = [estimated(other, 1, 3, np.random.default_rng(0)) for other in [*CORRELATIONS, *CHANGES]]
@@ -191,46 +182,6 @@ def test_a_claim_is_of_its_own_prediction_and_quantity(claim):
         for name in ("string_correlations", "string_confounds")
     }
     assert len(verdicts(claim, tables)) == 3
-
-
-def test_a_positive_r_is_no_strong_correlation():
-    table = estimated("prediction_1a", 0, 1, np.random.default_rng(0))["string_correlations"]
-    weak = table.assign(r=0.2, r_low=-0.1, r_high=0.4)
-    assert verdicts("prediction_1a", {"string_correlations": weak}) == ["contradicted"]
-
-
-def sentences(effect: float, rng: np.random.Generator, pairs: int = 150) -> pd.DataFrame:
-    """Scores of pairs in which only SLOR tells the grammatical sentence, by `effect`."""
-    good = np.tile([True, False], pairs)
-    table = pd.DataFrame(
-        {"pair_id": np.repeat(np.arange(pairs), 2).astype(str), "grammatical": good, "weight": 1.0,
-         "dataset": "d", "item_id": np.arange(2 * pairs).astype(str), "paradigm": "p",
-         "phenomenon": "h", "rating": np.nan, "rating_source": None, "cosine_distance": 0.1,
-         "n_tokens": 8, "model": "m", "scale": "demo"}
-    )  # fmt: skip
-    for metric in METRICS:
-        table[metric] = rng.normal(size=2 * pairs)
-    table["slor"] += effect * good
-    return table
-
-
-def leads(effect: float, runs: int) -> list[str]:
-    rng = np.random.default_rng(5)
-    options = Options(100, "pairs", 1, "demo")
-    tables = [
-        pd.DataFrame(separation_rows(sentences(effect, rng), options)).assign(
-            model="m", dataset=str(run), phenomenon=""
-        )
-        for run in range(runs)
-    ]
-    return verdicts("slor_leads", {"string_separation": pd.concat(tables, ignore_index=True)})
-
-
-def test_the_lead_of_a_metric_is_resampled_with_the_others():
-    """100 runs without an effect, whose scores are resampled for each."""
-    assert leads(0.0, 100).count("supported") <= 5
-    assert leads(1.0, 10).count("supported") >= 8
-    assert leads(-1.0, 10).count("contradicted") >= 8
 
 
 BITS = {"The moon emerges.": 30.0, "A moon emerges.": 33.0, "The moons emerge.": 38.0,

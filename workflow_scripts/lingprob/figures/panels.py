@@ -134,10 +134,26 @@ def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
     return np.maximum(np.atleast_2d([value - low, high - value]).reshape(2, -1), 0.0)
 
 
-def draw_differences(ax: Axes, matrix: np.ndarray, reach: float) -> AxesImage:
-    """Draw a matrix of differences from -reach to reach: white is 0, grey is NaN (not told)."""
+def draw_differences(
+    ax: Axes, names: Sequence[str], told: pd.DataFrame, column: str
+) -> tuple[AxesImage, np.ndarray]:
+    """Draw a matrix of differences, row minus column: white is 0, grey is not told.
+
+    Args:
+        names: rows and columns, in this order.
+        told: the differences that are told: `model` minus `other` in `column`.
+
+    Returns the image and the matrix, NaN if not told.
+    """
+    matrix = pd.DataFrame(np.nan, names, names)
+    for model, other, value in zip(told["model"], told["other"], told[column], strict=True):
+        matrix.loc[model, other], matrix.loc[other, model] = value, -value
+    values = matrix.to_numpy()
+    reach = np.nanmax(np.abs(values)) if np.isfinite(values).any() else 1.0
     colours = plt.get_cmap("RdBu_r").with_extremes(bad="#C8C8C8")
-    return ax.imshow(matrix, cmap=colours, vmin=-reach, vmax=reach, aspect="auto")
+    image = ax.imshow(values, cmap=colours, vmin=-reach, vmax=reach, aspect="auto")
+    ax.grid(visible=False)
+    return image, values
 
 
 def join_models(

@@ -370,29 +370,16 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
         names = [name for name in run.models if name in {*part["model"], *part["other"]}]
         titles = [str(run.models[name]["title"]) for name in names]
         for ax, parameter in zip(of_row, ("beta", "gamma"), strict=True):
-            matrix = _matrix(part, names, parameter)
-            reach = np.nanmax(np.abs(matrix)) if np.isfinite(matrix).any() else 1.0
-            image = draw_differences(ax, matrix, reach)
+            told = part[(part[f"{parameter}_low"] > 0) | (part[f"{parameter}_high"] < 0)]
+            image, matrix = draw_differences(ax, names, told, parameter)
             figure.colorbar(image, ax=ax, shrink=0.7)
             if len(names) <= MOST_WRITTEN:
                 for (y, x), value in np.ndenumerate(matrix):
-                    colour = "white" if abs(value) > 0.6 * reach else palette.BLACK
+                    colour = "white" if abs(value) > 0.6 * image.get_clim()[1] else palette.BLACK
                     text = f"{value:+.2f}" if np.isfinite(value) else ""
                     ax.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
             ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
             ax.set_yticks(range(len(names)), titles, fontsize=5.5)
             ax.set_title(f"{SHORT_LABELS[parameter]}: row minus column; grey: may be 0")
-            ax.grid(visible=False)
         of_row[0].set_ylabel(dataset_label("", dataset, shown, run.titles))
     return figure
-
-
-def _matrix(table: pd.DataFrame, names: list[str], parameter: str) -> np.ndarray:
-    """Return differences (models, models), NaN if the interval includes 0."""
-    matrix = np.full((len(names), len(names)), np.nan)
-    for row in table.to_dict("records"):
-        low, high = row[f"{parameter}_low"], row[f"{parameter}_high"]
-        if low > 0 or high < 0:
-            at = names.index(row["model"]), names.index(row["other"])
-            matrix[at], matrix[at[::-1]] = row[parameter], -row[parameter]
-    return matrix
