@@ -83,17 +83,18 @@ def test_limits_of_overlaps_are_as_the_paper_words_them():
                      ("geco", 300, 101, 5), ("provo", 20, 10, 9), ("provo", 20, 11, 10),
                      ("provo", 20, 9, 1), ("provo", 30, 30, 1))  # fmt: skip
     table["covered"] = table["overlap_len"] >= 11
-    (short,) = of(overlap.short_overlaps, table)
+    (short,) = of(overlap.STATISTICS["overlaps_are_short"], table)
     assert short.value == 3 / 8
-    (often,) = of(overlap.frequency_of_long_overlaps, table)
+    long = overlap.STATISTICS["long_overlaps_occur_at_most_twice"]
+    (often,) = of(long, table)
     assert (often.value, often.note) == (5, "1 overlaps above 100 tokens")
-    (rare,) = of(overlap.rare_overlaps_of_provo, table)
+    (rare,) = of(overlap.STATISTICS["overlaps_of_provo_are_rare"], table)
     assert rare.value == 2 / 3
-    (whole,) = of(overlap.whole_in_provo, table)
+    (whole,) = of(overlap.whole(True), table)
     assert (whole.value, whole.note) == (2, "of 4 passages, 1 of them to the last token")
-    (elsewhere,) = of(overlap.whole_elsewhere, table)
+    (elsewhere,) = of(overlap.whole(False), table)
     assert (elsewhere.value, elsewhere.note) == (2, "of 4 passages, 0 of them to the last token")
-    assert not of(overlap.frequency_of_long_overlaps, table[table["overlap_len"] <= 100])
+    assert not of(long, table[table["overlap_len"] <= 100])
 
 
 def test_the_shortest_improbable_overlap_is_of_the_pile():
@@ -168,7 +169,7 @@ def test_a_slope_of_log_perplexity_is_a_word_s_whatever_passages_are_drawn():
 
 
 def test_a_trend_without_items_has_the_interval_of_its_points():
-    ((name, found),) = reading.falls_with_size({"reading_trends": trends(4)}, RUN)
+    ((name, found),) = reading.STATISTICS["fit_falls_with_size"]({"reading_trends": trends(4)}, RUN)
     error = stats.linregress([7, 8, 9], [3, 5, 4]).stderr
     reach = stats.t.ppf(0.975, 1) * error
     assert name == "d/trained, passage context"
@@ -229,17 +230,19 @@ def test_trends_are_told_by_family_state_context_and_correction():
         {**imported, "slope": 5.0, "corrected": None},
     )
     tuned = "d/trained, passage context, 1 fine-tuning steps"
-    found = values(reading.falls_with_size(tables, RUN))
+    found = values(reading.STATISTICS["fit_falls_with_size"](tables, RUN))
     assert found == {"d/trained, passage context": 1, tuned: 2}
-    assert values(reading.falls_with_size_of_others(tables, RUN)) == {
+    assert values(reading.STATISTICS["fit_falls_with_size_of_pretrained_models"](tables, RUN)) == {
         "d/gpt2, imported context, uncorrected, compat": 3,
         "d/gpt2, imported context, corrected": 4,
         "d/gpt2, imported context": 5,
     }
-    ((name, change),) = reading.leakage_steepens_the_fall(tables, RUN)
+    ((name, change),) = reading.STATISTICS["leakage_steepens_the_fall"](tables, RUN)
     assert (name, change.note) == (tuned, "3 models, 10 subjects")
     assert ends(change) == (-2, -3, -1)
-    assert values(reading.larger_models_gain_more(tables, RUN)) == {tuned: 0.5}
+    assert values(reading.trends("log_perplexity", "change", trained=True)(tables, RUN)) == {
+        tuned: 0.5
+    }
 
 
 def test_a_coefficient_has_an_interval_of_95_percent_by_suites():

@@ -19,6 +19,12 @@ CONFIDENCE = 0.95
 FEWEST_DEGREES = 2  # residual degrees of freedom of a slope over models
 
 
+def student(value: float, error: float, degrees: float, n: int, note: str = "") -> Estimate:
+    """Return a value with the interval of Student's t for its standard error."""
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error)
+    return Estimate(value, value - reach, value + reach, int(n), note)
+
+
 def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = None) -> Estimate:
     """Return the slope of y on x within groups: one intercept per group, one slope for all.
 
@@ -41,8 +47,7 @@ def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = No
     slope = float(dx @ dy) / spread
     residual = float(((dy - slope * dx) ** 2).sum())
     error = np.sqrt(residual / degrees / spread)
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error
-    return Estimate(slope, slope - reach, slope + reach, len(points), f"{len(points)} points")
+    return student(slope, error, degrees, len(points), f"{len(points)} points")
 
 
 def slopes_within(x: np.ndarray, y: np.ndarray, group: Sequence[object]) -> np.ndarray:
@@ -93,9 +98,8 @@ def slope_difference(
         return NOTHING
     residual = table["y"] - design @ coefficients
     variance = float(residual @ residual) / degrees * np.linalg.inv(design.T @ design)[3, 3]
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * np.sqrt(variance)
-    value = float(coefficients[3])
-    return Estimate(value, value - reach, value + reach, len(table), f"{len(table)} points")
+    value, n = float(coefficients[3]), len(table)
+    return student(value, np.sqrt(variance), degrees, n, f"{n} points")
 
 
 def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
@@ -105,9 +109,8 @@ def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
     n = len(differences)
     if n < 2:
         return NOTHING
-    value = float(differences.mean())
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * differences.std(ddof=1) / np.sqrt(n)
-    return Estimate(value, value - reach, value + reach, n, f"{n} pairs")
+    error = differences.std(ddof=1) / np.sqrt(n)
+    return student(float(differences.mean()), error, n - 1, n, f"{n} pairs")
 
 
 def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from lingprob.context.names import (
     CROWS_PAIRS,
@@ -28,6 +27,7 @@ from lingprob.scorecard.estimates import (
     mean_difference,
     slope_within,
     slopes_within,
+    student,
     widened,
 )
 from lingprob.scorecard.verdicts import NOTHING, Estimate
@@ -262,10 +262,8 @@ def coefficient(prefixes: str, term: str) -> Statistic:
         for row in rows[(rows["term"] == term) & rows["estimate"].notna()].itertuples():
             error = float(row.suite_std_error)
             note = f"{row.n} judgments" if np.isfinite(error) else "no error by suites is known"
-            value = float(row.estimate)
-            reach = float(stats.t.ppf(0.975, row.suite_df)) * error
-            ends = (value - reach, value + reach)
-            yield f"{row.model}/{row.dataset}", Estimate(value, *ends, int(row.n), note)
+            found = student(float(row.estimate), error, row.suite_df, row.n, note)
+            yield f"{row.model}/{row.dataset}", found
 
     return statistic
 

@@ -7,7 +7,7 @@ because there are no other passages. Shares have the intervals of a sample of su
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 from scipy import stats
@@ -36,39 +36,46 @@ def share(hits: pd.Series) -> Estimate:
     return Estimate(k / n, low, high, n, f"{k} of {n} passages")
 
 
-def whole_elsewhere(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the number of passages outside Provo that a corpus covers as a whole."""
-    for name, table in _passages(tables):
-        yield from _whole(name, table[table["corpus"] != COMPLETE])
+def of_passages(measure: Callable[[pd.DataFrame], Estimate | None]) -> Statistic:
+    """Return the statistic that is a measure of the passages, by corpus; None is left out."""
+
+    def statistic(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+        for name, table in _searched(tables):
+            if (found := measure(one_per_passage(table))) is not None:
+                yield name, found
+
+    return statistic
 
 
-def whole_in_provo(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the number of passages of Provo that a corpus covers as a whole."""
-    for name, table in _passages(tables):
-        yield from _whole(name, table[table["corpus"] == COMPLETE])
+def whole(of_provo: bool) -> Statistic:
+    """Return the number of passages of Provo, or of other texts, that a corpus covers whole."""
+
+    def measure(passages: pd.DataFrame) -> Estimate | None:
+        chosen = passages[(passages["corpus"] == COMPLETE) == of_provo]
+        complete = covered_passages(chosen, 1).sum()
+        note = f"of {len(chosen)} passages, {complete} of them to the last token"
+        return Estimate.exact(float(chosen["covered"].sum()), note) if len(chosen) else None
+
+    return of_passages(measure)
 
 
-def short_overlaps(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the share of passages whose longest overlap is less than half of them."""
-    for name, table in _passages(tables):
-        yield name, share(2 * table["overlap_len"] < table["article_len"])
+def short_overlaps(passages: pd.DataFrame) -> Estimate:
+    """Return the share of passages whose longest overlap is less than half of them."""
+    return share(2 * passages["overlap_len"] < passages["article_len"])
 
 
-def frequency_of_long_overlaps(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the highest frequency of a longest overlap above 100 tokens, if there is one."""
-    for name, table in _passages(tables):
-        long = table[table["overlap_len"] > LONG]
-        if len(long):
-            note = f"{len(long)} overlaps above {LONG} tokens"
-            yield name, Estimate.exact(float(long["overlap_freq"].max()), note)
+def frequency_of_long_overlaps(passages: pd.DataFrame) -> Estimate | None:
+    """Return the highest frequency of a longest overlap above 100 tokens, if there is one."""
+    long = passages[passages["overlap_len"] > LONG]
+    note = f"{len(long)} overlaps above {LONG} tokens"
+    return Estimate.exact(float(long["overlap_freq"].max()), note) if len(long) else None
 
 
-def rare_overlaps_of_provo(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the share of overlaps of half a Provo passage or more that occur under ten times."""
-    for name, table in _passages(tables):
-        provo = table[table["corpus"] == COMPLETE]
-        half = provo[2 * provo["overlap_len"] >= provo["article_len"]]
-        yield name, share(half["overlap_freq"] < RARE)
+def rare_overlaps_of_provo(passages: pd.DataFrame) -> Estimate:
+    """Return the share of overlaps of half a Provo passage or more that occur under ten times."""
+    provo = passages[passages["corpus"] == COMPLETE]
+    half = provo[2 * provo["overlap_len"] >= provo["article_len"]]
+    return share(half["overlap_freq"] < RARE)
 
 
 def shortest_improbable(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
@@ -88,11 +95,11 @@ def shortest_improbable(tables: Tables, run: Run) -> Iterator[tuple[str, Estimat
 
 
 STATISTICS: dict[str, Statistic] = {
-    "nothing_whole_outside_provo": whole_elsewhere,
-    "some_of_provo_whole": whole_in_provo,
-    "overlaps_are_short": short_overlaps,
-    "long_overlaps_occur_at_most_twice": frequency_of_long_overlaps,
-    "overlaps_of_provo_are_rare": rare_overlaps_of_provo,
+    "nothing_whole_outside_provo": whole(of_provo=False),
+    "some_of_provo_whole": whole(of_provo=True),
+    "overlaps_are_short": of_passages(short_overlaps),
+    "long_overlaps_occur_at_most_twice": of_passages(frequency_of_long_overlaps),
+    "overlaps_of_provo_are_rare": of_passages(rare_overlaps_of_provo),
     "improbable_overlaps_exceed_eleven_tokens": shortest_improbable,
 }
 
@@ -104,19 +111,6 @@ def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
     about = overlaps[(overlaps["origin"] == "published") | ours]
     for (searched, origin), part in about.groupby(["searched", "origin"], sort=False):
         yield f"{searched}/{origin}", part
-
-
-def _passages(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    for name, table in _searched(tables):
-        yield name, one_per_passage(table)
-
-
-def _whole(name: str, passages: pd.DataFrame) -> Iterator[tuple[str, Estimate]]:
-    """Yield the number of covered passages, if there are any passages, and of complete ones."""
-    if len(passages):
-        complete = covered_passages(passages, 1).sum()
-        note = f"of {len(passages)} passages, {complete} of them to the last token"
-        yield name, Estimate.exact(float(passages["covered"].sum()), note)
 
 
 def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:

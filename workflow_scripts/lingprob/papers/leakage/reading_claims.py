@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import Quantities, Statistic, score
-from lingprob.scorecard.estimates import CONFIDENCE
+from lingprob.scorecard.estimates import student
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 TRAINED = "trained"  # the family of models that a run trains
@@ -31,24 +30,30 @@ def surprisal_predicts(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate
         yield f"{row.model}/{row.dataset}", Estimate(float(row.delta), low, high, note=note)
 
 
-def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the slope of ΔLogLik on log10 parameters of the trained models, state by state."""
-    yield from _trends(tables, "delta", "slope", trained=True)
+def trends(of: str, name: str, *, trained: bool) -> Statistic:
+    """Return the statistic that is a trend's `slope` on log10 parameters, or its `change`.
 
+    The change by fine-tuning is the interaction of state and size. Trends are of `delta`
+    (ΔLogLik) or `log_perplexity` (of words), state by state of the models that are `trained` here,
+    or family by family of those that others trained. Models whose training had not ended do not
+    count.
+    """
 
-def falls_with_size_of_others(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the same slope for models that others trained, family by family."""
-    yield from _trends(tables, "delta", "slope", trained=False)
+    def statistic(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+        table = tables["reading_trends"]
+        wanted = (table["of"] == of) & (table["on"] == "parameters") & table["training_step"].isna()
+        wanted &= (table["family"] == TRAINED) == trained
+        if name == "change":
+            wanted &= table["fine_tuning_steps"] > 0
+        for row in table[wanted].itertuples():
+            about = f"{row.dataset}/{row.family}, {row.context} context"
+            if row.context == "imported" and pd.notna(row.corrected):
+                about += ", corrected" if row.corrected else ", uncorrected"
+            about += f", {row.convention}" if row.convention else ""
+            about += f", {row.fine_tuning_steps} fine-tuning steps" if row.fine_tuning_steps else ""
+            yield about, _estimate(row, name)
 
-
-def leakage_steepens_the_fall(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the effect of fine-tuning on the slope of ΔLogLik (interaction of state and size)."""
-    yield from _trends(tables, "delta", "change", trained=True)
-
-
-def larger_models_gain_more(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the effect of fine-tuning on the slope of ln word perplexity on log10 parameters."""
-    yield from _trends(tables, "log_perplexity", "change", trained=True)
+    return statistic
 
 
 def exploratory_share(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
@@ -62,28 +67,14 @@ def exploratory_share(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]
 
 STATISTICS: dict[str, Statistic] = {
     "surprisal_predicts_reading_times": surprisal_predicts,
-    "fit_falls_with_size": falls_with_size,
-    "fit_falls_with_size_of_pretrained_models": falls_with_size_of_others,
-    "leakage_steepens_the_fall": leakage_steepens_the_fall,
-    "fine_tuning_lowers_perplexity_of_larger_models_more": larger_models_gain_more,
+    "fit_falls_with_size": trends("delta", "slope", trained=True),
+    "fit_falls_with_size_of_pretrained_models": trends("delta", "slope", trained=False),
+    "leakage_steepens_the_fall": trends("delta", "change", trained=True),
+    "fine_tuning_lowers_perplexity_of_larger_models_more": trends(
+        "log_perplexity", "change", trained=True
+    ),
     "exploratory_partition_is_half_the_fit_partition": exploratory_share,
 }
-
-
-def _trends(tables: Tables, of: str, name: str, *, trained: bool) -> Iterator[tuple[str, Estimate]]:
-    """Yield the `slope` or its `change` from a `reading_trends` table, for finished models."""
-    table = tables["reading_trends"]
-    wanted = (table["of"] == of) & (table["on"] == "parameters") & table["training_step"].isna()
-    wanted &= (table["family"] == TRAINED) == trained
-    if name == "change":
-        wanted &= table["fine_tuning_steps"] > 0
-    for row in table[wanted].itertuples():
-        about = f"{row.dataset}/{row.family}, {row.context} context"
-        if row.context == "imported" and pd.notna(row.corrected):
-            about += ", corrected" if row.corrected else ", uncorrected"
-        about += f", {row.convention}" if row.convention else ""
-        about += f", {row.fine_tuning_steps} fine-tuning steps" if row.fine_tuning_steps else ""
-        yield about, _estimate(row, name)
 
 
 def _estimate(row: Any, name: str) -> Estimate:
@@ -92,12 +83,12 @@ def _estimate(row: Any, name: str) -> Estimate:
     if not math.isfinite(value):
         return NOTHING
     low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
-    n, units = row.items, f"{row.models} models, {row.items} {row.resampled}"
-    if pd.isna(low):  # a slope alone: changes have drawn units if they are known
-        reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, row.models - 2) * row.std_error)
-        low, high, n, units = value - reach, value + reach, row.models, f"{row.models} models"
     outside = outside_range(row.largest) if row.family == TRAINED else ""
-    return Estimate(value, float(low), float(high), int(n), joined(units, outside, _source(row)))
+    if pd.isna(low):  # a slope alone: changes have drawn units if they are known
+        note = joined(f"{row.models} models", outside, _source(row))
+        return student(value, row.std_error, row.models - 2, row.models, note)
+    note = joined(f"{row.models} models, {row.items} {row.resampled}", outside, _source(row))
+    return Estimate(value, float(low), float(high), int(row.items), note)
 
 
 def outside_range(largest: float) -> str:

@@ -5,18 +5,17 @@ Models are few and fixed. The sample is the texts' passages, which are the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from lingprob.papers.leakage.reading_claims import joined, outside_range
 from lingprob.papers.leakage.trends import slope_weights
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import Quantities, Statistic, score
-from lingprob.scorecard.estimates import CONFIDENCE
+from lingprob.scorecard.estimates import student
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 from lingprob.training.sizes import ALL_TEXTS
 
@@ -45,8 +44,7 @@ def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estim
         return NOTHING
     value = float(values.sum() / tokens.sum())
     error = np.sqrt(n / (n - 1) * ((values - value * tokens) ** 2).sum()) / tokens.sum()
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * error)
-    return Estimate(value, value - reach, value + reach, n, f"{n} passages")
+    return student(value, error, n - 1, n, f"{n} passages")
 
 
 def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
@@ -55,27 +53,38 @@ def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
         yield text, _contrast(part, {0: _slope_weights(part)})
 
 
-def falls_with_fine_tuning(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the mean change of ln perplexity by fine-tuning over sizes, by text and steps."""
-    for text, part in _texts(tables["passage_logprobs"]):
-        sizes = list(part["size"].unique())
-        each = pd.Series(1 / len(sizes), index=sizes)
-        for steps in _fine_tuned(part):
-            yield f"{text}, {steps} steps", _contrast(part, {steps: each, 0: -each})
+def by_fine_tuning(weights_of: Callable[[pd.DataFrame], pd.Series]) -> Statistic:
+    """Return the statistic that is a weighted sum over sizes after fine-tuning minus before.
+
+    It is of ln perplexity, by text and steps.
+    """
+
+    def statistic(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+        for text, part in _texts(tables["passage_logprobs"]):
+            weights = weights_of(part)
+            for steps in _fine_tuned(part):
+                yield f"{text}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
+
+    return statistic
 
 
-def falls_more_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the slope after fine-tuning minus that before, by text and steps."""
-    for text, part in _texts(tables["passage_logprobs"]):
-        weights = _slope_weights(part)
-        for steps in _fine_tuned(part):
-            yield f"{text}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
+def _equal_weights(passages: pd.DataFrame) -> pd.Series:
+    sizes = list(passages["size"].unique())
+    return pd.Series(1 / len(sizes), index=sizes)
+
+
+def _slope_weights(passages: pd.DataFrame) -> pd.Series:
+    """Return the weight of each size in the slope on log10 parameters, none for too few sizes."""
+    sizes = passages.drop_duplicates("size").set_index("size")["parameters"]
+    if len(sizes) < FEWEST_SIZES or sizes.nunique() < 2:
+        return pd.Series(dtype=float)
+    return slope_weights(sizes)
 
 
 STATISTICS: dict[str, Statistic] = {
     "larger_models_have_lower_perplexity": falls_with_size,
-    "fine_tuning_lowers_perplexity": falls_with_fine_tuning,
-    "fine_tuning_lowers_perplexity_of_larger_models_more": falls_more_with_size,
+    "fine_tuning_lowers_perplexity": by_fine_tuning(_equal_weights),
+    "fine_tuning_lowers_perplexity_of_larger_models_more": by_fine_tuning(_slope_weights),
 }
 
 
@@ -88,14 +97,6 @@ def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _fine_tuned(passages: pd.DataFrame) -> list[int]:
     return sorted(int(steps) for steps in passages["fine_tuning_steps"].unique() if steps)
-
-
-def _slope_weights(passages: pd.DataFrame) -> pd.Series:
-    """Return the weight of each size in the slope on log10 parameters, none for too few sizes."""
-    sizes = passages.drop_duplicates("size").set_index("size")["parameters"]
-    if len(sizes) < FEWEST_SIZES or sizes.nunique() < 2:
-        return pd.Series(dtype=float)
-    return slope_weights(sizes)
 
 
 def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:

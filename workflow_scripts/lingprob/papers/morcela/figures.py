@@ -25,6 +25,7 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, draw_differences, grid, whiskers
 from lingprob.figures.style import draw_each
 from lingprob.papers.morcela.parameter_figures import (
+    FIXED,
     NAMES,
     PARAMETER_LABELS,
     R_LABEL,
@@ -346,9 +347,8 @@ def _plot_rows(
             fit[quantity], y, xerr=ends, color=look["colour"], marker=look["marker"],
             markersize=small, elinewidth=0.6,
         )  # fmt: skip
-    fixed = {"beta": 1, "gamma": 0}
-    if quantity in fixed:
-        ax.axvline(fixed[quantity], color=palette.GREY, linewidth=0.8, linestyle=":")
+    if quantity in FIXED:
+        ax.axvline(FIXED[quantity], color=palette.GREY, linewidth=0.8, linestyle=":")
 
 
 def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figure:

@@ -81,8 +81,7 @@ def parameters_by_correlation(
             _plot_parameter(ax, ours, parameter, models)
             if parameter in theirs:
                 _plot_published(ax, theirs, parameter, models, numbered(fits["model"], models))
-            fixed_value = {"gamma": 0, "beta": 1}[parameter]
-            ax.axhline(fixed_value, color=palette.GREY, linewidth=0.8, linestyle=":")
+            ax.axhline(FIXED[parameter], color=palette.GREY, linewidth=0.8, linestyle=":")
             ax.set_title(NAMES[linking_function])
             ax.margins(0.15)
         label = dataset_label(PARAMETER_LABELS[parameter], dataset, datasets, run.titles)

@@ -39,32 +39,27 @@ def population(row: dict) -> str:
     return f"{row['model']}/{row['dataset']}"
 
 
-def correlation(prediction: int) -> Statistic:
-    """Return the statistic of Prediction 1a or 2a: r over all pairs of a data set."""
+def of_rows(table: str, column: str, **where: object) -> Statistic:
+    """Return the statistic that is a column of the rows of a table with these values."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        table = tables["string_correlations"]
-        chosen = table[(table["prediction"] == prediction) & (table["subset"] == "overall")]
-        for row in chosen.to_dict("records"):
-            yield population(row), estimate_of(row, "r", "n")
+        rows = tables[table]
+        chosen = np.logical_and.reduce([rows[name] == value for name, value in where.items()])
+        for row in rows[chosen].to_dict("records"):
+            yield population(row), estimate_of(row, column, "n")
 
     return statistic
+
+
+def correlation(prediction: int) -> Statistic:
+    """Return the statistic of Prediction 1a or 2a: r over all pairs of a data set."""
+    return of_rows("string_correlations", "r", prediction=prediction, subset="overall")
 
 
 def change_over_bins(prediction: int, quantity: str) -> Statistic:
     """Return the statistic that is a quantity's change from the most to the least minimal bin."""
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        table = tables["string_confounds"]
-        chosen = table[
-            (table["prediction"] == prediction)
-            & (table["subset"] == "change")
-            & (table["quantity"] == quantity)
-        ]
-        for row in chosen.to_dict("records"):
-            yield population(row), estimate_of(row, "value", "n")
-
-    return statistic
+    about = {"prediction": prediction, "subset": "change", "quantity": quantity}
+    return of_rows("string_confounds", "value", **about)
 
 
 def surprisal_difference(difference: str) -> Statistic:
