@@ -184,15 +184,11 @@ def _judged(
     if tolerance and verdict != NOT_RUN:
         verdict = REPRODUCED if abs(ours.value - published) <= tolerance else DIFFERS
         notes.append(f"within {tolerance:g}: {item['reason']}")
-    run = verdict != NOT_RUN
-    return {
-        "ours": ours.value if run else None,
-        "low": ours.low if run else None,
-        "high": ours.high if run else None,
-        "difference": ours.value - published if run else None,
-        "verdict": verdict,
-        "note": "; ".join(note for note in notes if note),
-    }
+    judged = {"verdict": verdict, "note": "; ".join(note for note in notes if note)}
+    if verdict == NOT_RUN:
+        return judged
+    known = {"ours": ours.value, "low": ours.low, "high": ours.high}
+    return {**judged, **known, "difference": ours.value - published}
 
 
 def with_failures(card: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:

@@ -219,29 +219,18 @@ def _plot_family(
     Lines join a group of a family, such as the sizes after one step of training.
     """
     colour, marker = STYLES[linking_function]
-    of_panel = theirs[theirs["linking_function"] == linking_function]
-    of_panel = of_panel.assign(x=of_panel["model"].map(place)).dropna(subset=["x"])
-    of_panel = of_panel.sort_values("x")
-    ax.plot(
-        of_panel["x"],
-        of_panel["r_cv"],
-        color=colour,
-        marker=marker,
-        markerfacecolor="white",
-        linestyle=":",
-        linewidth=0.8,
+    of_panel, ours = (
+        table[table["linking_function"] == linking_function]
+        .assign(x=lambda rows: rows["model"].map(place))
+        .dropna(subset=["x"])
+        .sort_values("x")
+        for table in (theirs, fits)
     )
-    ours = fits[fits["linking_function"] == linking_function]
-    ours = ours.assign(x=ours["model"].map(place)).dropna(subset=["x"]).sort_values("x")
+    ax.plot(of_panel["x"], of_panel["r_cv"], color=colour, marker=marker, linestyle=":",
+            markerfacecolor="white", linewidth=0.8)  # fmt: skip
     for _, line in ours.groupby(ours["model"].map(lambda name: models[name]["group"]), sort=False):
-        ax.errorbar(
-            line["x"],
-            line["r_cv"],
-            yerr=whiskers(line["r_cv"], line["r_cv_low"], line["r_cv_high"]),
-            color=colour,
-            marker=marker,
-            elinewidth=0.8,
-        )
+        errors = whiskers(line["r_cv"], line["r_cv_low"], line["r_cv_high"])
+        ax.errorbar(line["x"], line["r_cv"], errors, color=colour, marker=marker, elinewidth=0.8)
 
 
 def _draw_ceiling(ax: Axes, agreement: pd.DataFrame, printed: float | None) -> None:

@@ -307,24 +307,22 @@ def quality(tables: Tables, run: Run) -> Figure:
 
 def points_of(tables: Tables) -> pd.DataFrame:
     """Return one row per model, data set and quantity: label, value, value_low and value_high."""
-    overall = tables["string_correlations"]
+    overall, separation = tables["string_correlations"], tables["string_separation"]
     overall = overall[overall["subset"] == "overall"]
-    parts = [
-        _named(overall[overall["prediction"] == number], "r", f"r of Prediction {number}")
-        for number in (1, 2)
-    ]
-    separation = tables["string_separation"]
     whole = separation[(separation["phenomenon"] == "") & (separation["metric"] == "logprob")]
     whole = whole[whole["dataset"].isin(tables["string_scores"]["dataset"])]
-    parts.append(_named(whole, "auc", "Area under ROC\ncurve of log p"))
-    parts.append(_named(whole[whole["n_pairs"] > 0], "accuracy", "Accuracy on pairs"))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _named(table: pd.DataFrame, quantity: str, label: str) -> pd.DataFrame:
-    ends = {f"{quantity}{end}": f"value{end}" for end in ("", "_low", "_high")}
-    found = table[["model", "dataset", *ends]].rename(columns=ends)
-    return found.assign(label=label, quantity=quantity)
+    parts = [
+        (overall[overall["prediction"] == 1], "r", "r of Prediction 1"),
+        (overall[overall["prediction"] == 2], "r", "r of Prediction 2"),
+        (whole, "auc", "Area under ROC\ncurve of log p"),
+        (whole[whole["n_pairs"] > 0], "accuracy", "Accuracy on pairs"),
+    ]
+    found = []
+    for table, quantity, label in parts:
+        ends = {f"{quantity}{end}": f"value{end}" for end in ("", "_low", "_high")}
+        named = table[["model", "dataset", *ends]].rename(columns=ends)
+        found.append(named.assign(label=label, quantity=quantity))
+    return pd.concat(found, ignore_index=True)
 
 
 def quality_of(tables: Tables) -> pd.DataFrame:

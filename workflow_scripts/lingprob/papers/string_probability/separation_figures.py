@@ -69,15 +69,9 @@ def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
     low, high = np.quantile(values, SHOWN)
     edges = list(np.linspace(low, high, HISTOGRAM_BINS))
     for flag, (colour, _) in GRAMMATICAL.items():
-        ax.hist(
-            group.loc[group["grammatical"] == flag, metric],
-            weights=group.loc[group["grammatical"] == flag, "weight"],
-            bins=edges,
-            density=True,
-            histtype="stepfilled",
-            color=colour,
-            alpha=0.45,
-        )
+        chosen = group[group["grammatical"] == flag]
+        look: dict[str, Any] = {"histtype": "stepfilled", "color": colour, "alpha": 0.45}
+        ax.hist(chosen[metric], weights=chosen["weight"], bins=edges, density=True, **look)
 
 
 def areas(separation: pd.DataFrame, run: Run) -> Figure:
@@ -139,22 +133,13 @@ def curves(roc: pd.DataFrame, separation: pd.DataFrame, run: Run) -> Figure:
     figure, axes = wrapped(len(groups), height=1.8)
     whole = separation[separation["phenomenon"] == ""].set_index(["model", "dataset", "metric"])
     for ax, row in zip(axes, groups.itertuples(), strict=True):
+        of_panel = roc[(roc["model"] == row.model) & (roc["dataset"] == row.dataset)]
         for metric, (short, colour) in METRICS.items():
-            key = (row.model, row.dataset, metric)
-            line = roc[
-                (roc["model"] == row.model)
-                & (roc["dataset"] == row.dataset)
-                & (roc["metric"] == metric)
-            ]
+            line = of_panel[of_panel["metric"] == metric]
             if len(line):
-                label = f"{short} {whole.loc[key, 'auc']:.2f}"
-                ax.plot(
-                    line["false_positive_rate"],
-                    line["true_positive_rate"],
-                    color=colour,
-                    linewidth=0.9,
-                    label=label,
-                )
+                label = f"{short} {whole.loc[(row.model, row.dataset, metric), 'auc']:.2f}"
+                x, y = line["false_positive_rate"], line["true_positive_rate"]
+                ax.plot(x, y, color=colour, linewidth=0.9, label=label)
         ax.plot([0, 1], [0, 1], color=palette.GREY, linewidth=0.6)
         ax.set_title(panel_title(row, run, groups), fontsize=7)
         ax.legend(fontsize=4.5, loc="lower right", handlelength=1.0, labelspacing=0.2)
