@@ -66,7 +66,9 @@ def size_trends(
     rows: list[dict[str, Any]] = []
     slopes: dict[tuple[Any, ...], tuple[float, np.ndarray]] = {}
     for names, of, on, part in _groups(points):
-        row = {**names, "of": of, "on": on, "models": len(part), **trend(part, on, of)}
+        fit = linregress(np.log10(part[on].to_numpy(float)), part[of].to_numpy(float))
+        row = {**names, "of": of, "on": on, "models": len(part)}
+        row |= {"slope": fit.slope, "std_error": fit.stderr, "r": fit.rvalue, "p": fit.pvalue}
         row["largest"] = float(part["parameters"].max())
         found = drawn.get((names["dataset"], names["convention"], of))
         if found is not None and set(part["model"]) <= set(found.models):
@@ -109,20 +111,6 @@ class Drawn:
     def weights(self, by_model: Mapping[str, float]) -> np.ndarray:
         """Return the weights of a sum over models, 0 for those without one."""
         return np.array([by_model.get(name, 0.0) for name in self.models])
-
-
-def trend(table: pd.DataFrame, column: str, of: str = "delta") -> dict[str, float]:
-    """Regress ΔLogLik (or the column `of`) on the logarithm (base 10) of a column over models.
-
-    Returns slope (per tenfold), its standard error, r and the two-sided p; NaN for fewer than three
-    models. Models without a value are left out.
-    """
-    table = table[table[column].notna()]
-    if table[column].nunique() < FEWEST:
-        return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
-    fit = linregress(np.log10(table[column].to_numpy(float)), table[of].to_numpy(float))
-    values = {"slope": fit.slope, "std_error": fit.stderr, "r": fit.rvalue, "p": fit.pvalue}
-    return {name: float(value) for name, value in values.items()}
 
 
 def slope_weights(sizes: pd.Series) -> pd.Series:

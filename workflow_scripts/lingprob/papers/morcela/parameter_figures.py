@@ -170,14 +170,9 @@ def _plot_parameter(
             name_point(ax, look["title"], *point)
             continue
         ax.plot(*point, color=look["colour"], marker=look["marker"], markersize=7, zorder=3)
-        inside: dict[str, Any] = {
-            "xytext": (0, 0),
-            "ha": "center",
-            "va": "center",
-            "fontsize": 5,
-            "zorder": 4,
-        }
-        name_point(ax, str(numbers[fit["model"]]), *point, color="white", **inside)
+        inside: dict[str, Any] = {"xytext": (0, 0), "ha": "center", "va": "center"}
+        number = str(numbers[fit["model"]])
+        name_point(ax, number, *point, color="white", fontsize=5, zorder=4, **inside)
 
 
 def numbered(names: Iterable[str], models: Models) -> dict[str, int]:
@@ -185,11 +180,12 @@ def numbered(names: Iterable[str], models: Models) -> dict[str, int]:
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         groups.setdefault(models[name]["group"], []).append(name)
-    found = {}
-    for group in groups.values():
-        places = enumerate(palette.by_size(group, models), start=1)
-        found.update({name: place for place, name in places})
-    return {name: found[name] for group in groups.values() if len(group) > 2 for name in group}
+    return {
+        name: place
+        for group in groups.values()
+        if len(group) > 2
+        for place, name in enumerate(palette.by_size(group, models), start=1)
+    }
 
 
 def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list[Line2D]:
