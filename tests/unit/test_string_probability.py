@@ -215,7 +215,7 @@ def test_a_sentence_that_nobody_called_grammatical_is_named(datasets):
     unknown = dataset.stimuli.astype({"grammatical": object})
     unknown.loc[3, "grammatical"] = None
     broken = Dataset("mine", dataset.predictions, unknown, dataset.scores, dataset.distances)
-    with pytest.raises(LingprobError, match="'mine', item '3'"):
+    with pytest.raises(LingprobError, match="'mine', item 's3'"):
         string_scores("m", broken, VOCABULARY, OPTIONS)
 
 
