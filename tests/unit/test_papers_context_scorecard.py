@@ -31,48 +31,26 @@ KINDS = {
 def tables() -> dict[str, pd.DataFrame]:
     """Tables of one model as the paper describes models, with one cell of Figure 14."""
     rows = [
-        {
-            "model": "gpt2",
-            "dataset": "blimp",
-            "level": level,
-            "group": group,
-            "kind": kind,
-            "perturbation": None,
-            "length": 10,
-            "delta": delta,
-            "delta_low": delta - 0.1,
-            "delta_high": delta + 0.1,
-            "accuracy": 0.5 + delta / 2,
-            "accuracy_low": 0.4 + delta / 2,
-            "accuracy_high": 0.6 + delta / 2,
-            "margin": None,
-            "margin_low": None,
-            "margin_high": None,
-            "n_pairs": 100,
-            "n_suites": 1 if level == "suite" else 9,
-            "scale": "paper",
-        }
+        {"level": level, "group": group, "kind": kind, "delta": delta, "accuracy": 0.5 + delta / 2}
         for level, group in (("all", "all"), ("suite", SUITE))
         for kind, delta in KINDS.items()
     ]
-    cell = {
-        "model": "gpt2",
-        "dataset": "syntaxgym",
-        "target_suite": "number_src",
-        "prefix_suite": "mvrr",
-        "accuracy": 18 / 19,
-        "baseline": 15 / 19,
-        "relative_improvement": 20.0,
-        "relative_improvement_low": -10.0,
-        "relative_improvement_high": 26.0,
-        "n_pairs": 19,
-        "n_prefixes": 10,
-    }
+    accuracy = pd.DataFrame(rows).assign(model="gpt2", dataset="blimp", length=10, n_pairs=100,
+                                         perturbation=None, scale="paper")  # fmt: skip
+    accuracy["n_suites"] = accuracy["level"].map({"all": 9, "suite": 1})
+    for end, reach in (("_low", -0.1), ("_high", 0.1)):
+        for column in ("delta", "accuracy"):
+            accuracy[column + end] = accuracy[column] + reach
+    accuracy[["margin", "margin_low", "margin_high"]] = None
+    cell = {"model": "gpt2", "dataset": "syntaxgym", "target_suite": "number_src",
+            "prefix_suite": "mvrr", "accuracy": 18 / 19, "baseline": 15 / 19,
+            "relative_improvement": 20.0, "relative_improvement_low": -10.0,
+            "relative_improvement_high": 26.0, "n_pairs": 19, "n_prefixes": 10}  # fmt: skip
     empty = {
         f"context_{name}": SCHEMAS[f"context_{name}"].empty_table().to_pandas()
         for name in ("regression", "overlap", "correlations")
     }
-    found = {"context_accuracy": pd.DataFrame(rows), "context_matrix": pd.DataFrame([cell])}
+    found = {"context_accuracy": accuracy, "context_matrix": pd.DataFrame([cell])}
     return {**found, **empty}
 
 

@@ -37,6 +37,8 @@ from strings_for_tests import (
 )
 
 pytest_plugins = ["strings_for_tests"]
+MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 1}
+LOOKS = describe_models({"m": MODEL})
 
 
 def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
@@ -102,8 +104,7 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
 
 
 def test_differences_of_ratings_are_in_z_where_some_rating_is_below_0(results):
-    run = Run("demo", describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
-                                             "parameters": 1}}))  # fmt: skip
+    run = Run("demo", LOOKS)
     for shift, label in ((0, "Rating difference (z)"), (100, "Rating difference")):
         scores = results["string_scores"].assign(rating=results["string_scores"]["rating"] + shift)
         figure = pairs_by_prediction(scores, results["string_correlations"], run, 2)
@@ -176,9 +177,7 @@ def test_own_data_without_paradigms_and_with_sentences_that_have_no_pair(lone):
     own = [made("pairs", {1, 3}), with_lone(made("rated", {2, 3}, seed=1), lone)]
     own = [replace(one, stimuli=one.stimuli.assign(paradigm=None, phenomenon=None)) for one in own]
     tables = analyse("m", own, ["pairs", "rated"], VOCABULARY, OPTIONS)
-    looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
-                                   "parameters": 1}})  # fmt: skip
-    figures = draw(tables_drawn(tables, own), Run("demo", looks), ["pairs"])
+    figures = draw(tables_drawn(tables, own), Run("demo", LOOKS), ["pairs"])
     assert failures(figures) == {}
     points = figures["figure_3a"].axes[0].lines[0].get_xdata()
     assert len(points) == found(tables, "rated", subset="overall")["n"].item()
@@ -186,11 +185,9 @@ def test_own_data_without_paradigms_and_with_sentences_that_have_no_pair(lone):
 
 
 def test_one_figure_s_fault_is_its_own(datasets, results):
-    looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
-                                   "parameters": 1}})  # fmt: skip
     confounds = results["string_confounds"].drop(columns="value_low")
     broken = {**results, "string_confounds": confounds}
-    figures = draw(tables_drawn(broken, datasets), Run("demo", looks))
+    figures = draw(tables_drawn(broken, datasets), Run("demo", LOOKS))
     why = "deconfounded was not drawn. KeyError: 'value_low'"
     assert failures(figures) == {"deconfounded": why}
     assert "'value_low'" in " ".join(text.get_text() for text in figures["deconfounded"].texts)
