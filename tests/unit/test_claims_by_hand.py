@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from lingprob.papers.context import contrasts
 from lingprob.papers.context import effects as context
 from lingprob.papers.context.effects import STATISTICS, coefficient
 from lingprob.papers.leakage import overlap_claims as overlap
@@ -444,7 +445,7 @@ def test_means_are_of_suites_that_all_have_by_their_pairs():
             ("b", "s", 0.3, 30), ("b", "t", -0.2, 10), ("b", "u", 0.2, 20)]  # fmt: skip
     suites = pd.DataFrame(rows, columns=["model", "group", "delta", "n_pairs"])
     both = [suites[suites["model"] == name] for name in "ba"]
-    found = context.resampled_means(*context.shared_suites(both, "delta"))
+    found = contrasts.resampled_means(*contrasts.shared_suites(both, "delta"))
     counts = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, 1000)
     values, pairs = np.array([[0.3, -0.2, 0.2], [0.1, 0.5, 0.9]]), np.array([30, 10, 20])
     expected = [[np.average(one, weights=count * pairs) for one in values] for count in counts]

@@ -14,10 +14,10 @@ from lingprob.catalog import Catalog, read_yaml
 from lingprob.context.perturbations import TITLES
 from lingprob.figures.labels import (
     add_to_footer,
+    few_handles,
     keep_names_apart,
     label_provenance,
     legend_above,
-    model_handles,
     name_point,
 )
 from lingprob.figures.palette import describe_models
@@ -74,7 +74,7 @@ def test_turned_texts_are_judged_by_their_own_boxes():
 @pytest.mark.parametrize("source", ["human", "simulated"])
 def test_a_legend_of_sixteen_models_and_a_footer_fit(width, source):
     figure, _ = grid(1, 1, width=width, height=2.0, margins=(0.0, 1.0), narrowest=width)
-    legend_above(figure, model_handles(SIXTEEN, MODELS))
+    legend_above(figure, few_handles(SIXTEEN, MODELS, most=16))
     label_provenance(figure, ["paper"], [source], "reading times", note="a note " * 12)
     assert layout_faults(figure) == []
 

@@ -46,18 +46,13 @@ def dataset_label(label: str, dataset: str, shown: Sequence[str], titles: Mappin
     return f"{wrapped_title(dataset, titles)}\n{label}" if len(shown) > 1 else label
 
 
-def model_handles(names: Iterable[str], models: Models) -> list[Line2D]:
-    """Return a legend's entries for these models, each once."""
-    return [
-        handle(models[name]["title"], models[name]["colour"], models[name]["marker"])
-        for name in dict.fromkeys(names)
-    ]
-
-
 def few_handles(names: Iterable[str], models: Models, most: int = 8) -> list[Line2D]:
     """Return a legend's entries for models, or for their families if there are more than `most`."""
     names = list(dict.fromkeys(names))
-    return (model_handles if len(names) <= most else group_handles)(names, models)
+    if len(names) > most:
+        return group_handles(names, models)
+    looks = [models[name] for name in names]
+    return [handle(look["title"], look["colour"], look["marker"]) for look in looks]
 
 
 def group_handles(names: Iterable[str], models: Models, linestyle: str = "-") -> list[Line2D]:

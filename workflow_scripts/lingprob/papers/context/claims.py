@@ -7,7 +7,12 @@ import pandas as pd
 
 from lingprob.context.names import MATCHED, SYNTAXGYM
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
-from lingprob.papers.context.effects import STATISTICS, correlations, mean_predictability
+from lingprob.papers.context.effects import (
+    STATISTICS,
+    correlations,
+    mean_predictability,
+    overlaps_of_suites,
+)
 from lingprob.papers.run import Published, Run, Tables
 from lingprob.scorecard.comparison import Quantities, score
 from lingprob.scorecard.verdicts import Estimate
@@ -119,8 +124,7 @@ def _correlations(tables: Tables) -> Quantities:
         for model, estimate in mean_predictability(tables, kind).items():
             found[(f"{model}/mean", f"r_{side}")] = estimate
     for measure in ("dependency", "token"):
-        named = correlations(tables, "suites", "accuracy", f"{measure} overlap of suites")
-        for name, estimate in named:
+        for name, estimate in overlaps_of_suites(tables, measure).items():
             model, _, dataset = name.partition("/")
             if dataset == PAPER_DATASET:
                 found[(f"{model}/suites", f"rho_{measure}")] = estimate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,13 @@ from lingprob.context.names import (
     UNRELATED,
 )
 from lingprob.papers.context.analysis import PAPER_DATASET
+from lingprob.papers.context.contrasts import (
+    resampled_means,
+    rows_at,
+    shared_suites,
+    weighted_sum,
+    without_interval,
+)
 from lingprob.papers.context.statistics import suite_points
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import Statistic
@@ -31,18 +38,11 @@ from lingprob.scorecard.estimates import (
     widened,
 )
 from lingprob.scorecard.verdicts import NOTHING, Estimate
-from lingprob.stats.resampling import interval
-from lingprob.stats.resampling import widened as widened_by_sizes
 
 Found = Iterator[tuple[str, Estimate]]
-# Rows of `context_accuracy` by model, data set and kind of prefix.
-ByKind = dict[tuple[str, str, str], Any]
 PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
-DRAWS = 1000  # resamples of suites
-# Fewer units are all on one side of 0 by chance in more than a twentieth of cases.
-FEWEST = 6
 # Analyses whose points are not independent, so that tables have their intervals.
 OF_DEPENDENT_POINTS = ("pairs", "suites")
 
@@ -60,100 +60,6 @@ def plain_pairs(dataset: str) -> bool:
 def only(*datasets: str) -> Callable[[str], bool]:
     """Return a test for these data sets."""
     return lambda dataset: dataset in datasets
-
-
-def rows_at(
-    accuracy: pd.DataFrame,
-    column: str = "delta",
-    part: float = 1.0,
-    perturbation: str | None = None,
-) -> ByKind:
-    """Return the row over all pairs at one length of each model, data set and kind.
-
-    Args:
-        accuracy: `context_accuracy` table.
-        column: delta, accuracy or margin. Rows without it are left out.
-        part: share of the longest length. The nearest length is taken, for 0 the shortest.
-        perturbation: perturbation of prefixes, or None for unchanged ones.
-    """
-    rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
-    rows = rows[rows["perturbation"].fillna("") == (perturbation or "")]
-    by = ["model", "dataset", "kind"]
-    longest = rows.groupby(by)["length"].transform("max")
-    rows = rows.assign(away=(rows["length"] - part * longest).abs()).sort_values("away")
-    return {
-        (row.model, row.dataset, row.kind): row for row in rows.drop_duplicates(by).itertuples()
-    }
-
-
-def weighted_sum(
-    accuracy: pd.DataFrame, rows: Sequence[Any], weights: Sequence[float], column: str
-) -> Estimate:
-    """Return a weighted sum of rows of a `context_accuracy` table over all pairs.
-
-    Rows share their suites. So suites are resampled once for all rows, and count by their pairs. If
-    the table lacks some suites, or there is only one, rows count as independent, which makes the
-    interval of a difference wider.
-    """
-    parts = [_resampled(row, column) for row in rows]
-    total = replace(combined(parts, weights), note=parts[0].note)
-    if len(rows) < 2:
-        return total
-    of_suites = accuracy[accuracy["level"] == "suite"]
-    values, pairs = shared_suites([of_suites[_same(of_suites, row)] for row in rows], column)
-    if len(pairs) < max(FEWEST, *(row.n_suites for row in rows)):
-        return total
-    # Pairs that lack a judgment make the mean over all judgments another than that over suites.
-    shift = total.value - np.average(values @ weights, weights=pairs)
-    ends = interval(resampled_means(values, pairs) @ weights + shift)
-    low, high = widened_by_sizes(total.value, ends, pairs, (-np.inf, np.inf))
-    return replace(total, low=low, high=high) if low < high else _without_interval(total)
-
-
-def _same(table: pd.DataFrame, row: Any) -> pd.Series:
-    """Return which rows of a `context_accuracy` table have the prefixes of one row."""
-    perturbation = "" if pd.isna(row.perturbation) else row.perturbation
-    same = table["perturbation"].fillna("") == perturbation
-    for name in ("model", "dataset", "kind", "length"):
-        same &= table[name] == getattr(row, name)
-    return same
-
-
-def _resampled(row: Any, column: str) -> Estimate:
-    """Return a row's value, without an interval if its units are too few or all alike."""
-    value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
-    several = row.n_suites > 1
-    n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
-    found = Estimate(value, low, high, int(n), f"{n} {what}, {row.length} tokens")
-    return _without_interval(found) if n < FEWEST or low == high else found
-
-
-def _without_interval(estimate: Estimate) -> Estimate:
-    return replace(estimate, low=np.nan, high=np.nan)
-
-
-def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a column of the suites that all tables have, (suites, tables), and their pairs.
-
-    Args:
-        tables: rows of `context_accuracy`, one for each suite.
-        column: delta, accuracy or margin.
-    """
-    by_suite = [table.set_index("group")[[column, "n_pairs"]] for table in tables]
-    wide = pd.concat(by_suite, axis=1, join="inner").dropna().sort_index()
-    values, pairs = (wide[[name]].to_numpy(float) for name in (column, "n_pairs"))
-    return values, pairs.max(axis=1)
-
-
-def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return means of values (suites, k) in resamples of suites, which count by their pairs.
-
-    Shape (DRAWS, k).
-    """
-    chances = np.full(len(pairs), 1 / len(pairs))
-    weights = np.random.default_rng(0).multinomial(len(pairs), chances, DRAWS) * pairs
-    means: np.ndarray = weights @ values / weights.sum(axis=1, keepdims=True)
-    return means
 
 
 def populations(found: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, str]]:
@@ -242,7 +148,7 @@ def over_scale(kind: str) -> Statistic:
                     slope = widened(slope, slopes_within(every, draws, families))
                 else:
                     note = "one suite, whose chance is not known"
-                    slope = replace(_without_interval(slope), note=note)
+                    slope = replace(without_interval(slope), note=note)
                 yield f"all models/{dataset}", slope
 
     return statistic
@@ -272,30 +178,31 @@ def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Fou
     """Return the correlations of one analysis with their intervals, by model, data set and x."""
     table = tables["context_correlations"]
     rows = table[(table["analysis"] == analysis) & table["value"].notna()]
-    for row in rows.itertuples():
-        if y in ("", row.y) and x in ("", row.x):
-            about = f"{row.model}/{row.dataset}" + ("" if x or y else f"/{row.x}")
-            n, ranks = int(row.n), row.statistic == "spearman"
+    for row in rows.to_dict("records"):
+        if y in ("", row["y"]) and x in ("", row["x"]):
+            about = f"{row['model']}/{row['dataset']}" + ("" if x or y else f"/{row['x']}")
+            n, ranks = int(row["n"]), row["statistic"] == "spearman"
             if analysis in OF_DEPENDENT_POINTS:
-                ends = (float(row.value_low), float(row.value_high))
-                yield about, Estimate(float(row.value), *ends, n, f"n = {n}")
+                yield about, Estimate.of(row, "value", n, f"n = {n}")
             else:
-                yield about, known_correlation(float(row.value), n, ranks=ranks)
+                yield about, known_correlation(float(row["value"]), n, ranks=ranks)
+
+
+def overlaps_of_suites(tables: Tables, measure: str) -> dict[str, Estimate]:
+    """Return rho of one overlap of suites, `token` or `dependency`, with accuracy."""
+    return dict(correlations(tables, "suites", "accuracy", f"{measure} overlap of suites"))
 
 
 def mean_predictability(tables: Tables, kind: str) -> dict[str, Estimate]:
     """Return Appendix C's r by model: the mean over the paper's three data sets."""
     found = dict(correlations(tables, "metric", y=kind))
-    by_model = {
-        model: [found.get(f"{model}/{dataset}") for dataset in PAPER_DATASETS]
-        for model in dict.fromkeys(name.partition("/")[0] for name in found)
-    }
-    weights = [1 / len(PAPER_DATASETS)] * len(PAPER_DATASETS)
-    return {
-        model: combined([one for one in parts if one is not None], weights)
-        for model, parts in by_model.items()
-        if None not in parts
-    }
+    means = {}
+    for model in dict.fromkeys(name.partition("/")[0] for name in found):
+        names = [f"{model}/{dataset}" for dataset in PAPER_DATASETS]
+        if set(names) <= set(found):
+            parts = [found[name] for name in names]
+            means[model] = combined(parts, [1 / len(parts)] * len(parts))
+    return means
 
 
 def more_predictable(kind: str) -> Statistic:
@@ -312,10 +219,7 @@ def more_predictable(kind: str) -> Statistic:
 
 def overlap_advantage(tables: Tables, run: Run) -> Found:
     """Return rho of tokens' overlap with accuracy minus that of dependency labels'."""
-    tokens, labels = (
-        dict(correlations(tables, "suites", "accuracy", f"{measure} overlap of suites"))
-        for measure in ("token", "dependency")
-    )
+    tokens, labels = (overlaps_of_suites(tables, name) for name in ("token", "dependency"))
     for name in tokens:
         if name in labels:
             yield name, combined([tokens[name], labels[name]], [1, -1])
@@ -324,8 +228,8 @@ def overlap_advantage(tables: Tables, run: Run) -> Found:
 def suite_overlaps(tables: Tables, run: Run) -> Found:
     """Return rho of either overlap of suites with accuracy."""
     for measure in ("token", "dependency"):
-        named = correlations(tables, "suites", "accuracy", f"{measure} overlap of suites")
-        yield from ((f"{name}/{measure}", estimate) for name, estimate in named)
+        for name, estimate in overlaps_of_suites(tables, measure).items():
+            yield f"{name}/{measure}", estimate
 
 
 def labels_above_tokens(tables: Tables, run: Run) -> Found:

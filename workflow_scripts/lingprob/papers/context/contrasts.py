@@ -1,0 +1,115 @@
+"""Differences between kinds of prefixes, lengths and models that are judged on the same suites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.scorecard.estimates import combined
+from lingprob.scorecard.verdicts import Estimate
+from lingprob.stats.resampling import interval, widened
+
+# Rows of `context_accuracy` by model, data set and kind of prefix.
+ByKind = dict[tuple[str, str, str], Any]
+DRAWS = 1000  # resamples of suites
+# Fewer units are all on one side of 0 by chance in more than a twentieth of cases.
+FEWEST = 6
+
+
+def rows_at(
+    accuracy: pd.DataFrame,
+    column: str = "delta",
+    part: float = 1.0,
+    perturbation: str | None = None,
+) -> ByKind:
+    """Return the row over all pairs at one length of each model, data set and kind.
+
+    Args:
+        accuracy: `context_accuracy` table.
+        column: delta, accuracy or margin. Rows without it are left out.
+        part: share of the longest length. The nearest length is taken, for 0 the shortest.
+        perturbation: perturbation of prefixes, or None for unchanged ones.
+    """
+    rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
+    rows = rows[rows["perturbation"].fillna("") == (perturbation or "")]
+    by = ["model", "dataset", "kind"]
+    longest = rows.groupby(by)["length"].transform("max")
+    rows = rows.assign(away=(rows["length"] - part * longest).abs()).sort_values("away")
+    return {
+        (row.model, row.dataset, row.kind): row for row in rows.drop_duplicates(by).itertuples()
+    }
+
+
+def weighted_sum(
+    accuracy: pd.DataFrame, rows: Sequence[Any], weights: Sequence[float], column: str
+) -> Estimate:
+    """Return a weighted sum of rows of a `context_accuracy` table over all pairs.
+
+    Rows share their suites. So suites are resampled once for all rows, and count by their pairs. If
+    the table lacks some suites, or there is only one, rows count as independent, which makes the
+    interval of a difference wider.
+    """
+    parts = [_resampled(row, column) for row in rows]
+    total = replace(combined(parts, weights), note=parts[0].note)
+    if len(rows) < 2:
+        return total
+    of_suites = accuracy[accuracy["level"] == "suite"]
+    values, pairs = shared_suites([of_suites[_same(of_suites, row)] for row in rows], column)
+    if len(pairs) < max(FEWEST, *(row.n_suites for row in rows)):
+        return total
+    # Pairs that lack a judgment make the mean over all judgments another than that over suites.
+    shift = total.value - np.average(values @ weights, weights=pairs)
+    ends = interval(resampled_means(values, pairs) @ weights + shift)
+    low, high = widened(total.value, ends, pairs, (-np.inf, np.inf))
+    return replace(total, low=low, high=high) if low < high else without_interval(total)
+
+
+def _same(table: pd.DataFrame, row: Any) -> pd.Series:
+    """Return which rows of a `context_accuracy` table have the prefixes of one row."""
+    perturbation = "" if pd.isna(row.perturbation) else row.perturbation
+    same = table["perturbation"].fillna("") == perturbation
+    for name in ("model", "dataset", "kind", "length"):
+        same &= table[name] == getattr(row, name)
+    return same
+
+
+def _resampled(row: Any, column: str) -> Estimate:
+    """Return a row's value, without an interval if its units are too few or all alike."""
+    value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
+    several = row.n_suites > 1
+    n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
+    found = Estimate(value, low, high, int(n), f"{n} {what}, {row.length} tokens")
+    return without_interval(found) if n < FEWEST or low == high else found
+
+
+def without_interval(estimate: Estimate) -> Estimate:
+    """Return an estimate with NaN for the ends of its interval."""
+    return replace(estimate, low=np.nan, high=np.nan)
+
+
+def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a column of the suites that all tables have, (suites, tables), and their pairs.
+
+    Args:
+        tables: rows of `context_accuracy`, one for each suite.
+        column: delta, accuracy or margin.
+    """
+    by_suite = [table.set_index("group")[[column, "n_pairs"]] for table in tables]
+    wide = pd.concat(by_suite, axis=1, join="inner").dropna().sort_index()
+    values, pairs = (wide[[name]].to_numpy(float) for name in (column, "n_pairs"))
+    return values, pairs.max(axis=1)
+
+
+def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return means of values (suites, k) in resamples of suites, which count by their pairs.
+
+    Shape (DRAWS, k).
+    """
+    chances = np.full(len(pairs), 1 / len(pairs))
+    weights = np.random.default_rng(0).multinomial(len(pairs), chances, DRAWS) * pairs
+    means: np.ndarray = weights @ values / weights.sum(axis=1, keepdims=True)
+    return means
