@@ -213,7 +213,7 @@ def score(
     ours: Quantities,
     run: Any,
 ) -> pd.DataFrame:
-    """Return a paper's `scorecard`: its claims (`judge_claims`) and its numbers, given ours."""
+    """Return a paper's `scorecard`: its claims (`judge_claims`) and its printed numbers."""
     claims = judge_claims(run.published, statistics, tables, run)
     return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
 

@@ -37,7 +37,7 @@ def share(hits: pd.Series) -> Estimate:
 
 
 def of_passages(measure: Callable[[pd.DataFrame], Estimate | None]) -> Statistic:
-    """Return the statistic that is a measure of the passages, by corpus; None is left out."""
+    """Return the statistic that is a measure of the passages, by corpus, unless that is None."""
 
     def statistic(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
         for name, table in _searched(tables):
