@@ -75,9 +75,10 @@ def surprisal_difference(difference: str) -> Statistic:
     def statistic(tables: Tables, run: Run) -> Rows:
         for model, strings in tables["toy_surprisals"].groupby("model", sort=False):
             of = strings.set_index("text")["surprisal"]
-            good, plural = strings["grammatical"].to_numpy(bool), of.index.str.contains("moons ")
+            by_kind = strings.groupby(strings["grammatical"].astype(bool))["surprisal"].mean()
+            plural = of.index.str.contains("moons ")
             value = {
-                "ungrammatical": of[~good].mean() - of[good].mean(),
+                "ungrammatical": by_kind[False] - by_kind[True],
                 "plural": of[plural].mean() - of[~plural].mean(),
                 "moons": of["The moons emerge."] - of["The moon emerge."],
             }[difference]
