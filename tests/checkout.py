@@ -28,9 +28,9 @@ PARTS = [
 
 
 def copy_of_the_checkout(folder: Path) -> Path:
-    """Copy what the workflow consists of, so that a test may edit it.
+    """Copy the files of the workflow, so that a test may edit them.
 
-    What was compiled comes along: it holds for the sources' times and contents, which are kept.
+    Compiled files are copied as well. They remain valid, because the sources keep their times.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
@@ -45,14 +45,14 @@ def copy_of_the_checkout(folder: Path) -> Path:
 
 
 def unfinished(folder: str, names: list[str]) -> list[str]:
-    """Return what another process may be writing in a folder, and have renamed by and by."""
+    """Return files of a folder that another process may be writing or renaming."""
     compiled = (".pyc", ".nbi", ".nbc")
     cached = Path(folder).name == "__pycache__"
     return [n for n in names if cached and (n.startswith(".") or not n.endswith(compiled))]
 
 
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """Run Snakemake in `folder`; output and errors come back as one text."""
+    """Run Snakemake in `folder` and return output and errors as one text."""
     return subprocess.run(
         command(*arguments),
         cwd=folder,

@@ -1,4 +1,4 @@
-"""What tests of pages make them from, and how they read them."""
+"""Inputs of pages for tests, and functions that read pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def png(path: Path, width: int, height: int) -> None:
 
 
 def row(kind: str, verdict: str, **values: object) -> dict[str, object]:
-    """Return one row of a scorecard; nothing is known of what was not run."""
+    """Return one row of a scorecard, without values if it was not run."""
     known = {} if verdict == "not run" else {"ours": 0.25, "low": -0.5, "high": 1.0}
     numbers = {"published": 0.5, **({"difference": -0.25} if known else {})}
     return {
@@ -53,7 +53,7 @@ def elements_of(page: str) -> list[str]:
 
 
 def links_of(page: str) -> list[str]:
-    """Return what a page links to or loads; a page brings its own style and script."""
+    """Return the files that a page links to or loads, except its own style and script."""
     assert "@import" not in page
     assert "url(" not in page
     values = (attributes.get(key) for _, attributes in Elements(page).found

@@ -1,4 +1,4 @@
-"""What a rule's digest notices, what it does not, and which rooms its code may come from."""
+"""Changes that a rule's digest notices or ignores, and the rooms of its code."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ WITHOUT_MODELS = ("report_morcela", "report_reading", "fit_linking_functions")
 
 
 def test_rooms_import_lower_ones_alone():
-    """What only type checkers import does not count, nor names that the workflow's room reads."""
+    """Imports for type checkers do not count, nor names that the workflow's room reads."""
     level = {room: number for number, rooms in enumerate(LAYERS) for room in rooms.split()}
     upward = []
     for path in sorted(SCRIPTS.glob("lingprob/*/**/*.py")):

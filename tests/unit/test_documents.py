@@ -1,4 +1,4 @@
-"""What is written for people says what the code does: config.yaml, READMEs and messages."""
+"""config.yaml, pages and messages agree with the code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENTRY_KEYS = {
 }
 
 
-def test_editors_accept_config_yaml_and_refuse_a_mistyped_key():
+def test_editors_accept_config_yaml_and_refuse_mistyped_keys():
     schema = ROOT / "workflow_scripts/lingprob/workflow/config.schema.json"
     validator = Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
@@ -41,7 +41,7 @@ def test_editors_accept_config_yaml_and_refuse_a_mistyped_key():
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
-def test_config_yaml_changes_nothing_and_its_examples_are_valid(scale):
+def test_config_yaml_changes_nothing_and_has_valid_examples(scale):
     text = (ROOT / "config.yaml").read_text(encoding="utf-8")
     assert (
         read_settings({**yaml.safe_load(text), "scale": scale})[0]
@@ -79,7 +79,7 @@ def conventions() -> Iterator[tuple[str, list[str]]]:
         yield row, keys
 
 
-def test_the_table_of_conventions_names_keys_that_exist_and_their_defaults():
+def test_the_conventions_table_names_keys_and_defaults():
     for row, named in conventions():
         for key in named:
             if key in SECTIONS:
@@ -100,7 +100,7 @@ def test_the_table_of_conventions_has_every_convention():
 
 
 def messages() -> Iterator[tuple[Path, str]]:
-    """Every text in the code that is no docstring; {} stands for what is put in."""
+    """Every text in the code except docstrings, with {} for inserted values."""
     for path in sorted((ROOT / "workflow_scripts").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
@@ -123,7 +123,7 @@ def messages() -> Iterator[tuple[Path, str]]:
         yield from ((path, text) for text in re.findall(r'"([^"\n]*)"', path.read_text()))
 
 
-def test_every_key_of_the_configuration_that_a_message_names_exists():
+def test_keys_that_messages_name_exist():
     sections = "|".join(sorted(SECTIONS, reverse=True))
     named = re.compile(rf"(?<![\w./-])((?:{sections})(?:\.[a-z_]+)+)(?![\w/(])")
     in_entry = re.compile(r"\b(models|datasets)\.(?:\{\}|[A-Z]+)\.([a-z_]+)")
@@ -159,7 +159,7 @@ def alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     )
 
 
-def test_the_list_of_results_has_every_folder_that_a_rule_writes_and_no_other():
+def test_the_list_of_results_equals_the_rules_folders():
     rules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
     blocks = "".join(
         block for _, block in re.findall(r"^( +)output:\n((?:\1    .*\n)+)", rules, re.M)
@@ -173,7 +173,7 @@ def test_the_list_of_results_has_every_folder_that_a_rule_writes_and_no_other():
     assert [folder for folder in listed if not any(alike(folder, one) for one in written)] == []
 
 
-def test_where_things_are_names_every_room_and_no_other():
+def test_the_list_of_rooms_is_complete():
     shown = CONTRIBUTING.partition("## Where things are")[2].partition("\n## ")[0]
     package = ROOT / "workflow_scripts" / "lingprob"
     rooms = {path.parent.name for path in package.glob("*/__init__.py")}

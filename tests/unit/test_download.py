@@ -68,7 +68,7 @@ def mirror_with(content: bytes, folder: Path) -> Path:
 
 
 def failure(file: RemoteFile, directory: Path, mirror: Path | str | None = None, **options) -> str:
-    """Return the message of the error that fetching must raise; nothing may lie at the path."""
+    """Return the message of the error that fetching must raise. No file may be left."""
     with pytest.raises(LingprobError) as raised:
         fetch(file, directory, mirror, **options)
     assert not (directory / file.name).exists()
@@ -165,7 +165,7 @@ BREAK = 200_000 // download.CHUNK * download.CHUNK
         (b"", [Fault(break_after=200_000, no_length=True)], {}, [None, "bytes=200000-"]),
         (b"", [Fault(status=500), Fault(status=503)], {}, [None] * 3),
         (b"", [Fault(content=WRONG)], {}, [None] * 2),
-        # What an earlier run left is continued, unless it is of another version.
+        # The part of an earlier run is continued, unless it is of another version.
         (CONTENT[:123_456], [], {}, ["bytes=123456-"]),
         (CONTENT, [], {}, []),
         (CONTENT[:1000], [Fault(ignore_range=True)], {}, ["bytes=1000-"]),

@@ -1,4 +1,4 @@
-"""README and docs/: short, linked, valid, and written anew where they follow from the code."""
+"""README and docs/ are short, linked, valid, and up to date with the code."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_catalog_s_page_has_every_entry_once():
     assert row in page
 
 
-def test_the_api_s_page_has_all_that_is_offered_with_its_docstring():
+def test_the_api_page_has_every_public_docstring():
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for name in lingprob.__all__:
         assert f"\n## lingprob.{name}\n" in page
@@ -123,7 +123,7 @@ def test_the_api_s_page_has_all_that_is_offered_with_its_docstring():
 
 @pytest.mark.parametrize("target", ["morcela", "string_probability", "overlap", "training",
                                     "reading", "context"])  # fmt: skip
-def test_each_target_has_its_claims_on_one_paper_s_page(target):
+def test_each_target_s_claims_are_on_one_page(target):
     pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs/papers").glob("*.md")]
     (page,) = [page for page in pages if f"<!-- claims: {target} -->" in page]
     block = page.partition(f"<!-- claims: {target} -->")[2].partition("<!-- end -->")[0]
@@ -131,19 +131,19 @@ def test_each_target_has_its_claims_on_one_paper_s_page(target):
     assert re.findall(r"^\| `(\w+)` \|", block, re.M) == [claim["id"] for claim in claims]
 
 
-def test_a_bar_within_a_cell_does_not_end_it():
+def test_a_bar_does_not_end_its_cell():
     rows = GENERATED["table"](("a", "b"), [("log p | q", None)])
     assert rows == "| a | b |\n| --- | --- |\n| log p \\| q |  |\n"
 
 
 def yaml_blocks() -> Iterator[str]:
-    """What the pages show of a user's own file."""
+    """The parts of a user's own file that the pages show."""
     for page in (ROOT / "docs").glob("own_*.md"):
         yield from re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
 
 
 def test_the_entries_that_pages_show_are_valid():
-    """Each block against the schema, beside the entries of the others, which it may name."""
+    """Each block is valid together with the entries of the others, which it may name."""
     blocks = [yaml.safe_load(block) for block in yaml_blocks()]
     assert len(blocks) > 7
     sections = ("models", "datasets")
@@ -162,7 +162,7 @@ def test_the_entry_that_contributors_are_shown_is_valid():
     assert "my_pairs" in read_settings({"datasets": shown})[1].datasets
 
 
-def test_the_page_of_installing_leads_to_the_wheels_for_cuda():
+def test_the_install_page_links_to_cuda_wheels():
     lock = (ROOT / "envs" / "requirements.txt").read_text(encoding="utf-8")
     assert "docs/install.md" in lock.partition("accelerate")[0]
     assert "pytorch-and-cuda" in anchors(ROOT / "docs" / "install.md")

@@ -1,4 +1,4 @@
-"""What jobs ask for and which data set meets which model, against values derived by hand."""
+"""Resources of jobs, and the pairs of data set and model, against values derived by hand."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def costs(scale: str = "paper", **config: Any) -> Costs:
     return Costs(*read_settings({"scale": scale, **config}))
 
 
-# 2,000 MB for Python with torch, and six bytes a parameter; 80,000 MB hold 32e9 parameters in half
-# precision with a quarter more for the rest, and 16e9 in single. BLiMP's 134,000 sentences are
-# 2.01e6 tokens, read after two start tokens; at .333 x 19.5 TFLOP/s in single precision (312 in
-# half) three times 2 FLOP a parameter and token take 1857 s for 1e9 parameters.
+# 2,000 MB for Python with torch, and six bytes per parameter. 80,000 MB suffice for 32e9 parameters
+# in half precision with a quarter more for the rest, and 16e9 in single. BLiMP's 134,000 sentences
+# are 2.01e6 tokens, read after two start tokens. At 0.333 x 19.5 TFLOP/s in single precision (312
+# in half), three times 2 FLOP per parameter and token take 1857 s for 1e9 parameters.
 @pytest.mark.parametrize(
     ("model", "memory_mb", "gpus", "minutes"),
     [
@@ -61,7 +61,7 @@ def test_resources_follow_from_a_model_s_parameters(model, memory_mb, gpus, minu
 def test_small_models_need_no_gpu_on_one_machine():
     asked = costs("laptop")
     assert (asked.gpus("smollm2-135m"), asked.gpus("pythia-410m")) == (0, 1)
-    # 2 x 2010 sentences of 15 tokens at 364 tokens a second, three times: 497 s a start token.
+    # 2 x 2010 sentences of 15 tokens at 364 tokens/s, three times: 497 s per start token.
     seconds = asked.scoring_stimuli("smollm2-135m", ["blimp_sample2010"])
     assert seconds == pytest.approx(497, abs=0.5)
     assert asked.runtime(seconds) == 60 + 3 * 497 // 60
@@ -74,8 +74,8 @@ def test_small_models_need_no_gpu_on_one_machine():
 
 def test_a_training_asks_for_its_processes():
     """Small: 28,125,440 parameters, of which 15,247,616 take part in products, and attention's
-    12 x 3 x 256 x 2,048: 110,360,064 FLOP a token would be 941,000 tokens a second, more than a GPU
-    is fed; 2.1e10 tokens at 4 x 200,000 take 26,214 s, asked for three times."""
+    12 x 3 x 256 x 2,048: 110,360,064 FLOP per token would be 941,000 tokens per second, more than a
+    GPU is fed. 2.1e10 tokens at 4 x 200,000 take 26,214 s, requested three times."""
     asked = costs()
     assert asked.training_gpus() == 4
     assert asked.training_memory_mb("small") == 4 * (4000 + 900)
@@ -91,7 +91,7 @@ def test_bulk_jobs_have_number_formats_of_their_own():
     for model in ("pythia-1b", "opt-125m"):
         assert sources.model_entry(there, model, "family", bulk=False)["dtype"] == single
         assert sources.model_entry(there, model, "family", bulk=True)["dtype"] == half
-    # As params, whose order counts, were before there was `bulk`: what is scored stays.
+    # The order of params without `bulk`, so that finished scores are kept.
     assert list(sources.model_entry(there, "gpt2", "context_window", bulk=False)) == [
         "dtype",
         "context_window",
@@ -118,7 +118,7 @@ def test_large_models_ask_for_several_gpus():
 
 
 def test_long_jobs_have_enough_attempts():
-    """Prefixes and trainings go on where their time was up, as often as the profile tries again."""
+    """Prefixes and trainings continue after a time limit, as often as the profile retries."""
     limit = 24 * 60
     asked, without = costs(), costs(machine={"max_runtime": 100_000})
     seconds = [*map(asked.judging, asked.settings["context"]["models"])]
@@ -143,8 +143,8 @@ def test_contexts_take_the_time_of_their_pairs():
 
 
 def test_contexts_take_the_time_that_their_stage_has():
-    """Of the laptop's 20 pairs in 70 suites: 750 tokens before fifteen, targets at three lengths;
-    ten pairs a suite in the matrix; 20 suites under 16 perturbations to 125 tokens."""
+    """Of the laptop's 20 pairs in 70 suites: 750 tokens before fifteen, targets at three lengths,
+    ten pairs per suite in the matrix, 20 suites under 16 perturbations to 125 tokens."""
     asked = costs("laptop")
     matrix = 700 * 69 * 16 + 70_000
     assert asked.context_tokens("sampled", "blimp") == 5 * (70_000 + 1400 * 16 * 3) + matrix
@@ -157,7 +157,7 @@ def test_contexts_take_the_time_that_their_stage_has():
 
 
 def test_windows_read_a_text_twice():
-    """Provo's 2,745 words, 1.3 tokens each; of one's own text nothing is known."""
+    """Provo's 2,745 words have 1.3 tokens each. The size of a user's text is unknown."""
     asked = costs("laptop")
     seconds = asked.reading("smollm2-135m", ["provo"])
     assert seconds == pytest.approx(asked.scoring("smollm2-135m", 2 * 1.3 * 2745))
@@ -165,7 +165,7 @@ def test_windows_read_a_text_twice():
 
 
 def test_own_files_are_sized_by_their_bytes(tmp_path):
-    """Sixty sentences of 40 bytes; nothing is known of files that are not there."""
+    """Sixty sentences of 40 bytes. The size of missing files is unknown."""
     (tmp_path / "own.csv").write_text("x" * 2400)
     table = {"title": "T", "kind": "stimuli", "parser": "table"}
     own = {name: {**table, "path": str(tmp_path / f"{name}.csv")} for name in ("own", "none")}
@@ -201,7 +201,7 @@ def test_core_speeds_follow_from_the_nearest_measured_size():
 
 
 def test_totals_count_each_download_once():
-    """GPT-2 scores, reads and judges: 746 MB beside Python, and 497 MB of files with a margin."""
+    """GPT-2 scores, reads and judges: 746 MB besides Python, and 497 MB of files with a margin."""
     settings = {"models": ["gpt2"]}
     papers = ("morcela", "string_probability", "reading", "context")
     table = pd.DataFrame(planned := planned_costs(costs(**dict.fromkeys(papers, settings))))
@@ -284,7 +284,7 @@ VALUES = [
      [f"{SUMS}/gpt2/corpus_gutenberg/{shard}-of-3.parquet" for shard in (0, 1, 2)]),
     (sources.unigram_shards, "demo", SHARDS, ["opt", "unigrahams-released_opt-30b"],
      [f"{SUMS}/opt/unigrahams-released_opt-30b/{shard}-of-2.parquet" for shard in (0, 1)]),
-    # Strings are scored in a model's language, and where published scores cover them.
+    # Strings are scored in a model's language, if published scores cover them.
     (scope.string_datasets, "paper", {}, ["gpt2-chinese"], ["zhoblimp", "sling", "hll"]),
     (scope.string_datasets, "laptop", {}, ["trigram"], ["li_adger"]),
     # The size of a sample is in its name.
@@ -303,7 +303,7 @@ VALUES = [
     (scope.predicted_datasets, "laptop", {}, ["smollm2-135m"],
      ["linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010"]),
     (scope.predicted_datasets, "laptop", {}, ["gpt2"], ["linguistic_inquiry", "li_adger"]),
-    # What a data set is read from. The rows of a data set on the hub are one file.
+    # Sources of data sets. The rows of a data set on the hub are one file.
     (sources.raw_dataset, "demo", {}, ["demo_minimal_pairs"], {}),
     (sources.raw_dataset, "demo", {"datasets": {"own": OWN_DATA}}, ["own"], {"own": "own.csv"}),
     (sources.raw_dataset, "demo", {}, ["blimp"],
@@ -541,7 +541,7 @@ def test_downloading_rules_are_limited_and_documented():
             path.read_text(),
         )
     }
-    # A scan is limited where it fetches what it reads, and fetches where nothing is kept.
+    # A scan is limited if it downloads its chunks, and downloads them if none is kept.
     assert limited | {"scan_corpus"} == downloading
     profiles = {
         name: (ROOT / "profiles" / name / "profile.yaml").read_text()
@@ -579,7 +579,7 @@ def test_data_absent_from_a_scale_are_named():
     absent = scope.absent_from_strings(plan("laptop"))
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
     assert "CoLA" not in absent
-    # A model without panels sees it, too.
+    # A model without panels also sees it.
     both = {"models": ["trigram", "gutenberg-2gram"]}
     assert "CoLA" not in scope.absent_from_strings(plan("laptop", string_probability=both))
     alone = {"models": ["trigram"]}

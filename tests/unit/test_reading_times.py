@@ -30,7 +30,7 @@ EYE_TRACKING = {"method": "eye_tracking", "unit": "subject"}
 
 
 def text(**passages: str) -> pd.DataFrame:
-    """A `words` table; a passage's sentences are separated by ' / '."""
+    """A `words` table from passages whose sentences are separated by ' / '."""
     rows = []
     for name, content in passages.items():
         index = 0
@@ -111,7 +111,7 @@ def test_brown_means(tmp_path):
 
 
 def test_provo_skipped_words_are_not_fixated(tmp_path):
-    """The columns of the raw report that count; words are numbered by area."""
+    """The columns of the raw report that count, with words numbered by area."""
     path = saved(
         tmp_path / "Provo.csv",
         "RECORDING_SESSION_LABEL,Participant_ID,Text_ID,Word_Number,Word,IA_ID,IA_LABEL,"
@@ -159,7 +159,7 @@ NOVEL = "CHAPTER I. ONE\n\nthe bitter end.\n\nCHAPTER II. TWO\n\nSo\n"
 
 
 def test_geco_first_pass(tmp_path):
-    """A dot stands for no fixation; what a word got that was passed over at first does not count.
+    """A dot means no fixation. Later fixations of a word that was skipped do not count.
 
     The material has lost the word 'bitter', but not its number.
     """
@@ -227,7 +227,7 @@ def test_ucl_self_paced_typing_errors_are_corrected(tmp_path):
 
 
 def test_maze_sentences_follow_from_last_times(tmp_path):
-    """Sentence 1 has no times: it is what is left of the story."""
+    """Sentence 1 has no times, because it is the rest of the story."""
     path = saved(
         tmp_path / "maze.tsv",
         "rt\twlen\tunigramsurp\tsubject\tdocid\tsentid\tsentpos\n"
@@ -416,7 +416,7 @@ def rows_of(times: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 
 def test_maze_sentences_are_numbered_through_all_stories(tmp_path):
-    """Sentence 2, the first of the second story, has no times: it is what is left of it."""
+    """Sentence 2, the first of the second story, has no times: it is the rest."""
     words = passages("If you go. So we do.", "He is in. A man ran off.")
     rows = "1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
     found = MAZE_PARSER(Source([saved(tmp_path / "m", MAZE + rows)], words, {}, 0))
@@ -484,7 +484,7 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
 
 
 def test_dundee_ignores_blinks_and_second_looks(tmp_path):
-    """A blink may stand at a word's number; word 1 is looked at twice after word 3."""
+    """A blink may have a word's number. Word 1 is looked at twice after word 3."""
     words = passages("a b c d")
     reader = saved(
         tmp_path / "sa01ma1p.dat",
@@ -507,7 +507,7 @@ def test_dundee_ignores_blinks_and_second_looks(tmp_path):
     }  # fmt: skip
 
 
-def test_one_in_ten_words_of_geco_may_be_absent(tmp_path):
+def test_a_tenth_of_geco_may_be_absent(tmp_path):
     letters = "abcdefghi"
     material = saved(
         tmp_path / "material.csv",
@@ -640,7 +640,7 @@ def test_damaged_workbooks_are_named(tmp_path):
         read(path, ",", ["a"])
 
 
-# Tables of one's own.
+# A user's own tables.
 
 
 def own_times(path: Path, words: pd.DataFrame, **entry: Any) -> pd.DataFrame:

@@ -178,7 +178,7 @@ LINES = "First document.\nZweites Stück.\n"
 
 
 def zipped(members: dict[str, str]) -> bytes:
-    """Return a zip archive of texts, in Latin-1 where that has their letters."""
+    """Return a zip archive of texts, in Latin-1 if it has their letters."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, text in members.items():

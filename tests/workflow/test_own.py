@@ -57,7 +57,7 @@ READ = [
     "reading_times/my-times", "surprisal/their-surprisals/my-texts", "word_counts/my-corpus",
 ]  # fmt: skip
 WEB = [f"Page {number}." for number in range(100_007)]
-# What Snakemake's report would take for markup, or a script for its end.
+# Texts that Snakemake's report could take for markup, or a script for its end.
 MARKUP = '<img src=x onerror=alert(1)> </p> `b`_ {{7*7}} ]]> & " \\'
 TITLE = 'Mine < 5 & "x" $\\frac{1$ `b`_ {{7*7}} ]]> \\u003c'
 
@@ -134,7 +134,7 @@ def one_thread():
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkeypatch):
+def test_own_models_ratings_and_scores_run_through(folder, monkeypatch):
     of_bert = "results/morcela/bert.parquet"
     report = ["--report", "report.html", "--report-after-run"]
     done = snakemake(folder, "--configfile", "own.yaml", *report, "--", "morcela", of_bert)
@@ -148,7 +148,7 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkey
     assert set(tiny["n"]) == {len(SENTENCES)}
     assert set(theirs["linking_function"]) == {"logprob", "mean_logprob"}
     assert set(tiny["rating_source"]) == {"human"}
-    # A masked model's corrections stand where start tokens do.
+    # A masked model's corrections take the place of start tokens.
     bert = pd.read_parquet(folder / of_bert)
     assert set(bert["bos"]) == {"within_word_l2r", "whole_word", "uncorrected"}
     assert set(bert["unigrams"]) == {"corpus_demo_sentences"}
@@ -211,7 +211,7 @@ def check_report(page: str) -> None:
         ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,2\n", "which need 25. Give more"),
     ],
 )
-def test_bad_data_stops_before_any_scoring_with_one_message(folder, text, said):
+def test_bad_data_stop_before_any_scoring(folder, text, said):
     bad = folder / "bad.csv"
     bad.write_text(text)
     entry = (
@@ -250,7 +250,7 @@ def test_a_sentence_without_a_scored_token_is_named(folder):
     assert not (folder / target).exists()
 
 
-def test_a_model_that_cannot_be_loaded_stops_its_first_job(folder):
+def test_an_unloadable_model_stops_its_first_job(folder):
     """A local folder without tokenizer, and one with code of its own that someone says yes to."""
     for name in ("silent", "hostile"):
         shutil.copytree(folder / "tiny", folder / name)
@@ -351,7 +351,7 @@ def test_every_recipe_of_the_page_reads_its_files(folder, recipes):
 
 
 @pytest.mark.slow
-def test_every_recipe_of_the_page_goes_all_the_way(folder, recipes):
+def test_every_recipe_of_the_page_runs_through(folder, recipes):
     run_recipes(folder, recipes[:7], "--", "morcela", "audit", "context", "overlap", "reading")
     run_recipes(folder, recipes[6:], "--", "reading")
     deltas = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")

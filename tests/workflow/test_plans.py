@@ -1,4 +1,4 @@
-"""What would be run: plans at every scale, and mistakes that are refused before anything runs."""
+"""Plans at every scale, and mistakes that are refused before any job runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Plan:
 
 
 def planned(checkout: Path, *arguments: str) -> Plan:
-    """What a command would run."""
+    """Return the jobs that a command would run."""
     done = snakemake(checkout, "-n", *arguments)
     assert done.returncode == 0, done.stdout[-4000:]
     return Plan(done.stdout, planned_jobs(done.stdout), planned_resources(done.stdout))
