@@ -142,7 +142,7 @@ def pages_of(files):
 
 
 DATASETS = alternatives(catalog.datasets)
-CORPORA = alternatives(sources.datasets_of(run, "corpus"))
+CORPORA = alternatives(catalog.datasets_of("corpus"))
 IMPORTED_SENTENCES = sources.models_with(run, "scores", level="sentence")
 IMPORTED_TOKENS = sources.models_with(run, "scores", level="token")
 CAUSAL = sources.causal_models(run)

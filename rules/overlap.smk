@@ -64,7 +64,7 @@ rule scan_corpus:
         "logs/scan_corpus/{corpus}/{file}.benchmark.tsv"
     wildcard_constraints:
         corpus=alternatives(
-            name for name in sources.datasets_of(run, "corpus") if name not in SOFT_CORPORA
+            name for name in catalog.datasets_of("corpus") if name not in SOFT_CORPORA
         ),
         file="[^/]+",
     conda:

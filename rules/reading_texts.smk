@@ -5,8 +5,8 @@
 # results/word_counts/{corpus}.parquet.
 
 READING = settings["reading"]
-READING_TEXTS = alternatives(sources.datasets_of(run, "reading_texts"))
-READING_DATASETS = alternatives(sources.datasets_of(run, "reading_times"))
+READING_TEXTS = alternatives(catalog.datasets_of("reading_texts"))
+READING_DATASETS = alternatives(catalog.datasets_of("reading_times"))
 
 
 rule build_words:

@@ -115,7 +115,7 @@ rule import_published_unigrams:
     log:
         "logs/import_published_unigrams/{tokenizer}/{source}.log",
     wildcard_constraints:
-        source=alternatives(sources.datasets_of(run, "unigrams")),
+        source=alternatives(catalog.datasets_of("unigrams")),
     conda:
         "../envs/environment.yaml"
     params:

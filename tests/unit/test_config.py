@@ -165,7 +165,7 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         (theirs(texts=["provo"]), "'path' is a required property"),
         (theirs(paths={"provo": "p.csv"}, level="token"), "'word' was expected"),
         (theirs(paths={"provo": "p.csv"}, texts=["geco"]), "paths: no file for 'geco'"),
-        (theirs(paths={"privo": "p.csv"}), "unknown data set 'privo'. Did you mean 'provo'"),
+        (theirs(paths={"privo": "p.csv"}), "unknown reading text 'privo'. Did you mean 'provo'"),
         (theirs(paths={"blimp": "p.csv"}), "unknown reading text 'blimp'"),
         (theirs(paths={"provo": "p{1}.csv"}), r"'p\{1\}.csv' is no path .* braces"),
         (theirs(path="{texts}.csv", texts=["provo"]), "models.theirs.path: .* braces"),

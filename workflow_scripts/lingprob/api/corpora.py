@@ -45,7 +45,7 @@ def choose_tokenizer(
     """
     saved = [load_corpus(Path(corpus)).tokenizer for corpus in corpora if is_saved(corpus)]
     named = str(given or next(filter(None, saved), TOKENIZER))
-    if named in sources.datasets_of(run, "tokenizer"):
+    if named in run.catalog.datasets_of("tokenizer"):
         fetch_dataset_files(named, run, cache)
         return named, open_tokenizer(cache / sources.dataset_manifest(named))
     name, run = find_model(named, config=config)
@@ -58,7 +58,7 @@ def find_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) 
 
     Raises LingprobError if it is none of these, or consists of another tokenizer's token ids.
     """
-    name, known = str(given), sources.datasets_of(run, "corpus")
+    name, known = str(given), run.catalog.datasets_of("corpus")
     if isinstance(given, str) and name in known:
         made_by = run.catalog.dataset(name).get("tokenizer_sha256", tokenizer.sha256)
         if made_by != tokenizer.sha256:
@@ -104,7 +104,7 @@ class NgramModels:
         self.wanted, self.run, self.cache = str(wanted), run, cache
         self.corpora = {corpus.name: corpus for corpus in searched if corpus.is_text}
         self.loaded: dict[str, Any] = {}
-        known = sources.datasets_of(run, "corpus")
+        known = run.catalog.datasets_of("corpus")
         if self.wanted in (AUTO, NO_MODEL, *self.corpora) or Path(wanted).is_file():
             return
         if self.wanted not in known:
@@ -144,7 +144,7 @@ class NgramModels:
 
 def is_pinned(corpus: str, run: Run) -> bool:
     """Say whether the model of a corpus may be kept, because its files cannot change."""
-    known = sources.datasets_of(run, "corpus")
+    known = run.catalog.datasets_of("corpus")
     return corpus in known and "path" not in run.catalog.dataset(corpus)
 
 

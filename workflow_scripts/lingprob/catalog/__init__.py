@@ -57,32 +57,21 @@ class Catalog:
         start_tokens: dict[str, str] | None = None,
         embeddings: dict[str, Entry] | None = None,
     ) -> None:
-        shipped = read_yaml("models.yaml")
-        conventions = read_yaml("conventions.yaml")
-        families = shipped["families"]
+        shipped, conventions = read_yaml("models.yaml"), read_yaml("conventions.yaml")
+        tokens, policies = conventions["start_tokens"], conventions["bos_policies"]
         self.samplings: dict[str, Entry] = conventions["samplings"]
         self.corrections: dict[str, str] = conventions["corrections"]
-        self.start_tokens: dict[str, str] = {
-            **conventions["start_tokens"],
-            **self.corrections,
-            **(start_tokens or {}),
-        }
-        self.bos_policies: dict[str, Entry] = {
-            **conventions["bos_policies"],
-            **(bos_policies or {}),
-        }
-        given = {**read_datasets(), **(datasets or {})}
+        self.start_tokens: dict[str, str] = tokens | self.corrections | (start_tokens or {})
+        self.bos_policies: dict[str, Entry] = policies | (bos_policies or {})
+        given = read_datasets() | (datasets or {})
         self.datasets: dict[str, Entry] = {
             name: complete_dataset(entry, given) for name, entry in given.items()
         }
         self.models: dict[str, Entry] = {
-            name: complete_model(name, entry, families)
-            for name, entry in {**shipped["models"], **(models or {})}.items()
+            name: complete_model(name, entry, shipped["families"])
+            for name, entry in (shipped["models"] | (models or {})).items()
         }
-        self.embeddings: dict[str, Entry] = {
-            **read_yaml("embeddings.yaml"),
-            **(embeddings or {}),
-        }
+        self.embeddings: dict[str, Entry] = read_yaml("embeddings.yaml") | (embeddings or {})
 
     def check_references(self) -> None:
         """Raise LingprobError for an unknown name in an entry."""
@@ -95,27 +84,23 @@ class Catalog:
                 looked_up("BOS policy", policy, self.bos_policies, where)
                 self._check_correction(name, policy)
             if model["source"] == "ngram":
-                corpora = {n: e for n, e in self.datasets.items() if e["kind"] == "corpus"}
+                corpora = self.datasets_of("corpus")
                 looked_up("corpus", model["corpus"], corpora, f"(models.{name}.corpus)")
                 self.tokenizer_provider(model["tokenizer"])
             for source in model["unigrams"]:
                 kind, of = self.unigram_source(source)
-                if kind in self.samplings and self.models[of]["source"] == "ngram":
+                entry = self.models[of] if kind in self.samplings else {}
+                if entry.get("source") == "ngram" or entry.get("kind") == "masked":
                     raise LingprobError(
-                        f"models.{name}.unigrams: {source!r}, and n-gram models do not generate. "
-                        f"Name their corpus: corpus_{self.models[of]['corpus']}."
-                    )
-                if kind in self.samplings and self.is_masked(of):
-                    raise LingprobError(
-                        f"models.{name}.unigrams: {source!r}, and masked models do not generate. "
-                        "Name a corpus, such as corpus_gutenberg."
+                        f"models.{name}.unigrams: {source!r}, and n-gram models and masked models "
+                        "do not generate. Name a corpus, such as "
+                        f"corpus_{entry.get('corpus', 'gutenberg')}."
                     )
             for dataset in model.get("datasets", []):
                 self.dataset(dataset)
             for texts in model.get("texts", []):
-                if self.dataset(texts)["kind"] != "reading_texts":
-                    known = [n for n, e in self.datasets.items() if e["kind"] == "reading_texts"]
-                    raise unknown_name("reading text", texts, known, f"(models.{name}.texts)")
+                known = self.datasets_of("reading_texts")
+                looked_up("reading text", texts, known, f"(models.{name}.texts)")
                 if surprisal_file(model, texts) is None:
                     raise LingprobError(
                         f"models.{name}.paths: no file for {texts!r}, one of its texts. Name one."
@@ -145,6 +130,10 @@ class Catalog:
     def dataset(self, name: str) -> Entry:
         """Return a data set's entry."""
         return looked_up("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
+
+    def datasets_of(self, kind: str) -> dict[str, Entry]:
+        """Return the data sets of a kind."""
+        return {name: entry for name, entry in self.datasets.items() if entry["kind"] == kind}
 
     def embedding(self, name: str) -> Entry:
         """Return the entry of a sentence-embedding model."""
@@ -198,13 +187,8 @@ class Catalog:
             return kind, of
         if source == "imported":
             return source, ""
-        if self.dataset(source)["kind"] != "unigrams":
-            raise unknown_name(
-                "unigram source",
-                source,
-                [name for name, entry in self.datasets.items() if entry["kind"] == "unigrams"],
-                "Counts over a corpus are called corpus_NAME, a model's own unigrahams_NAME.",
-            )
+        remedy = "Counts over a corpus are called corpus_NAME, a model's own unigrahams_NAME."
+        looked_up("unigram source", source, self.datasets_of("unigrams"), remedy)
         return "published", source
 
     def tokenizer_provider(self, tokenizer: str) -> str:

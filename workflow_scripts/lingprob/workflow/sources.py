@@ -56,11 +56,6 @@ def masked_models(run: Run) -> list[str]:
     return [name for name in models_with(run, *WITH_WEIGHTS) if run.catalog.is_masked(name)]
 
 
-def datasets_of(run: Run, kind: str) -> list[str]:
-    """Return the data sets of a kind."""
-    return [name for name, entry in run.catalog.datasets.items() if entry["kind"] == kind]
-
-
 def language(run: Run, dataset: str) -> str:
     """Return the language of a data set, such as `en`."""
     return str(run.catalog.dataset(dataset).get("language", "en"))
