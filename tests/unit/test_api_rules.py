@@ -94,6 +94,13 @@ def test_calls_and_rules_agree_under_every_policy(run_rule, lm, plan, folder, tm
         skipped = int(bos.endswith("excluded") or bos == "none")
         tokens = lm.tokens(texts, bos=bos).query("token_index >= @skipped").groupby("sentence_id")
         np.testing.assert_allclose(tokens["logprob"].sum(), theirs["logprob"], rtol=1e-5)
+        # Of words after the first, every policy has all tokens.
+        words = lm.surprisal(texts, bos=bos).query("word_index > 0").groupby("text_id")
+        rest = lm.tokens(texts, bos=bos)
+        first = rest["sentence_id"].map(lambda row: len(texts[int(row) - 1].split()[0]))
+        rest = rest[rest["char_start"] >= first].groupby("sentence_id")["surprisal"].sum()
+        found = words["surprisal_uncorrected"].sum().rename(int).sort_index()
+        np.testing.assert_allclose(found, rest.rename(int).sort_index(), rtol=1e-4)
         if not skipped:
             words = lm.surprisal(texts, bos=bos).groupby("text_id")["surprisal_uncorrected"].sum()
             np.testing.assert_allclose(-words * np.log(2), theirs["logprob"], rtol=1e-5)
