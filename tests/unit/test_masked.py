@@ -171,6 +171,10 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
     first = reference(folder, "bert", "The cat sat.", "within_word_l2r")[0]
     assert words["surprisal"][4] == pytest.approx(-first / np.log(2), abs=1e-4)
     assert words["n_tokens"].sum() == whole["n_tokens"].sum()
+    regions = ["Who did|Mary say?", "The|cat sat."]
+    cut = bert.surprisal(["Who did Mary say?", "The cat sat."], regions=regions)
+    in_regions = words["surprisal"].groupby([0, 0, 1, 1, 2, 3, 3]).sum()
+    np.testing.assert_allclose(cut["surprisal"], in_regions, atol=1e-4)
     pairs = [(SENTENCES[0], SENTENCES[1]), (SENTENCES[1], SENTENCES[0])]
     assert bert.compare(pairs)[["n", "accuracy"]].to_numpy().tolist() == [[2, 0.5]]
     better = sorted(pairs, key=lambda pair: bert.score(pair)["logprob"].diff()[1])[:1]

@@ -237,7 +237,9 @@ def test_a_subject_with_one_observation_is_fine() -> None:
     frame = broken()
     frame.loc[0, "subject_id"] = 99
     assert fit_one(frame, EYE_TRACKING).converged
-    assert read(frame, [EYE_TRACKING]).groups.tolist() == [0, 1, 2, 3, 4, 99]
+    data = read(frame, [EYE_TRACKING])
+    assert data.groups.tolist() == [0, 1, 2, 3, 4, 99]
+    assert data.deviations()[-1] == pytest.approx(frame["rt_ms"].std())
 
 
 def few(rows: int, groups: int) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
 from scipy.stats import binom
 
 import mixed_data
@@ -182,6 +183,22 @@ def test_errors_by_group_are_those_of_refits(groups: int, slope_sd: float) -> No
     np.testing.assert_allclose(found.iloc[0], expected.iloc[0], rtol=0.3)
     # Slopes that differ between groups are no noise of single trials.
     assert (found["acceptable"] > 1.5 * fit.standard_errors["acceptable"]) == (slope_sd > 0)
+
+
+def test_errors_by_group_are_about_the_mean_of_refits() -> None:
+    """Leaving out a group with most of the trials moves the mean away from the estimates."""
+    frame = pd.DataFrame([(a, b) for a in (-1.0, 1.0) for b in (-1.0, 1.0)], columns=["a", "b"])
+    frame = frame.merge(pd.DataFrame({"group": range(3), "trials": [20, 20, 400]}), how="cross")
+    frame["correct"] = (frame["trials"] * expit(0.3 + 0.2 * frame["a"] + 0.1 * frame["b"])).round()
+
+    def fit(of: pd.DataFrame) -> tuple[MixedLogisticFit, Aggregated]:
+        cells = aggregate(of["correct"], of[["a", "b"]], of["group"], of["trials"])
+        return fit_mixed_logistic(*cells), cells
+
+    refits = pd.DataFrame([fit(frame[frame["group"] != name])[0].estimates for name in range(3)])
+    expected = np.sqrt(2 / 3 * ((refits - refits.mean()) ** 2).sum())
+    found = group_standard_errors(*fit(frame))
+    np.testing.assert_allclose(found, expected[found.index], rtol=0.01)
 
 
 def test_groups_that_cannot_be_left_out_have_no_errors() -> None:

@@ -79,7 +79,8 @@ def test_published_fits_on_a_small_text(tmp_path):
             stories[str(story)].append(random.exponential(4, 8).tolist())
             for place in range(8):
                 zone += 1
-                rows.append((story, zone, place == 0, place == 7, sentence + 100 * story))
+                is_first = place == 0 and zone > 1  # words before the first have no time
+                rows.append((story, zone, is_first, place == 7, sentence + 100 * story))
     means = pd.DataFrame(rows, columns=["article", "zone", "is_first", "is_last", "sent_id"])
     surprisal = np.concatenate([np.concatenate(stories[name]) for name in ("2", "10")])
     for lag in ("", "_prev_1", "_prev_2"):

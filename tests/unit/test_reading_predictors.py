@@ -61,6 +61,12 @@ def test_rounding_alone_is_constant():
     assert standardised(frame, ["y"])["y"].abs().round(6).nunique() == 1
 
 
+def test_predictors_are_standardised_by_the_fit_partition():
+    frame = pd.DataFrame({"partition": ["fit", "test", "fit", "test"], "x": [1.0, 7.0, 3.0, 99.0]})
+    found = standardised(frame, ["x"])["x"]
+    np.testing.assert_allclose(found, np.array([-1, 5, 1, 97]) / np.sqrt(2))
+
+
 def test_perplexity_by_word_and_by_token():
     table = pd.DataFrame(
         {"surprisal": [np.nan, 2.0, 4.0, 6.0], "surprisal_uncorrected": [np.nan, 1.0, 6.0, 2.0],

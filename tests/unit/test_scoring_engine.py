@@ -273,6 +273,7 @@ def test_checks_allow_for_rounding(llama, monkeypatch, dtype, tolerance):
 def test_a_sliding_window_as_wide_takes_trees(llama, monkeypatch):
     for window, takes in ((CONTEXT_WINDOW, True), (CONTEXT_WINDOW - 1, False)):
         monkeypatch.setattr(llama.model.config, "sliding_window", window, raising=False)
+        monkeypatch.setattr(llama.model.config, "window_size", 4 * CONTEXT_WINDOW, raising=False)
         scorer = Scorer(llama)
         scorer.score([IDS], 0)
         assert scorer.forward.takes_trees == takes
