@@ -117,9 +117,9 @@ def shown(field: FieldInfo, otherwise: Any = None) -> Any:
 
 
 def described(key: Key, value: Any, mark: str = "") -> str:
-    """Return a key's choices other than a value, each between marks, and its description."""
+    """Return a key's description, and its choices other than a value, each between marks."""
     others = [f"{mark}{flow(choice)}{mark}" for choice in choices(key) if choice != value]
-    return (f"or {', '.join(others)}; " if others else "") + key.description
+    return key.description + (f". Other values: {', '.join(others)}" if others else "")
 
 
 def choices(key: Key) -> list[Any]:

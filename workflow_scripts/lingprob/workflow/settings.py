@@ -123,36 +123,34 @@ class Machine(Section):
     gpu_memory_mb: int = key(80000, ge=1000)
     """memory of one GPU (larger models are spread over several)"""
     memory_mb: int | None = key(None, example=256000, ge=4000)
-    """memory of your largest node: a job that is tried again with twice the memory asks for no
-    more than this"""
+    """memory of your largest node, the limit for jobs that are tried again with more memory"""
     max_runtime: int = key(1440, ge=120)
-    """longest time that a job asks for, minutes (longer scoring and training go on in the next
-    attempt, see `retries` in profiles/slurm)"""
+    """longest time that a job requests, in minutes. Longer scoring and training continue in the
+    next attempt (`retries` in profiles/slurm)"""
     container: str | None = key(None)
-    """image that all jobs run in with --sdm apptainer, a file or an address
-    (docs/cluster.md)"""
+    """file or address of the image in which jobs run with --sdm apptainer (docs/cluster.md)"""
 
 
 class Scoring(Section):
     """How models are run when sentences and texts are scored."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = key("auto")
-    """device of models: auto takes a GPU if there is one, mps is an Apple GPU (not tried yet)"""
+    """device of models: auto takes a GPU if there is one, and mps is an Apple GPU (not tested)"""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = key("auto", convention=True)
     """number format of the weights (auto: that of the model's entry for the device)"""
     device_map: Literal["single", "auto"] = key("single")
     """auto spreads one model over all visible GPUs"""
     tokens_per_batch: int = key(4096, ge=1)
-    """padded tokens per forward pass, halved when memory runs out"""
+    """padded tokens per forward pass. The number is halved if memory runs out"""
     sentences_per_shard: int = key(500, ge=1)
-    """sentences that a killed scoring job loses at most"""
+    """sentences per finished part: a killed scoring job loses at most this many"""
 
 
 class Unigrams(Section):
     """How unigram probabilities are counted."""
 
     shards: int = key(ge=1)
-    """independent jobs that a corpus's documents are spread over"""
+    """number of jobs that share a corpus's documents"""
     normalise_published: bool = key(False, convention=True)
     """make published unigram probabilities sum to one (the Pile's sum to 1.050)"""
 
@@ -161,9 +159,9 @@ class Unigrahams(Section):
     """Unigram probabilities estimated from a model's own samples (morcela, §4 and Appendix B)."""
 
     samples: int = key(ge=2)
-    """generated samples (morcela, §3.2; Appendix B names 1,000,000)"""
+    """number of generated samples (morcela, §3.2, but 1,000,000 in Appendix B)"""
     shards: int = key(ge=1)
-    """independent jobs that the samples are spread over"""
+    """number of jobs that share the samples"""
 
 
 class Morcela(Section):
@@ -173,21 +171,20 @@ class Morcela(Section):
         names="model", patterns=True, example=["pythia-70m", "trained-*", "!trained-*-ft*"],
         min_length=1,
     )  # fmt: skip
-    """names and patterns of the models in figures and tables, without those after !"""
+    """names and patterns of models in figures and tables; ! excludes models"""
     datasets: list[str] = key(names="stimuli", min_length=1)
     """rated data sets (if all of them are your own, the only model is the demo's, and predicted,
     unigrams and frequency_models are empty, unless you fill them)"""
     predicted: list[str] = key(names="stimuli", example=["cola", "my-pairs"])
-    """other data sets, rated or not, whose ratings the linking functions fitted to those
-    predict"""
+    """other data sets, rated or not, for which the fitted linking functions predict ratings"""
     unigrams: list[str] = key(names="unigram_source", patterns=True, min_length=1)
-    """patterns of unigram sources that are used besides each model's default one"""
+    """patterns of unigram sources that are used in addition to each model's default"""
     folds: int = key(5, convention=True, ge=2)
     """folds of the cross-validation (morcela, §3.4)"""
     repeats: int = key(100, convention=True, ge=1)
-    """times the cross-validation is repeated with another shuffle"""
+    """number of repetitions of the cross-validation, each with another shuffle"""
     keep_together: Unit = key("sentence", convention=True)
-    """unit that no fold splits (article: that of an example, or the phenomenon)"""
+    """unit that no fold splits (article: the source of an example, or the phenomenon)"""
     cluster: Unit = key("article", convention=True)
     """unit that intervals resample, because sentences of one pair, paradigm or article are not
     independent (the next finer unit if there are fewer than 20)"""
@@ -196,55 +193,54 @@ class Morcela(Section):
     frequency_corpus: str = key(names="corpus")
     """corpus of the token-frequency regression (morcela, §5)"""
     frequency_tokens: int = key(ge=100)
-    """at most this many tokens of it"""
+    """largest number of tokens of this corpus"""
     frequency_document_tokens: int | None = key(None, ge=10)
-    """at most this many tokens of each document, for long and few documents (null: all)"""
+    """largest number of tokens of each document, for few long documents (null: all)"""
     frequency_start_tokens: Unique[Literal["none", "own"]] = key(
         ["none"], convention=True, min_length=1
     )
-    """start token of a document: none (morcela, §5), or the model's own (the slopes of the first
-    are Figure 5's, those of another are shown next to them)"""
+    """start tokens of documents: none (morcela, §5) and own, the model's start token. Figure 5
+    shows the slopes of the first in the list"""
     frequency_shards: int = key(ge=1)
-    """independent jobs that these tokens are spread over"""
+    """number of jobs that share these tokens"""
 
 
 class Overlap(Section):
     """Overlaps between read texts and corpora (leakage, §2 and §3.1)."""
 
     tokenizer: str = key(names="model tokenizer")
-    """a model, or a data set of kind tokenizer, that tokenises texts and corpora"""
+    """model or data set of kind tokenizer that tokenises texts and corpora"""
     texts: Unique[str] = key(names="reading_texts", example=["provo", "my-texts"], min_length=1)
-    """data sets of kind reading_texts whose passages are looked for"""
+    """data sets of kind reading_texts whose passages are searched for"""
     corpora: Unique[str] = key(names="corpus", example=["gutenberg", "my-corpus"], min_length=1)
     """corpora that are searched"""
     indexed: Unique[str] = key(names="corpus", example=["gutenberg", "my-corpus"])
-    """corpora that are saved as compacted DAWGs (`results/cdawg/`, 25 bytes a token), which
-    `find_overlap` and `certify` ask about any text without a pass over the corpus"""
+    """corpora that are saved as compacted directed acyclic word graphs (CDAWGs, `results/cdawg/`,
+    25 bytes per token), in which `find_overlap` and `certify` can search any text"""
     chunk_corpora: Unique[str] | None = key(names="corpus", example=["my-corpus"], min_length=1)
-    """those of the corpora whose files are the chunks that models are trained on (leakage,
-    §3.1: the Pile; null: all of them)"""
+    """corpora whose files are the chunks of training data (leakage, §3.1: the Pile). null: all"""
     keep_chunks: bool = key(False)
-    """whether chunks of Pythia's training data (4.2 GB each) stay on disk when they have been
-    scanned: 600 GB, as nodes without network need; else only those that are trained on are
-    fetched again"""
+    """whether scanned chunks of Pythia's training data stay on disk (600 GB), as nodes without
+    network need. Otherwise only chunks for training are downloaded again (4.2 GB each)"""
     published: Unique[Literal["the_pile", "owt"]] = key()
-    """the paper's own tables that are drawn next to the run's"""
+    """the paper's tables that are drawn next to the run's results"""
     whole_coverage: float = key(0.9, gt=0, le=1)
-    """share of a passage's tokens from which on an overlap counts as the whole passage, read off
-    Figure 1a (leakage, §2.2). The summary also has the count for 1, which is every token."""
+    """smallest share of a passage's tokens at which an overlap counts as the whole passage, read
+    off Figure 1a (leakage, §2.2). The summary also counts complete passages."""
     min_length: int = key(1, ge=1)
-    """shortest overlaps that count, tokens (at most max_overlap + 1; much faster from 4 on)"""
+    """length of the shortest overlap that counts, in tokens (at most max_overlap + 1). Values
+    from 4 on are much faster"""
     soft_min_words: int | None = key(12, ge=1)
-    """shortest soft overlaps that count: words in common without case, punctuation and white
-    space, in corpora that are text; null looks for none"""
+    """length of the shortest soft overlap that counts, in words without case, punctuation and
+    white space. null: no soft overlaps"""
     ngrams: str | None = key(names="corpus file", example="auto", pattern="^[^{}]+$")
-    """source of the chance level of an overlap (leakage, §2.1): a corpus, for which KenLM
-    or lingprob estimates a 5-gram model, or your own ARPA or KenLM file. auto: the paper's gigaword
-    if it is placed, otherwise the first of the corpora that is text (up to 200 MB without KenLM)"""
+    """source of the chance level of an overlap (leakage, §2.1): a corpus for a 5-gram model, or an
+    ARPA or KenLM file. auto: the paper's gigaword if it is present, otherwise the first corpus of
+    text (up to 200 MB without KenLM)"""
     max_overlap: int = key(11, ge=0)
-    """longest overlap of a leakage-free chunk, tokens (leakage, §3.1)"""
+    """longest overlap that a leakage-free chunk may have, in tokens (leakage, §3.1)"""
     chunks_selected: int = key(ge=0)
-    """leakage-free chunks that are sampled (leakage, §3.1)"""
+    """number of leakage-free chunks in the sample for training (leakage, §3.1)"""
 
 
 class Reading(Section):
@@ -260,29 +256,29 @@ class Reading(Section):
         example=["smollm2-135m", "published-*", "!published-gpt2*"],
         min_length=1,
     )
-    """names and patterns of models whose surprisals are tested, without those after !"""
+    """names and patterns of models whose surprisals are tested; ! excludes models"""
     unigram_corpora: Unique[str] = key(names="corpus", convention=True, min_length=1)
-    """corpora whose word counts, added up, give unigram surprisals"""
+    """corpora whose summed word counts give unigram surprisals"""
     published: bool = key()
-    """reproduce the published fits of twelve models to Natural Stories, if one of the data sets was
-    read there"""
+    """whether to reproduce the published fits of twelve models, if a data set is on Natural
+    Stories"""
     context: Literal["passage", "sentence"] = key("passage", convention=True)
     """context of a word (leakage, §3.1: its passage)"""
     corrected: bool = key(True, convention=True)
-    """correct surprisals for trailing spaces (leakage, §3.1)"""
+    """whether surprisal includes the space after a word, not before it (leakage, §3.1)"""
     window_counts: Literal["predicted", "fed"] = key("predicted", convention=True)
-    """which tokens are the window's: those predicted in it, so that the first one after it has
-    half a window of context (leakage, §3.1, as worded), or those that a model is fed, the last
-    of which predicts that one from the whole window (its authors' public code)"""
+    """tokens that belong to a window. predicted: those that it predicts, so that the next token
+    has half a window of context (leakage, §3.1). fed: those that the model reads, so that the next
+    token is predicted from the whole window (the authors' code)"""
     partition: Literal["exploratory", "held_out", "fit", "subjects"] = key(
         "exploratory", convention=True
     )
-    """the partition whose log-likelihood is compared (leakage, §3.1); subjects: all rows, in five
-    folds of subjects, or of sentences if times are means over readers"""
+    """partition whose log-likelihood is compared (leakage, §3.1). subjects: all rows, in five
+    folds of subjects (or of sentences if times are means over readers)"""
     previous_words: int = key(1, convention=True, ge=1, le=10)
-    """words before a word whose surprisals are predictors as well (leakage, §3.1)"""
+    """number of preceding words whose surprisals are also predictors (leakage, §3.1)"""
     random_effects: Literal["paper", "reduced"] = key("paper", convention=True)
-    """the structure of Table 3, or reduced from the maximal one by the paper's rule"""
+    """random effects of Table 3 (paper), or the maximal ones, reduced by the paper's rule"""
 
 
 class StringProbability(Section):
@@ -294,36 +290,34 @@ class StringProbability(Section):
         example=["smollm2-135m", "trained-*", "!trained-*-ft*"],
         min_length=1,
     )
-    """names and patterns of models, without those after !. Each is scored on the data sets of its
-    language. Models that are trained here and n-grams are lines and points in Figures
-    2b, 3b, 4b and 8, quality and sizes. They have no panels of their own, and no claims are judged
-    of them, unless all models are such"""
+    """names and patterns of models; ! excludes models. Each is scored on data sets of its language.
+    Models that a run trains and n-gram models appear in Figures 2b, 3b, 4b and 8, but have no
+    panels and test no claims, unless there are no others"""
     prediction_1: Unique[str] = key(names="stimuli", example=["blimp", "my-pairs"])
     """data sets of minimal pairs for Prediction 1 (string_probability, Table 1a)"""
     prediction_2: Unique[str] = key(names="stimuli")
-    """data sets of rated pairs for Prediction 2, which are filtered by edit distance"""
+    """data sets of rated pairs for Prediction 2, filtered by edit distance"""
     prediction_3: Unique[str] = key(names="stimuli", example=["blimp", "cola"], min_length=1)
     """data sets for Prediction 3"""
     pooled: Unique[str] = key(names="stimuli", example=["blimp", "cola"])
-    """those of prediction_3 that are put into one flat set too"""
+    """data sets of prediction_3 that also form one joint set"""
     sampled: Unique[str] = key(names="stimuli", example=["blimp"])
-    """data sets of which only pairs_per_dataset pairs are scored"""
+    """data sets of which only a sample of pairs_per_dataset pairs is scored"""
     pairs_per_dataset: int | None = key(example=2010, ge=1)
-    """pairs of the seeded sample, over all paradigms alike (null: all)"""
+    """size of this sample, spread evenly over paradigms (null: all pairs)"""
     bos: str = key("scored", convention=True)
-    """whether the first token counts: `scored` or `excluded`, which take the first of a model's
-    BOS policies that does so, or the name of a policy that all models have (string_probability,
-    §6.1 sums over all tokens)"""
+    """BOS policy: the name of a policy that all models have, or `scored` or `excluded` for each
+    model's first policy in which the first token counts or does not (string_probability, §6.1:
+    all tokens count)"""
     unigrams: str | None = key(
         names="unigram_source", convention=True, example="corpus_fineweb_10bt"
     )
-    """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb). A
-    model's default one takes the place of null and of sources that its entry does not list"""
+    """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb). null,
+    and models whose entry does not list it, use the model's default source"""
     embeddings: dict[str, str] = key(names="embedding")
     """sentence-embedding model by language (string_probability, §4.2)"""
     resample: Literal["clusters", "pairs"] = key("clusters", convention=True)
-    """units that intervals resample: `clusters` (articles, suites or paradigms with all their
-    pairs) or single `pairs`"""
+    """units that intervals resample: `clusters` (articles, suites or paradigms) or `pairs`"""
 
 
 class Audit(Section):
@@ -332,22 +326,22 @@ class Audit(Section):
     datasets: Unique[str] = key(names="stimuli", example=["my-pairs"], min_length=1)
     """data sets whose minimal pairs are audited"""
     model: str = key(names="model")
-    """the model whose log-probabilities they are audited by"""
+    """model whose log-probabilities the audits use"""
     corpora: Unique[str] = key(names="corpus", example=["my-corpus"])
-    """corpora that their sentences are looked for in"""
+    """corpora that are searched for their sentences"""
     words_edited: int = key(2, ge=1)
-    """words that a minimal pair may differ in; a word put elsewhere counts as two"""
+    """number of words in which a minimal pair may differ. A moved word counts as two"""
 
 
 class FineTuning(Section):
     """Fine-tuning of trained models on the texts themselves (leakage, §3.1)."""
 
     steps: Unique[Count] = key([5, 10], min_length=1)
-    """numbers of steps, each of which gives a model (leakage, §3.1)"""
+    """numbers of steps. Each gives one fine-tuned model (leakage, §3.1)"""
     rows: int | None = key(None, example=8, ge=1)
-    """most rows of the texts per step, other ones each step (null: all, leakage, §3.1)"""
+    """largest number of rows of the texts in one step (null: all, leakage, §3.1)"""
     learning_rate: Number = key(0.0001, gt=0)
-    """constant (leakage, §3.1)"""
+    """constant learning rate (leakage, §3.1)"""
 
 
 class Training(Section):
@@ -356,40 +350,39 @@ class Training(Section):
     sizes: dict[SizeName, Size] = key(
         example={"small": {"layers": 3, "heads": 4, "width": 256}}, min_length=1
     )
-    """models that are trained, by name (leakage, Table 1)"""
+    """shapes of the models to train, by name (leakage, Table 1)"""
     chunks: Literal["selected", "all"] = key()
-    """the leakage-free chunks that overlap selects, or all, leaked ones included"""
+    """training data: the leakage-free chunks that overlap selects, or all chunks"""
     tokenizer: str = key(names="model tokenizer own")
-    """a model, a data set of kind tokenizer, or own, made of the chunks' text"""
+    """a model, a data set of kind tokenizer, or own, which is trained on the chunks"""
     vocabulary: int = key(ge=257)
-    """token ids of the models, at least the tokenizer's; of an own one its size"""
+    """number of token ids of the models, at least that of the tokenizer. For own: its size"""
     context_window: int = key(ge=8)
-    """tokens of an example (leakage, §2.1)"""
+    """number of tokens in an example (leakage, §2.1)"""
     batch_size: int = key(ge=1)
-    """examples a step (leakage, §3.1)"""
+    """number of examples per step (leakage, §3.1)"""
     steps: int = key(ge=1)
-    """steps of training (leakage, Appendix A)"""
+    """number of training steps (leakage, Appendix A)"""
     repeat_examples: bool = key()
-    """whether the steps may go through the examples more than once (leakage, §3.1; one epoch
-    there)"""
+    """whether training may use an example more than once (leakage, §3.1: no)"""
     validation_examples: int = key(ge=0)
-    """examples held out, of leakage-free chunks that are not selected if there are any"""
+    """number of held-out examples, from leakage-free chunks that are not selected if possible"""
     validation_steps: int = key(ge=1)
-    """steps between two validations"""
+    """number of steps between two validations"""
     checkpoint_steps: int = key(ge=1)
-    """steps that a killed training loses at most"""
+    """number of steps between checkpoints, the most that a killed training loses"""
     keep_checkpoints: Unique[Count] = key([])
-    """steps of training after which a model is kept, a model of its own (trained-SIZE-stepN)"""
+    """steps after which the model is also kept, as trained-SIZE-stepN"""
     micro_batch_size: int = key(ge=1)
-    """examples in one forward pass of a process"""
+    """number of examples in one forward pass of a process"""
     processes: int = key(ge=1)
-    """processes that share a batch, on a GPU each"""
+    """number of processes that share a batch, each on its own GPU"""
     device: Literal["auto", "cpu", "cuda"] = key("auto")
     """device of trainings: auto takes a GPU if there is one"""
     precision: Literal["auto", "float32", "bfloat16", "float16"] = key("auto")
     """number format of products, not of weights (auto: half precision if that is fast)"""
     learning_rate: Number = key(0.001, gt=0)
-    """the highest (leakage, Appendix A)"""
+    """highest learning rate (leakage, Appendix A)"""
     fine_tuning: FineTuning
 
 
@@ -410,73 +403,72 @@ class Context(Section):
     """Minimal pairs after prefixes (context)."""
 
     models: Unique[str] = key(names="weights", example=["gpt2", "my-model"], min_length=1)
-    """models that judge pairs after contexts, of English"""
+    """English models that judge pairs after contexts"""
     datasets: Unique[str] = key(
         names="stimuli", example=["blimp", "syntaxgym", "crows_pairs"], min_length=1
     )
-    """targets, and sources of their prefixes, in English (the first that is neither syntaxgym nor
-    crows_pairs takes the place of BLiMP)"""
+    """English data sets of targets and their prefixes. The first that is neither syntaxgym nor
+    crows_pairs takes the place of BLiMP"""
     tokenizer: str = key(names="model")
-    """the model by whose tokens prefixes are drawn, long enough for all models; each of these
-    then cuts them by its own"""
+    """model whose tokens determine how long the sampled prefixes are. Each model then cuts them
+    by its own tokens"""
     control: str = key(names="corpus")
-    """corpus of unrelated sentences (context, §3; WikiText-103's test set there)"""
+    """corpus of unrelated sentences (context, §3: the test set of WikiText-103)"""
     pairs_per_suite: int = key(ge=1)
-    """sample size: pairs of each paradigm, items of each suite (your own data set gives all)"""
+    """number of sampled pairs per paradigm, or items per suite (all of your own data set)"""
     pairs_per_suite_of: dict[str, Count] = key({})
-    """the same for single data sets, such as {syntaxgym: 1000}"""
+    """the same number for single data sets, such as {syntaxgym: 1000}"""
     lengths: Unique[Count] = key(example=[32, 64, 125, 250, 500, 1000], min_length=1)
-    """lengths of prefixes, tokens (context, §3; up to 1000 there)"""
+    """lengths of prefixes, in tokens (context, §3: up to 1000)"""
     pairs_per_prefix: int = key(1, ge=1)
-    """most pairs of a suite that share a prefix, dealt out evenly (1 in the paper, more is
-    faster)"""
+    """largest number of pairs of a suite that share a prefix (1 in the paper, more is faster)"""
     fewest_pairs: int = key(10, ge=1)
-    """pairs or items that a suite needs for a place of its own in tables 1 and 2, figures 10,
-    11, 13 and 14 and their correlations"""
+    """number of pairs or items that a suite needs to appear in Tables 1 and 2, Figures 10, 11, 13
+    and 14 and their correlations"""
     matrix_sentences: int = key(10, ge=1)
-    """sentences of one suite before targets of others (context, Appendix D)"""
+    """number of sentences of one suite before targets of other suites (context, Appendix D)"""
     matrix_prefixes: int = key(10, ge=1)
-    """prefixes of each suite before targets of other suites, which are dealt out to them in
-    turn; several show how much a matrix owes to the prefix drawn"""
+    """number of prefixes of each suite before targets of other suites. Several prefixes show how
+    much a matrix depends on the prefix"""
     matrix_targets: int | None = key(None, ge=1)
-    """pairs of each suite that are judged after those of others (null: all)"""
+    """number of pairs of each suite that are judged after other suites (null: all)"""
     perturbed_suites: int = key(ge=1)
-    """most responsive suites whose prefixes are perturbed (context, §5)"""
+    """number of suites, the most responsive ones, whose prefixes are perturbed (context, §5)"""
     perturbed_tokens: int = key(ge=1)
-    """longest length of perturbed prefixes, tokens"""
+    """longest perturbed prefixes, in tokens"""
     overlap_sentences: int = key(ge=2)
-    """sentences of a suite behind its overlaps (context, Appendix D)"""
+    """number of sentences of a suite for its overlaps (context, Appendix D)"""
 
 
 class Settings(Section):
     """All settings."""
 
     scale: Literal["demo", "laptop", "paper"] = key("demo")
-    """the size of the run, which result tables and figures state. demo: minutes, nothing but
-    the Python package index; laptop: real data, no GPU; paper: a cluster"""
+    """size of the run. demo: minutes, with simulated data. laptop: real data without a GPU.
+    paper: a cluster"""
     mirror: str | None = key(None)
-    """directory or base URL with the data sets; otherwise the environment variable
-    LINGPROB_MIRROR, otherwise the public addresses"""
+    """folder or base URL with copies of the data sets (default: the environment variable
+    LINGPROB_MIRROR, else the public addresses)"""
     missing: Literal["skip", "stop"] = key("skip")
-    """data sets of manual or gated access, and gated models, that are not there: leave them out and
-    say so, or keep them, so that jobs that need them stop"""
+    """what to do about missing data sets and models that need your action: leave them out and
+    report them (skip), or let the jobs that need them fail (stop)"""
     bootstrap: int = key(1000, ge=2)
-    """draws behind each interval"""
+    """number of resamples for each interval"""
     seed: int = key(2025, ge=0)
     """seed of every random choice (folds, bootstrap, generated text, simulated ratings)"""
     studies: Unique[str] = key([])
-    """analyses beyond the papers that are switched on, by their folders in studies/"""
+    """names of folders in studies/ whose analyses also run"""
     models: Entries = key({})
-    """models of your own, by name (letters, digits, '.', '-' and '_'), entries as in the
-    catalog; docs/own_data.md and docs/own_models.md show one of each kind"""
+    """your own models, by name (letters, digits, '.', '-' and '_'), with entries as in the
+    catalog (docs/own_data.md, docs/own_models.md)"""
     datasets: Entries = key({})
-    """data sets of your own, by name, as in the catalog"""
+    """your own data sets, by name, with entries as in the catalog"""
     embeddings: Entries = key({})
-    """sentence-embedding models of your own, by name"""
+    """your own sentence-embedding models, by name"""
     start_tokens: dict[TokenName, str] = key({})
     """tokens that may precede a sentence, by name"""
     bos_policies: dict[TokenName, BosPolicy] = key({})
-    """tokens before a sentence, and whether the first token counts, by name: {start_token: NAME,
+    """start tokens, and whether the first token of a sentence counts, by name: {start_token: NAME,
     first_token: scored or excluded}"""
     machine: Machine
     scoring: Scoring
