@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import runpy
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +16,8 @@ from lingprob.context.scores import Targets, score_prefixes
 from lingprob.io.tables import read_table, write_table
 from lingprob.scoring.engine import Scorer
 from lingprob.workflow import sources
-from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES
+from scripts_for_tests import run_script
 
 pytest_plugins = ["api_for_tests"]
 
@@ -27,30 +25,11 @@ pytest_plugins = ["api_for_tests"]
 CONFIG = {"scoring": {"device_map": "single", "tokens_per_batch": 4096, "sentences_per_shard": 500}}
 
 
-class Named(dict):
-    """Named values, as Snakemake gives them to a script."""
-
-    __getattr__ = dict.__getitem__
-
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
-
-
 @pytest.fixture
 def run_rule(tmp_path, monkeypatch):
     """Run a rule's script with such inputs, outputs and params."""
     monkeypatch.chdir(tmp_path)
-
-    def run(rule: str, **given: Any) -> None:
-        named = {key: Named(given.get(key, {})) for key in
-                 ("input", "output", "params", "wildcards", "resources")}  # fmt: skip
-        named["resources"]["mem_mb"] = 1000
-        snakemake = SimpleNamespace(
-            rule=rule, log=[str(tmp_path / "log")], threads=1, config=CONFIG, **named
-        )
-        runpy.run_path(str(SCRIPTS / f"{rule}.py"), {"snakemake": snakemake})
-
-    return run
+    return partial(run_script, config=CONFIG)
 
 
 def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path) -> pd.DataFrame:
@@ -70,7 +49,6 @@ def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path
                 "engine": "c", "model": "tiny", "entry": entry, "bos_policies": policies,
                 "start_tokens": {name: plan.catalog.start_tokens[name] for name in start_tokens},
                 "unigrams": ["unigrahams_tiny"]},
-        resources={"gpu": 0},
     )  # fmt: skip
     return read_table(out / "sentences.parquet", "sentence_scores")
 
@@ -162,7 +140,6 @@ def test_words_have_the_surprisals_of_the_rule(run_rule, lm, plan, folder, tmp_p
         wildcards={"model": "tiny"},
         params={**{key: reading[key] for key in named}, "device": "auto", "dtype": "auto",
                 "start_token": "bos", "entry": plan.catalog.model("tiny"), "engine": "c"},
-        resources={"gpu": 0},
     )  # fmt: skip
     theirs = read_table(tmp_path / "surprisal.parquet", "surprisal")
     ours = lm.surprisal(PASSAGES)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-import runpy
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -38,11 +36,11 @@ from lingprob.unigrams.counts import count_tokens
 from lingprob.workflow import missing, scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.costs import BASE_MEMORY_MB, Costs
-from lingprob.workflow.digests import SCRIPTS
 from lingprob.workflow.missing import is_placed
 from lingprob.workflow.sources import Run
 from models_for_tests import save_tiny_tokenizer
 from ngram_reference import FACTS, MARK, ORDER, VOCABULARY, KneserNey, arpa_ngrams, corpus
+from scripts_for_tests import run_script
 
 TEXT = [
     "The cat sat on the mat.\nThe dog sat on the cat.",
@@ -297,18 +295,14 @@ def test_the_rule_makes_a_model(tmp_path, monkeypatch):
     Path("text.txt").write_text("\n".join(TEXT))
     manifest = tmp_path / "mine/manifest.json"
     manifest.parent.mkdir()
-    params = SimpleNamespace(
-        entry={"corpus": "mine", "order": 2, "least_count": 1},
-        corpus={"parser": "text", "path": "text.txt"},
-        code="0",
+    entry = {"corpus": "mine", "order": 2, "least_count": 1}
+    run_script(
+        "estimate_ngram_model",
+        input={"tokenizer": []},
+        output={"manifest": str(manifest)},
+        params={"entry": entry, "corpus": {"parser": "text", "path": "text.txt"}, "code": "0"},
+        wildcards={"model": "my-bigram"},
     )
-    snakemake = SimpleNamespace(
-        input=SimpleNamespace(tokenizer=[]), output=[str(manifest)], params=params,
-        wildcards=SimpleNamespace(model="my-bigram"),
-        log=[str(tmp_path / "log.txt")], rule="estimate_ngram_model",
-        resources=SimpleNamespace(mem_mb=1),
-    )  # fmt: skip
-    runpy.run_path(str(SCRIPTS / "estimate_ngram_model.py"), init_globals={"snakemake": snakemake})
     lm, provenance = load_prepared(manifest, {"dtype": {"cpu": "float32"}})
     assert provenance["origin"] == "n-grams of mine, code 0"
     tokenizer, size = (opened := open_tokenizer(manifest)).tokenizer, opened.vocabulary_size

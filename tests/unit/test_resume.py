@@ -8,11 +8,9 @@ test_scoring_shards.py and test_training.py.
 from __future__ import annotations
 
 import json
-import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -26,8 +24,8 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_prepared
 from lingprob.training.trainer import Trainer
-from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES, save_tiny_model
+from scripts_for_tests import run_script
 from training_for_tests import means, plan, save_corpus
 
 OUTPUT = Path("a/b/out.parquet")
@@ -36,18 +34,6 @@ MANIFEST = Path("resources/models/tiny/manifest.json")
 
 class Killed(BaseException):
     """Not an Exception, so that nothing takes it for an error of the job."""
-
-
-class Options(dict):
-    """Named values that are attributes too, or by place, as Snakemake's are."""
-
-    __getattr__ = dict.__getitem__
-
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else dict.__getitem__(self, key)
-
-    def __iter__(self):
-        return iter(self.values())
 
 
 @dataclass(frozen=True)
@@ -59,7 +45,7 @@ class State:
     settings: tuple[tuple[str, Any], ...] = ()
 
 
-def run_script(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) -> int:
+def run_in(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) -> int:
     """Run a rule's script as Snakemake does and return how often it ran a loaded model.
 
     `parts` are its input, params, resources ... Edited code gives other numbers, as an edit of any
@@ -82,14 +68,12 @@ def run_script(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) ->
         **parts["params"],
         **dict(state.settings),
     }
-    named = {name: Options(values) for name, values in parts.items()}
-    snakemake = SimpleNamespace(rule=rule, threads=1, log=["log.txt"], config=HOW, **named)
     with monkeypatch.context() as patched:
         patched.setattr("lingprob.models.loading.load_prepared", load)
         patched.setattr("lingprob.scoring.stimuli.load_prepared", load)
         if state.code == "edited":
             patched.setattr("lingprob.training.trainer.learning_rate", lambda *_, **__: 0.02)
-        runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})
+        run_script(rule, HOW, **parts)
     return len(passes)
 
 
@@ -112,19 +96,17 @@ HOW = {
     "scoring": {"device_map": "single", "tokens_per_batch": 64, "sentences_per_shard": 2},
     "training": {**means(), "processes": 1, "keep_checkpoints": []},
 }
-RESOURCES = {"gpu": 0, "mem_mb": 2000}
 BOS = {"bos": {"start_token": "start", "first_token": "scored"}}
 
 
 def score_sentences(state, monkeypatch):
     write_table(stimuli(), "stimuli", "stimuli.parquet")
-    return run_script(
+    return run_in(
         "score_stimuli", state, monkeypatch,
         input={"model": MANIFEST, "stimuli": ["stimuli.parquet"], "unigrams": []},
         output={"tokens": [OUTPUT], "sentences": ["sentences.parquet"], "csv": ["sentences.csv"]},
         params={**LOADED, "model": "tiny", "start_tokens": {"start": "bos"}, "bos_policies": BOS,
                 "unigrams": [], "entry": {}},
-        resources=RESOURCES,
     )  # fmt: skip
 
 
@@ -136,13 +118,13 @@ def score_words(state, monkeypatch):
     ]
     words = pd.DataFrame(rows, columns=SCHEMAS["words"].names)
     write_table(words, "words", "words.parquet")
-    return run_script(
+    return run_in(
         "compute_word_surprisal", state, monkeypatch,
         input={"model": MANIFEST, "words": ["words.parquet"]},
         output={"tables": [OUTPUT], "csv": ["words.csv"]},
         params={**LOADED, "start_token": "bos", "context": "passage", "entry": {},
                 "window_counts": "predicted"},
-        resources=RESOURCES, wildcards={"model": "tiny"},
+        wildcards={"model": "tiny"},
     )  # fmt: skip
 
 
@@ -154,11 +136,11 @@ def judge_contexts(state, monkeypatch):
     prefixes = prefixes.reindex(columns=SCHEMAS["context_prefixes"].names)
     write_table(prefixes, "context_prefixes", "prefixes.parquet")
     task = {"dataset": "toy", "entry": {"parser": "table"}, "lengths": [9, 15], "alone": True}
-    return run_script(
+    return run_in(
         "judge_contexts", state, monkeypatch,
         input={"model": MANIFEST, "stimuli": ["stimuli.parquet"], "prefixes": ["prefixes.parquet"]},
         params={**LOADED, "start_token": "bos", "entry": {}, "tasks": [task]},
-        resources=RESOURCES, wildcards={"model": "tiny"},
+        wildcards={"model": "tiny"},
     )  # fmt: skip
 
 
@@ -246,12 +228,11 @@ def train(corpus, folder: Path, state: State, monkeypatch) -> tuple[bytes, list[
     folder.mkdir(exist_ok=True)
     monkeypatch.chdir(folder)
     Path("corpus.json").write_text(json.dumps(corpus))
-    run_script(
+    run_in(
         "train_model", state, monkeypatch,
         input={"corpus": "corpus.json"},
         params={"model": "trained-tiny", "folder": TRAINED["folder"], "device": "cpu",
                 "plan": plan(), "validation_examples": 10},
-        resources=RESOURCES,
         wildcards={"size": "tiny"},
         output={"manifest": str(TRAINED["directory"] / "manifest.json"), "log": "log.jsonl",
                 "kept": []},

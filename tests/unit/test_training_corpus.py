@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import runpy
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -38,8 +36,8 @@ from lingprob.training.preshuffled import (
     obtain_file,
     passing_chunk,
 )
-from lingprob.workflow.digests import SCRIPTS
 from loopback import Fault, FileServer
+from scripts_for_tests import run_script
 from training_for_tests import (
     CONTEXT_WINDOW,
     N_EXAMPLES,
@@ -322,12 +320,11 @@ def test_counts_are_of_the_rows_trained_on(corpus, tmp_path, monkeypatch):
 def test_a_rule_s_counts_are_of_its_step(corpus, tmp_path):
     (tmp_path / "corpus.json").write_text(json.dumps(corpus))
     output = tmp_path / "training_4.parquet"
-    params = SimpleNamespace(batch_size=8, validation_examples=10, seed=3, smoothing=1.0)
-    snakemake = SimpleNamespace(
-        input=[str(tmp_path / "corpus.json")], output=[str(output)], params=params,
-        log=[str(tmp_path / "log.txt")], rule="count", resources=SimpleNamespace(mem_mb=1),
+    run_script(
+        "count_training_tokens", log=tmp_path / "log.txt",
+        input={"corpus": tmp_path / "corpus.json"}, output={"counts": output},
+        params={"batch_size": 8, "validation_examples": 10, "seed": 3, "smoothing": 1.0},
     )  # fmt: skip
-    runpy.run_path(str(SCRIPTS / "count_training_tokens.py"), init_globals={"snakemake": snakemake})
     expected = count_seen_tokens(TrainingData(corpus, 10), 4, 8, seed=3)
     assert read_table(output, "unigrams")["count"].tolist() == expected.tolist()
     assert read_metadata(output)["total"] == str(4 * 8 * corpus["context_window"])
