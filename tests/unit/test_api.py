@@ -368,7 +368,7 @@ def test_the_package_has_its_public_names_alone():
         (lambda lm: lm.score(["The cat sat.", None]), "sentence 2 is None, which is no text"),
         (lambda lm: lm.score(PAIRS), r"no columns \['sentence'\]. It has \['good'"),
         (lambda lm: lm.score(["A.", "B."], context=["C."]), "1 contexts for 2 texts"),
-        (lambda lm: lm.score("A", bos="none", context=""), "no token of it has a score"),
+        (lambda lm: lm.score("A", bos="none", context=""), "no scored token under BOS policy"),
         (lambda lm: lm.surprisal(" \n"), "no word in the texts"),
         (lambda lm: lm.compare(PAIRS[["good"]]), "columns \\['bad'\\]"),
         (lambda lm: lm.compare(PAIRS[["phenomenon"]]), "no columns 'good' and 'bad'"),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from lingprob.api import distributions
@@ -29,8 +28,7 @@ from lingprob.errors import LingprobError
 from lingprob.models.folders import is_masked, read_manifest
 from lingprob.models.loading import load_prepared
 from lingprob.models.masked import load_prepared_masked
-from lingprob.scoring.continuations import sum_tokens
-from lingprob.scoring.sentences import unigram_sums
+from lingprob.scoring.sentences import summarise_sentences
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
 
@@ -360,16 +358,10 @@ class Model:
         return given if given is not None else "" if self.language in WITHOUT_SPACES else " "
 
     def _summed(self, tokens: pd.DataFrame, texts: list[str], convention: str) -> pd.DataFrame:
-        """Return logprob, n_tokens and unigram_logprob of each text, from its tokens."""
-        table = sum_tokens(tokens, ["item_id"]).set_index("item_id").reindex(range(len(texts)))
-        if table["logprob"].isna().any():
-            row = int(table["logprob"].isna().to_numpy().argmax())
-            raise LingprobError(
-                f"sentence {row + 1}, {texts[row]!r}: no token of it has a score under BOS policy "
-                f"{convention!r}. Choose a policy with a start token, such as `bos`."
-            )
-        table["n_tokens"] = table["n_tokens"].astype(np.int64)
-        counted = tokens[tokens["logprob"].notna()]
-        for source, logprobs in self.unigrams.items():
-            table["unigram_logprob"] = unigram_sums(counted, logprobs, source)
-        return table
+        """Return the `sentence_scores` of texts from their tokens, all of which count."""
+        policy = {"start_token": convention, "first_token": "scored"}
+        tokens = tokens.assign(
+            item_id=(tokens["item_id"] + 1).astype(str), scored=tokens["logprob"].notna()
+        )
+        policies, scores = {convention: policy}, {convention: tokens}
+        return summarise_sentences(stimuli_of(texts), scores, policies, self.unigrams)
