@@ -208,20 +208,6 @@ def test_windows_of_long_passages(lm, counts, fed, stride, step):
     assert table["surprisal_uncorrected"].to_numpy() == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("damage", ["cut", "emptied"])
-def test_damaged_shards_are_made_again(lm, words, tmp_path, caplog, damage):
-    first = word_surprisals(lm, words, start_token="bos", shards=Shards(tmp_path, "x"))
-    (path,) = tmp_path.glob("*.parquet")
-    content = path.read_bytes()
-    path.write_bytes({"cut": content[:100], "emptied": b""}[damage])
-    again = word_surprisals(lm, words, start_token="bos", shards=Shards(tmp_path, "x"))
-    pd.testing.assert_frame_equal(first, again)
-    assert f"{path}: a damaged shard" in caplog.text
-    caplog.clear()
-    word_surprisals(lm, words, start_token="bos", shards=Shards(tmp_path, "x"))
-    assert "damaged" not in caplog.text
-
-
 @pytest.mark.parametrize(
     "changed", ["nothing", "start_token", "spaces", "window_counts", "weights"]
 )

@@ -44,9 +44,9 @@ def start_ids(lm: LanguageModel, start_token: str) -> list[int]:
 
 
 def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd.DataFrame | None:
-    """Return the `scores` table of one text by a plain pass, or None if it needs the engine.
+    """Return the `scores` table of one text by a plain pass, or None if it needs a scorer.
 
-    The engine reads longer texts, texts without a token to score, models that give no logits, and
+    A scorer reads longer texts, texts without a token to score, models that give no logits, and
     models whose log-probabilities depend on a later token.
     """
     tokens = lm.tokenize([text])[0]
