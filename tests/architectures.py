@@ -25,7 +25,12 @@ from transformers.utils import logging as hf_logging
 
 import lingprob
 from lingprob.errors import LingprobError
-from models_for_tests import VOCABULARY_SIZE, save_tiny_masked_tokenizer, save_tiny_tokenizer
+from models_for_tests import (
+    VOCABULARY_SIZE,
+    plain_logprobs,
+    save_tiny_masked_tokenizer,
+    save_tiny_tokenizer,
+)
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "architectures.md"
 TOLERANCE = 1e-4  # nats for each token
@@ -267,16 +272,6 @@ def tiny_model(auto: Any, config: Any) -> Any:
     return model
 
 
-@torch.no_grad()
-def plain_sums(model: Any, ids: list[int], start: int | None) -> np.ndarray:
-    """Return ln p of each token in one pass without a cache; NaN for a first one without start."""
-    fed = ids if start is None else [start, *ids]
-    logits = model(input_ids=torch.tensor([fed]), use_cache=False).logits[0].double()
-    logprobs = logits.log_softmax(-1)
-    found = [float(logprobs[at, fed[at + 1]]) for at in range(len(fed) - 1)]
-    return np.array([np.nan, *found] if start is None else found)
-
-
 def differences(folder: Path) -> dict[str, float]:
     """Return how far each call is from the plain pass of a causal model, in nats per token."""
     lm: Any = lingprob.load(folder)
@@ -288,13 +283,13 @@ def differences(folder: Path) -> dict[str, float]:
     pairs = {
         "score, no start token": (
             lm.score(SENTENCE, bos="none")["logprob"][0],
-            np.nansum(plain_sums(model, ids, None)),
+            np.nansum(plain_logprobs(model, ids)),
         ),
-        "score": (lm.score(SENTENCE, bos="bos")["logprob"][0], plain_sums(model, ids, 0).sum()),
-        "surprisal": (-bits * np.log(2), plain_sums(model, ids, 0).sum()),
+        "score": (lm.score(SENTENCE, bos="bos")["logprob"][0], plain_logprobs(model, ids, 0).sum()),
+        "surprisal": (-bits * np.log(2), plain_logprobs(model, ids, 0).sum()),
         "context": (
             lm.score(SENTENCE, context=CONTEXT, bos="bos")["logprob"][0],
-            plain_sums(model, whole.ids.tolist(), 0)[first:].sum(),
+            plain_logprobs(model, whole.ids.tolist(), 0)[first:].sum(),
         ),
     }
     return {call: abs(found - wanted) / len(ids) for call, (found, wanted) in pairs.items()}

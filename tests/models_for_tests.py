@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers.processors import TemplateProcessing
@@ -124,6 +125,18 @@ def save_tiny_model(family: str, directory: Path, seed: int = 0) -> Path:
     tiny_model(family, seed).save_pretrained(directory)
     save_tiny_tokenizer(directory)
     return directory
+
+
+def plain_logprobs(model: Any, ids: Sequence[int], start_id: int | None = None) -> np.ndarray:
+    """Return ln p (n,) of tokens by one pass of transformers' model, computed in float64.
+
+    Without a start token the first is NaN.
+    """
+    fed = torch.tensor([[*([] if start_id is None else [start_id]), *ids]])
+    with torch.no_grad():
+        logits = model(input_ids=fed, use_cache=False).logits[0, :-1].double()
+    values = logits.log_softmax(dim=1).gather(1, fed[0, 1:, None])[:, 0].numpy()
+    return values if start_id is not None else np.append(np.nan, values)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from transformers import AutoModelForCausalLM
 
 from lingprob.models.loading import load_language_model
 from lingprob.scoring.engine import Scorer
+from models_for_tests import plain_logprobs
 
 
 def float64_sums(directory, texts):
@@ -16,12 +17,7 @@ def float64_sums(directory, texts):
     model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
     sums = []
     for tokens in language_model.tokenize(texts):
-        fed = [0, *tokens.ids.tolist()]
-        with torch.no_grad():
-            logits = model(torch.tensor([fed])).logits[0]
-        assert logits.dtype == torch.float64
-        logprobs = torch.log_softmax(logits, dim=-1)
-        sums.append(sum(float(logprobs[i - 1, fed[i]]) for i in range(1, len(fed))))
+        sums.append(plain_logprobs(model, tokens.ids.tolist(), 0).sum())
     return np.array(sums)
 
 

@@ -24,7 +24,7 @@ from lingprob.models.folders import is_masked
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.models.masked import number_words
 from lingprob.models.tokenizer import Letters, name_different_tokens, read_tokenizer
-from models_for_tests import CONTEXT_WINDOW, SENTENCES, VOCABULARY_SIZE
+from models_for_tests import CONTEXT_WINDOW, SENTENCES, VOCABULARY_SIZE, plain_logprobs
 
 DIGITS = [f"In {year} there were {year * 7919} of them." for year in range(1900, 2000)]
 THREES = r"\p{N}{1,3}|[^\r\n\p{L}\p{N}]?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
@@ -105,11 +105,7 @@ def causal(config: Any) -> Any:
 def plain_sum(folder: Path, ids: list[int], start: int | None) -> float:
     """Sum ln p of ids in one pass of the model that transformers loads."""
     model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    fed = ids if start is None else [start, *ids]
-    with torch.no_grad():
-        logits = model(input_ids=torch.tensor([fed]), use_cache=False).logits[0].double()
-    logprobs = logits.log_softmax(-1)
-    return float(sum(logprobs[at, fed[at + 1]] for at in range(len(fed) - 1)))
+    return float(np.nansum(plain_logprobs(model, ids, start)))
 
 
 @pytest.fixture(autouse=True)
@@ -266,10 +262,8 @@ def test_short_and_long_texts_keep_their_own_rotation(tmp_path):
     context, target = "The cat sat.", "It seems to him that Kim solved the problem."
     whole = backend.encode(f"{context} {target}", add_special_tokens=False).ids
     cut = len(backend.encode(context, add_special_tokens=False).ids)
-    with torch.no_grad():
-        model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-        logprobs = model(input_ids=torch.tensor([[0, *whole]])).logits[0].double().log_softmax(-1)
-    wanted = sum(float(logprobs[at, whole[at]]) for at in range(cut, len(whole)))
+    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    wanted = plain_logprobs(model, whole, 0)[cut:].sum()
     found = lm.score(target, context=context, bos="bos")["logprob"][0]
     assert found == pytest.approx(wanted, abs=1e-3)
 
@@ -422,9 +416,7 @@ def test_an_adapter_is_merged_where_peft_is_installed(tmp_path):
     )
     adapted.save_pretrained(tmp_path / "adapter")
     ids = byte_level().encode("The cat sat.", add_special_tokens=False).ids
-    with torch.no_grad():
-        logprobs = adapted(input_ids=torch.tensor([[0, *ids]])).logits[0].double().log_softmax(-1)
-    wanted = sum(float(logprobs[at, one]) for at, one in enumerate(ids))
+    wanted = plain_logprobs(adapted, ids, 0).sum()
     found = lingprob.load(tmp_path / "adapter").score("The cat sat.", bos="bos")["logprob"][0]
     assert found == pytest.approx(wanted, abs=1e-3)
     assert abs(found - plain_sum(base, ids, 0)) > 0.01

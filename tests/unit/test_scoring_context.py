@@ -16,7 +16,7 @@ from lingprob.io.shards import Shards
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.continuations import ContextItem, score_in_context, tokenize_item
 from lingprob.scoring.engine import Scorer
-from models_for_tests import CONFIGS, float64_model, passes, save_tiny_model
+from models_for_tests import CONFIGS, float64_model, passes, plain_logprobs, save_tiny_model
 
 PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"
 ITEM = ContextItem(
@@ -44,22 +44,13 @@ def slow(directory, text, begin, start_token):
     """Read one text in float64 and return id, offsets after `begin` and ln p of later tokens."""
     language_model, model = loaded(directory), float64_model(directory)
     (tokens,) = language_model.tokenize([text])
-    start = [] if start_token == "none" else [language_model.start_id(start_token)]
-    fed = [*start, *tokens.ids.tolist()]
-    with torch.no_grad():
-        logprobs = torch.log_softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)
-    rows = []
-    for i, token_id in enumerate(tokens.ids.tolist()):
-        at = i + len(start)
-        if tokens.char_end[i] > max(begin - 1, 0):
-            rows.append(
-                (
-                    token_id,
-                    max(int(tokens.char_start[i]) - begin, 0),
-                    int(tokens.char_end[i]) - begin,
-                    float(logprobs[at - 1, token_id]) if at else np.nan,
-                )
-            )
+    logprobs = plain_logprobs(model, tokens.ids.tolist(), language_model.start_id(start_token))
+    spans = zip(tokens.ids, tokens.char_start, tokens.char_end, logprobs, strict=True)
+    rows = [
+        (token_id, max(start - begin, 0), end - begin, logprob)
+        for token_id, start, end, logprob in spans
+        if end > max(begin - 1, 0)
+    ]
     return rows, len(tokens.ids) - len(rows)
 
 

@@ -21,6 +21,7 @@ from models_for_tests import (
     memory_for,
     no_memory,
     passes,
+    plain_logprobs,
     save_tiny_model,
 )
 from without_float64 import without_float64
@@ -45,13 +46,8 @@ def neox(tmp_path):
 
 
 def slow_logprobs(directory, ids, start_id):
-    """Feed the context and every token, one sentence at a time, in float64."""
-    model = float64_model(directory)
-    fed = [*([] if start_id is None else [start_id]), *ids]
-    with torch.no_grad():
-        probabilities = torch.softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)
-    logprobs = [float(probabilities[i - 1, fed[i]].log()) for i in range(1, len(fed))]
-    return np.array(logprobs if start_id is not None else [np.nan, *logprobs])
+    """Feed the start token and all others, one sentence at a time, in float64."""
+    return plain_logprobs(float64_model(directory), ids, start_id)
 
 
 @pytest.mark.parametrize("start_id", [None, 0])

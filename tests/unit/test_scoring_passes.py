@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel, load_language_model
@@ -12,7 +11,7 @@ from lingprob.scoring import continuations, engine, forward
 from lingprob.scoring.continuations import score_along
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.trees import Branch, Row, batches, pack
-from models_for_tests import VOCABULARY_SIZE, memory_for, passes, save_tiny_model
+from models_for_tests import VOCABULARY_SIZE, memory_for, passes, plain_logprobs, save_tiny_model
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +21,7 @@ def llama(tmp_path_factory) -> LanguageModel:
 
 def alone(lm: LanguageModel, ids: list[int] | np.ndarray, start_id: int | None) -> np.ndarray:
     """ln p of each token by one pass of the model as its authors call it."""
-    fed = torch.tensor([[*([] if start_id is None else [start_id]), *ids]])
-    with torch.no_grad():
-        logprobs = lm.model(fed).logits[0, :-1].double().log_softmax(dim=1)
-    values = logprobs.gather(1, fed[0, 1:, None])[:, 0].numpy()
-    return values if start_id is not None else np.append(np.nan, values)
+    return plain_logprobs(lm.model, ids, start_id)
 
 
 # Four texts of 50 tokens, no two of which begin alike: 49 are run of each after a start token.
