@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.models.masked import MaskedLanguageModel, load_masked_model
-from lingprob.scoring.stimuli import CORRECTIONS, hidden_tokens, pseudo_logprobs
+from lingprob.scoring.stimuli import CORRECTIONS, pseudo_logprobs
 from models_for_tests import passes, save_tiny_masked_model
 
 
@@ -52,16 +52,3 @@ def test_batches_give_what_single_passes_give(lm, text, correction, tokens_per_b
     assert sum(map(len, fed)) == len(ids)
     assert len(fed[-1]) <= rows
     np.testing.assert_allclose(found, one_at_a_time(lm, ids, words, correction), atol=2e-5)
-
-
-@given(words=st.lists(st.integers(0, 3), min_size=1, max_size=8).map(sorted))
-def test_corrections_mask_ever_more_and_never_another_word(words):
-    words = np.array(words)
-    none, l2r, whole = (
-        hidden_tokens(words, one) for one in ("none", "within_word_l2r", "whole_word")
-    )
-    assert (none <= l2r).all()
-    assert (l2r <= whole).all()
-    assert (whole == whole.T).all()
-    assert not whole[words[:, None] != words[None, :]].any()
-    assert (l2r | l2r.T == whole).all()

@@ -99,19 +99,6 @@ def test_each_token_has_its_own_pass(folder, family, correction):
         assert rows["token_index"].tolist() == list(range(len(expected)))
 
 
-def test_corrections_differ_in_words_with_pieces_alone(folder):
-    lm = load_masked_model(folder / "bert")
-    tables = {one: score_masked(lm, ["i"], SENTENCES[2:3], one, dataset="d") for one in CORRECTIONS}
-    (text,) = lm.tokenize(SENTENCES[2:3])
-    sizes = pd.Series(text.words).map(pd.Series(text.words).value_counts()).to_numpy()
-    assert {1, 2, 3} <= {*sizes}
-    plain = tables["none"]["logprob"].to_numpy()
-    for one in ("within_word_l2r", "whole_word"):
-        differs = tables[one]["logprob"].to_numpy() != plain
-        assert not differs[sizes == 1].any()
-        assert differs[sizes > 1].any()
-
-
 def test_numbers_depend_on_no_other_text_or_budget(folder, caplog):
     lm = load_masked_model(folder / "bert")
     alone = score_masked(lm, ["i"], [SENTENCES[3]], "none", dataset="d")
