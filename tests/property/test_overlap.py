@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import cdawg_build
@@ -30,14 +29,12 @@ from lingprob.overlap.corpora import (
 from lingprob.overlap.matches import Matches, merge, passage_overlaps
 from lingprob.overlap.search import longest_overlaps
 from lingprob.overlap.soft import (
-    build_soft_index,
     find_soft_overlaps,
     folded_words,
     quotation,
 )
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.token_blocks import TokenBlock
-from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 from overlap_reference import (
     Sequences,
     arrays,
@@ -246,13 +243,6 @@ WORDS = ["The", "Then", "cat", "cats", "é", "naïve", "東京", "🙂", "&", "m
 texts_of_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory) -> Tokenizer:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    save_tiny_tokenizer(folder)
-    return Tokenizer(AutoTokenizer.from_pretrained(folder), VOCABULARY_SIZE, "tiny")
-
-
 @pytest.mark.parametrize("vocabulary_size", [2**16 - 1, 2**16])
 def test_saved_files_keep_their_documents(vocabulary_size: int) -> None:
     documents = [[1, 2], [], [3]]
@@ -270,11 +260,12 @@ def test_saved_files_keep_their_documents(vocabulary_size: int) -> None:
     min_length=st.sampled_from([1, 3, 5]),
 )
 def test_longest_overlaps_equal_those_of_all_stretches(
-    tokenizer: Tokenizer, texts: list[str], files: list[list[str]], min_length: int
+    tiny_tokenizer: Tokenizer, texts: list[str], files: list[list[str]], min_length: int
 ) -> None:
     # A word of its own keeps two files from being copies of one another.
     files = [[*documents, f"x{number}"] for number, documents in enumerate(files)]
-    everything = [tokenizer.tokenizer.encode(text) for documents in files for text in documents]
+    encode = tiny_tokenizer.tokenizer.encode
+    everything = [encode(text) for documents in files for text in documents]
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, f"{number}.jsonl") for number in range(len(files))]
         for path, documents in zip(paths, files, strict=True):
@@ -283,16 +274,16 @@ def test_longest_overlaps_equal_those_of_all_stretches(
         corpus = Corpus("c", [CorpusFile(path.name, {"parser": "lines"}, [path]) for path in paths])
         series = pd.Series(texts, [f"t{number}" for number in range(len(texts))])
         spaced = series.str.replace(" ", "\t ")
-        table = longest_overlaps(spaced, [corpus], tokenizer, min_length)
-        save_corpus(corpus, tokenizer, "tiny", Path(folder, "saved"))
+        table = longest_overlaps(spaced, [corpus], tiny_tokenizer, min_length)
+        save_corpus(corpus, tiny_tokenizer, "tiny", Path(folder, "saved"))
         saved = load_corpus(Path(folder, "saved"))
-        again = longest_overlaps(spaced, [saved], tokenizer, min_length)
+        again = longest_overlaps(spaced, [saved], tiny_tokenizer, min_length)
     pd.testing.assert_frame_equal(again, table)
     n_words = sum(len(text.split()) for documents in files for text in documents)
     assert (table["corpus_words"] == n_words).all()
     assert table["text_id"].tolist() == series.index.tolist()
     for row, text in zip(table.itertuples(), texts, strict=True):
-        variants = [tokenizer.tokenizer.encode(space + text) for space in ("", " ")]
+        variants = [encode(space + text) for space in ("", " ")]
         matches = [slow_matches([variant], everything) for variant in variants]
         longest = [int(lengths.max()) for lengths, _ in matches]
         longest = [length if length >= min_length else 0 for length in longest]
@@ -310,7 +301,7 @@ def test_longest_overlaps_equal_those_of_all_stretches(
             variants[which][row.last_token + 1 - row.overlap_tokens : row.last_token + 1]
             for which in best
         ]
-        assert row.overlap_text in map(tokenizer.decode, sequences)
+        assert row.overlap_text in map(tiny_tokenizer.decode, sequences)
 
 
 # Soft overlaps.
@@ -323,8 +314,8 @@ def check_soft_overlaps(
     passages: list[list[str]], documents: list[list[str]], min_words: int, gaps: int
 ) -> None:
     """Compare words and gaps with the table's, and align what is said to be the overlap."""
-    index = build_soft_index(passages, min_words, gaps)
-    found = find_soft_overlaps(index, [" ".join(document) for document in documents])
+    texts = [" ".join(document) for document in documents]
+    found = find_soft_overlaps(passages, texts, min_words=min_words, gaps=gaps)
     of_passage = found.set_index("passage")
     for number, passage in enumerate(passages):
         expected = slow_soft_overlap(passage, documents, min_words, gaps)
@@ -369,8 +360,8 @@ def test_longer_texts_in_several_batches():
     for place in range(100, 1000, 100):
         copy[place] = "else"
     filler = " ".join(f"v{generator.randrange(10**6)}" for _ in range(200_000))
-    index = build_soft_index([passage, ["other"]], 12, 2)
-    found = find_soft_overlaps(index, [filler, f"{filler} {' '.join(copy)}.", filler])
+    documents = [filler, f"{filler} {' '.join(copy)}.", filler]
+    found = find_soft_overlaps([passage, ["other"]], documents, min_words=12, gaps=2)
     assert found["passage"].tolist() == [0]
     row = found.iloc[0]
     # From one gap to the third after it there are 3 * 99 words, and the last stretch has 99 + 100.

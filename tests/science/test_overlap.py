@@ -21,7 +21,7 @@ from lingprob.overlap.automaton import PassageIndex, build_index
 from lingprob.overlap.cdawg import build_cdawg
 from lingprob.overlap.chance import logprob_threshold
 from lingprob.overlap.matches import Matches, passage_overlaps
-from lingprob.overlap.soft import build_soft_index, find_soft_overlaps, folded_words
+from lingprob.overlap.soft import find_soft_overlaps, folded_words
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.token_blocks import TokenBlock, read_texts, token_ids
 from lingprob.papers.leakage.overlaps import (
@@ -146,10 +146,9 @@ def test_geco_without_punctuation_is_found_in_its_novel() -> None:
     )
     longest = []
     for gaps in (0, 1, 2):
-        index = build_soft_index(passages, 12, gaps)
-        found = find_soft_overlaps(index, [novel])
+        found = find_soft_overlaps(passages, [novel], min_words=12, gaps=gaps)
         longest.append(found["overlap_words"].tolist())
-        assert find_soft_overlaps(index, others).empty
+        assert find_soft_overlaps(passages, others, min_words=12, gaps=gaps).empty
         for row in found.itertuples():
             stretch = passages[row.passage][row.first : row.last + 1]
             assert len(stretch) - row.overlap_words <= row.gaps

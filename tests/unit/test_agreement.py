@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.io.schemas import SCHEMAS
 from lingprob.stats.agreement import DEFINITIONS, split_half, standardise_ratings
 
 
@@ -30,23 +29,6 @@ def uneven(seed: int) -> pd.DataFrame:
     table = crossed(generator.integers(1, 8, (12, 9)) + np.arange(12)[:, None] % 5)
     table["z"] += generator.normal(size=len(table))
     return table.sample(frac=0.7, random_state=seed)
-
-
-def test_participants_of_one_mind_agree_perfectly() -> None:
-    table = split_half(crossed(np.tile(np.arange(8)[:, None], (1, 12))), draws=20)
-    assert list(table.definition) == list(DEFINITIONS)
-    assert table[["r", "r_low", "r_high"]].to_numpy() == pytest.approx(1)
-    assert set(table.draws) == {20}
-    stored = set(SCHEMAS["intergroup_correlation"].names)
-    assert stored - set(table.columns) == {"dataset", "rating_source", "scale"}
-
-
-@pytest.mark.parametrize("items", [5, 3])
-def test_two_participants_are_the_two_halves(items) -> None:
-    scores = np.array([[1, 2], [5, 4], [2, 1], [7, 6], [3, 7]])[:items]
-    table = split_half(crossed(scores), draws=30).set_index("definition")
-    row = table.loc["participant_halves", ["r", "r_low", "r_high"]].to_numpy(float)
-    assert row == pytest.approx(np.corrcoef(scores.T)[0, 1])
 
 
 def slow_split(ratings: pd.DataFrame, draws: int, seed: int) -> dict[str, list[float]]:
@@ -83,14 +65,6 @@ def test_splits_match_a_loop_over_judgments(seed) -> None:
 def test_defaults_of_draws_seed_and_confidence() -> None:
     given = {"draws": 200, "seed": 0, "confidence": 0.95}
     pd.testing.assert_frame_equal(split_half(uneven(0)), split_half(uneven(0), **given))
-
-
-def test_agreement_is_what_the_variances_predict() -> None:
-    """With item and participant variance 1, means of k participants correlate k / (k + 1)."""
-    generator = np.random.default_rng(0)
-    values = generator.normal(size=(2000, 1)) + generator.normal(size=(2000, 10))
-    r = split_half(crossed(values), draws=10).r
-    assert r.to_numpy() == pytest.approx(5 / 6, abs=0.02)
 
 
 def test_an_item_with_one_judgment_is_left_out() -> None:

@@ -303,9 +303,6 @@ def test_a_response_without_residual_is_refused(formula: str) -> None:
         assert fit_one(exact.assign(y=exact["y"] + noise), formula).sigma < 2e-3
 
 
-GROUP = np.arange(80) % 8
-
-
 def test_more_groups_than_sixteen_bits() -> None:
     groups = 2**16 + 1
     values = np.arange(groups, 0.0, -1)

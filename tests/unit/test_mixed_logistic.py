@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.special import expit
-from scipy.stats import binom
 
 import mixed_data
 from lingprob.errors import LingprobError
@@ -20,7 +18,6 @@ from lingprob.stats.logistic_mixed import (
     MixedLogisticFit,
     aggregate,
     all_interactions,
-    cells_in_groups,
     checked_cells,
     deviance,
     fit_mixed_logistic,
@@ -55,31 +52,10 @@ def test_glmer(name: str) -> None:
     np.testing.assert_allclose(fit.random_effects, fact["random_effects"], atol=1e-3)
 
 
-def test_log_likelihood_is_laplaces_approximation() -> None:
-    frame = accuracies(LOGISTIC["few_pairs"])
-    terms, fit = all_interactions(frame[TERMS]), fit_of(frame)
-    fixed = fit.estimates["(Intercept)"] + terms.to_numpy() @ fit.estimates[list(terms)]
-    total = 0.0
-    for rows in frame.groupby("phenomenon").indices.values():
-
-        def minus_log(v: float, rows: np.ndarray = rows) -> float:
-            p = 1 / (1 + np.exp(-(fixed[rows] + fit.sd * v)))
-            counts = frame.iloc[rows]
-            return v**2 / 2 - binom(counts["trials"], p).logpmf(counts["correct"]).sum()
-
-        mode = minimize_scalar(minus_log).x
-        bend = (minus_log(mode + 1e-3) - 2 * minus_log(mode) + minus_log(mode - 1e-3)) / 1e-6
-        total += -minus_log(mode) - np.log(bend) / 2
-    assert fit.log_likelihood == pytest.approx(total, abs=1e-4)
-
-
 def few_pairs() -> Cells:
     frame = accuracies(LOGISTIC["few_pairs"])
-    x = np.column_stack([np.ones(len(frame)), all_interactions(frame[TERMS])])
-    return cells_in_groups(
-        frame["correct"].to_numpy(float), frame["trials"].to_numpy(float), x,
-        frame["phenomenon"].to_numpy(), 12,
-    )  # fmt: skip
+    terms = all_interactions(frame[TERMS])
+    return checked_cells(frame["correct"], frame["trials"], terms, frame["phenomenon"])[0]
 
 
 def test_modes_are_found_from_afar() -> None:
@@ -145,8 +121,6 @@ def test_interactions_and_aggregation_by_hand() -> None:
     assert cells.trials.tolist() == [1, 2, 1]
     assert cells.group.tolist()[:2] == ["x", "x"]
     assert cells.group.isna().tolist() == [False, False, True]
-    cells = aggregate([1, 0, 2, 3], frame, ["x", "x", "x", "y"], trials=[4, 5, 6, 7])
-    assert (cells.successes.tolist(), cells.trials.tolist()) == ([2, 1, 3], [6, 9, 7])
 
 
 def observations(groups: int, slope_sd: float) -> pd.DataFrame:
@@ -241,12 +215,6 @@ def changed(**columns: object) -> pd.DataFrame:
 def test_bad_input(frame: pd.DataFrame, said: str) -> None:
     with pytest.raises(LingprobError, match=said):
         fit_of(frame)
-
-
-def test_two_groups_are_enough() -> None:
-    fit = fit_of(changed(phenomenon=["a", "b"] * 144))
-    assert np.isfinite(fit.estimates).all()
-    assert list(fit.random_effects.index) == ["a", "b"]
 
 
 def test_separation_within_groups_has_no_maximum() -> None:

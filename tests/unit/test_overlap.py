@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
@@ -24,7 +23,6 @@ from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
 from lingprob.overlap.corpora import CorpusFile, index_texts
 from lingprob.overlap.matches import Matches, merge, overlap_texts, passage_overlaps
 from lingprob.overlap.soft import (
-    build_soft_index,
     find_soft_overlaps,
     longest_of_files,
     soft_overlaps,
@@ -39,7 +37,7 @@ from lingprob.overlap.token_blocks import (
     read_texts,
     token_ids,
 )
-from models_for_tests import VOCABULARY_SIZE, save_tiny_masked_tokenizer, save_tiny_tokenizer
+from models_for_tests import VOCABULARY_SIZE, save_tiny_masked_tokenizer
 from overlap_reference import Sequences, arrays, block, slow_matches
 
 HELLOWORLD = [ord(letter) for letter in "helloworld"]
@@ -71,13 +69,6 @@ def found_by(graph: Cdawg, query: list[int]) -> list[list[int]]:
 def index() -> PassageIndex:
     """Index the paper's query, an empty passage and a short one."""
     return index_of([LLOYD, [], [7, 8, 9]])
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    save_tiny_tokenizer(folder)
-    return Tokenizer(AutoTokenizer.from_pretrained(folder), VOCABULARY_SIZE, "tiny")
 
 
 # Longest matches.
@@ -349,11 +340,11 @@ def test_a_file_without_tokens_is_refused(tmp_path: Path) -> None:
         file.find_matches(index_of([[1]]), Tokenizer(None, 300, "t"), 1, progress)
 
 
-def test_texts_are_normalised_and_tokenised(tiny: Tokenizer, tmp_path: Path) -> None:
+def test_texts_are_normalised_and_tokenised(tiny_tokenizer: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"text": "the cat\\n\\n sat  on"}\n{"text": "a"}\n'))
-    (one,) = read_texts(iter_documents("lines", [path]), tiny.tokenizer)
-    ids = token_ids(tiny.tokenizer, ["the cat sat on", "a"])
+    (one,) = read_texts(iter_documents("lines", [path]), tiny_tokenizer.tokenizer)
+    ids = token_ids(tiny_tokenizer.tokenizer, ["the cat sat on", "a"])
     assert one.tokens.tolist() == [*ids[0], *ids[1]]
     assert one.offsets.tolist() == [0, len(ids[0]), len(ids[0]) + 1]
     assert one.n_words == 5
@@ -372,11 +363,11 @@ def test_letters_of_passages_without_a_token_are_named(tmp_path, caplog) -> None
     assert "Text 1, 3, for instance 'The 猫 sat'" in caplog.text
 
 
-def test_passages_are_normalised_as_corpora(tiny: Tokenizer) -> None:
+def test_passages_are_normalised_as_corpora(tiny_tokenizer: Tokenizer) -> None:
     """A no-break space is a space in both; one space before the first word stays."""
     texts = pd.Series({"x": "the\u00a0cat  sat", "y": " \n the cat"})
-    index, passages = index_texts({"mine": texts, "other": texts[:1]}, tiny)
-    ids = token_ids(tiny.tokenizer, ["the cat sat", " the cat", "the cat sat"])
+    index, passages = index_texts({"mine": texts, "other": texts[:1]}, tiny_tokenizer)
+    ids = token_ids(tiny_tokenizer.tokenizer, ["the cat sat", " the cat", "the cat sat"])
     assert [index.passage(number).tolist() for number in range(3)] == ids
     assert passages.to_numpy().tolist() == [["mine", 0, "x"], ["mine", 1, "y"], ["other", 0, "x"]]
 
@@ -447,8 +438,7 @@ def test_soft_overlaps_of_files_are_put_together() -> None:
 
 
 def found_in(passage: str, *documents: str, min_words: int, gaps: int) -> list[tuple[Any, ...]]:
-    index = build_soft_index([passage.lower().split()], min_words, gaps)
-    table = find_soft_overlaps(index, documents)
+    table = find_soft_overlaps([passage.lower().split()], documents, min_words=min_words, gaps=gaps)
     assert list(table) == ["passage", "overlap_words", "gaps", "first", "last", "overlap_text"]
     return list(table.itertuples(index=False, name=None))
 
@@ -466,6 +456,6 @@ def test_first_of_equal_soft_overlaps_is_taken() -> None:
 def test_impossible_soft_searches_are_refused() -> None:
     for min_words, gaps in ((0, 0), (5, 4), (5, -1)):
         with pytest.raises(LingprobError, match=r"overlap\.soft_min_words is"):
-            build_soft_index([["a"]], min_words, gaps)
+            find_soft_overlaps([["a"]], [], min_words=min_words, gaps=gaps)
     with pytest.raises(LingprobError, match="no passages"):
-        build_soft_index([], 5, 1)
+        find_soft_overlaps([], [], min_words=5, gaps=1)

@@ -16,7 +16,6 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 from lingprob.errors import LingprobError
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.downloads import extract_folder
-from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.corpora import corpus_of
 from lingprob.overlap.search import find_sentences
 from lingprob.pairs import embeddings
@@ -235,14 +234,7 @@ def test_data_without_pairs_and_scores_that_are_missing_are_named():
         measure(Evidence("mine", whole.stimuli, whole.scores, ("none", "u")))
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory) -> Tokenizer:
-    folder = tmp_path_factory.mktemp("tokenizer")
-    save_tiny_tokenizer(folder)
-    return Tokenizer(AutoTokenizer.from_pretrained(folder), 320, "tiny")
-
-
-def test_sentences_are_found_whole_at_the_start_and_within_a_document(tokenizer, tmp_path):
+def test_sentences_are_found_at_starts_and_within(tiny_tokenizer, tmp_path):
     lines = ["The cat sat on the mat. It seems to him.", "What does the teacher say?",
              "The cat sat on the mat."]  # fmt: skip
     texts = pd.Series({"start": "The cat sat on the mat.", "within": "the teacher say?",
@@ -253,7 +245,7 @@ def test_sentences_are_found_whole_at_the_start_and_within_a_document(tokenizer,
         files[-1].write_text("\n".join(part) + "\n")
     given = {"mine": texts, "twice": texts[:1]}
     corpus = corpus_of("c", {"parser": "lines"}, files)
-    found = find_sentences(given, [corpus], tokenizer)
+    found = find_sentences(given, [corpus], tiny_tokenizer)
     write_table(found, "audit_leakage", tmp_path / "leakage.parquet")
     mine = found[found["dataset"] == "mine"].set_index("item_id")
     whole = mine["overlap_tokens"] == mine["n_tokens"]
@@ -376,13 +368,6 @@ def test_of_rated_pairs_are_those_that_the_stimuli_have():
     for population, median in (("rated", 1.5), ("all", 2.0)):
         reading = EditFilter("characters", 0.5, "below", population)
         assert edit_threshold(stimuli, distances, reading) == median
-
-
-def test_pairs_in_use_are_of_two_sentences_and_near_where_distances_are_given():
-    stimuli, distances = rated_pairs([1, 2, 4, 9, 7, 0], [0.0, 0.0, 0.0, None, 0.0, 0.0])
-    reading = EditFilter("characters", 0.75, "below", "rated")
-    assert "".join(pairs_in_use(stimuli, "mine", None, reading)) == "p0p1p2p3p4"
-    assert "".join(pairs_in_use(stimuli, "mine", distances, reading)) == "p0p1"
 
 
 def test_a_filter_of_rated_pairs_needs_some():

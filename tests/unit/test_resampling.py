@@ -19,12 +19,10 @@ from lingprob.stats.resampling import (
     correlation_interval,
     design_effect,
     interval,
-    is_constant,
     mean_intervals,
     preferences,
     resampled_means,
     resamples,
-    standardise,
     sum_interval,
     tails,
     widened,
@@ -60,24 +58,7 @@ def test_the_curve_is_scikit_learn_s(scored):
     np.testing.assert_allclose(true, expected[1])
 
 
-def test_an_area_by_hand():
-    """Two of the four pairs of a positive and a negative are right, one is a tie."""
-    scores = np.array([1.0, 3.0, 2.0, 3.0])
-    positive = np.array([True, True, False, False])
-    assert area_under_roc(scores, positive) == (0 + 0 + 1 + 0.5) / 4
-
-
-def test_a_weighted_area_is_that_of_the_repeated_rows():
-    scores = np.array([0.1, 0.4, 0.35, 0.8, 0.4])
-    positive = np.array([False, True, False, True, False])
-    times = np.array([1, 3, 2, 1, 4])
-    repeated = area_under_roc(np.repeat(scores, times), np.repeat(positive, times))
-    found = area_under_roc(scores, positive, times.astype(float))
-    assert found == pytest.approx(repeated)
-    assert found != pytest.approx(area_under_roc(scores, positive))
-
-
-def test_a_weighted_curve_is_that_of_the_repeated_rows():
+def test_weighted_curves_are_those_of_repeated_rows():
     scores = np.array([0.1, 0.4, 0.35, 0.8, 0.4])
     positive = np.array([False, True, False, True, False])
     times = np.array([1, 3, 2, 1, 4])
@@ -85,6 +66,10 @@ def test_a_weighted_curve_is_that_of_the_repeated_rows():
     expected = roc_curve(np.repeat(scores, times), np.repeat(positive, times))
     np.testing.assert_allclose(found, expected)
     np.testing.assert_allclose(found, [[0, 0, 4 / 7, 6 / 7, 1], [0, 1 / 4, 1, 1, 1]])
+    area = area_under_roc(scores, positive, times.astype(float))
+    assert area == pytest.approx(
+        area_under_roc(np.repeat(scores, times), np.repeat(positive, times))
+    )
 
 
 def test_one_class_has_no_area():
@@ -156,30 +141,6 @@ def test_what_does_not_vary_or_is_too_little_has_no_correlation(x):
     assert np.isnan(correlation(x, y))
     assert np.isnan(correlation(y, x))
     assert np.isnan(correlation_interval(x, y, np.arange(len(x)), draws=5, seed=0)).all()
-
-
-@pytest.mark.parametrize("unit", [1.0, 1e-6])
-def test_what_varies_by_a_hundred_millionth_of_itself_is_constant(unit):
-    """The variance of 0 to 8 is 60 / 9; a million squared times 1e-14 is a hundredth."""
-    steps = np.arange(9.0)
-    assert is_constant(unit * (1e6 + 1e-3 * steps))
-    assert not is_constant(unit * (1e6 + steps))
-
-
-def test_standardised_values_by_hand():
-    found = standardise(np.array([2.0, 4, 4, 4, 5, 5, 7, 9]))
-    assert found.tolist() == [-1.5, -0.5, -0.5, -0.5, 0, 0, 1, 2]
-
-
-def test_the_interval_covers_a_known_correlation():
-    rng = np.random.default_rng(6)
-    covered = 0
-    for seed in range(60):
-        x = rng.standard_normal(150)
-        y = 0.5 * x + np.sqrt(0.75) * rng.standard_normal(150)
-        low, high = correlation_interval(x, y, np.arange(150), draws=200, seed=seed)
-        covered += low < 0.5 < high
-    assert covered >= 51
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -320,30 +281,6 @@ def test_an_interval_of_all_or_none_ends_exactly_there():
         assert clustered_proportion_interval(np.zeros(n, bool), one)[0] == 0
 
 
-def test_all_right_still_has_a_width_and_the_interval_holds_the_share():
-    low, high = clustered_proportion_interval(np.ones(24, bool), np.arange(24) % 10)
-    assert 0.8 < low < 1
-    assert high == 1
-    low, high = clustered_proportion_interval(np.zeros(24, bool), np.arange(24) % 10)
-    assert low == 0
-    assert 0 < high < 0.2
-
-
-@pytest.mark.parametrize("spread", [0.0, 1.0])
-def test_intervals_cover_the_share_over_prefixes(spread):
-    """Ten prefixes, each before 3 items: the truth is the share over all prefixes."""
-    random = np.random.default_rng(0)
-    effects = spread * random.normal(size=(1000, 10))
-    population = 1 / (1 + np.exp(-(0.5 + spread * random.normal(size=100_000))))
-    cluster = np.repeat(np.arange(10), 3)
-    covered = []
-    for effect in effects:
-        chances = 1 / (1 + np.exp(-(0.5 + effect[cluster])))
-        low, high = clustered_proportion_interval(random.random(30) < chances, cluster)
-        covered.append(low <= population.mean() <= high)
-    assert 0.93 < np.mean(covered) < 0.995
-
-
 def test_a_predictor_s_unit_changes_only_its_coefficient():
     numbers = np.random.default_rng(1)
     frame = pd.DataFrame(numbers.normal(size=(40, 2)), columns=["a", "y"])
@@ -383,7 +320,7 @@ def test_crossed_draws_have_the_variance_of_both_samples(of_row, of_column, nois
     cells = cells + noise * random.normal(size=(12, 30)) + 2
     cells[(np.arange(12)[:, None] + np.arange(30)) % 2 == 0] = 0
     low, high = sum_interval(cells, 4000, 1)
-    reach = 1.96 * widening(12) * np.sqrt(crossed_variance(cells))
+    reach = 1.96 * widening(12, 11) * np.sqrt(crossed_variance(cells))
     assert low < cells.sum() < high
     assert (high - low) / 2 == pytest.approx(reach, rel=0.06)
     assert sum_interval(cells, 100, 1) == sum_interval(cells, 100, 1) != sum_interval(cells, 100, 2)
@@ -398,18 +335,7 @@ def test_crossed_draws_are_shared_by_all_variables():
     assert drawn.of(np.array([0.0, 0, 1])) == pytest.approx(drawn.of(np.array([2.0, 0, 0])))
     # A single reader is not drawn, and a single cell has no interval.
     items = CrossedDraws(one[None, :1], 4000, 3)
-    reach = 1.96 * widening(20) * np.sqrt(20) * one[0].std()
+    reach = 1.96 * widening(20, 19) * np.sqrt(20) * one[0].std()
     low, high = items.interval(np.ones(1))
     assert (items.units, high - low) == (20, pytest.approx(2 * reach, rel=0.06))
     assert np.isnan(sum_interval(one[:1, :1], 10, 0)).all()
-
-
-@pytest.mark.parametrize(("readers", "items"), [(8, 40), (20, 20)])
-def test_crossed_intervals_cover(readers, items):
-    random = np.random.default_rng(8)
-    found = []
-    for run in range(150):
-        cells = 0.5 * random.normal(size=(readers, 1)) + 0.5 * random.normal(size=(1, items))
-        low, high = sum_interval(cells + random.normal(size=(readers, items)), 200, run)
-        found.append(low <= 0 <= high)
-    assert 0.89 <= np.mean(found) <= 0.99

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,8 +24,21 @@ from lingprob.overlap.cdawg_build import EXTENT, ROOT, START, SYMBOL, TARGET
 from lingprob.overlap.token_blocks import TokenBlock
 
 MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
-ARRAYS = ("text", "lengths", "links", "first_edges", "edges", "counts")
 FACTS = ("tokenizer_hash", "vocabulary_size", "n_words")
+
+
+class Arrays(NamedTuple):
+    """The arrays of a `Cdawg`, which has their descriptions, for compiled functions."""
+
+    text: np.ndarray
+    lengths: np.ndarray
+    links: np.ndarray
+    first_edges: np.ndarray
+    edges: np.ndarray
+    counts: np.ndarray
+
+
+ARRAYS = Arrays._fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +81,9 @@ class Cdawg:
         """
         check_tokenizer(self.tokenizer_hash, tokenizer_hash)
         check_ids(tokens, self.vocabulary_size, "the queries")
-        return _match(
-            self.text, self.lengths, self.links, self.first_edges, self.edges, self.counts,
-            np.ascontiguousarray(tokens, dtype=np.int64), np.asarray(offsets, dtype=np.int64),
-        )  # fmt: skip
+        graph = Arrays(*(getattr(self, name) for name in ARRAYS))
+        tokens = np.ascontiguousarray(tokens, dtype=np.int64)
+        return _match(graph, tokens, np.asarray(offsets, dtype=np.int64))
 
     def save(self, directory: str | Path) -> None:
         """Write the graph as .npy files into a directory, which is whole or absent."""
@@ -162,8 +175,9 @@ def _find(first_edges, edges, node, symbol):
 
 
 @njit(cache=True)
-def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
+def _match(graph, tokens, offsets):
     """Keep a node, how much of the match ends there, and the tokens read of an edge's label."""
+    text, edges = graph.text, graph.edges
     matched = np.zeros(len(tokens), np.int32)
     frequencies = np.zeros(len(tokens), np.int64)
     for query in range(len(offsets) - 1):
@@ -173,7 +187,7 @@ def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
             token = tokens[position]
             while True:
                 if count == 0:
-                    edge = _find(first_edges, edges, node, token)
+                    edge = _find(graph.first_edges, edges, node, token)
                     if edge >= 0:
                         break
                     if node == ROOT:
@@ -184,10 +198,10 @@ def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
                 if node == ROOT:
                     first, count = first + 1, count - 1
                 else:
-                    node = np.int64(links[node])
-                    at_node = np.int64(lengths[node])
+                    node = np.int64(graph.links[node])
+                    at_node = np.int64(graph.lengths[node])
                 while count > 0:
-                    edge = _find(first_edges, edges, node, np.int64(text[first]))
+                    edge = _find(graph.first_edges, edges, node, np.int64(text[first]))
                     extent = np.int64(edges[edge, EXTENT])
                     if extent > count:
                         break
@@ -199,7 +213,7 @@ def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
                 continue
             count += 1
             matched[position] = at_node + count
-            frequencies[position] = counts[edges[edge, TARGET]]
+            frequencies[position] = graph.counts[edges[edge, TARGET]]
             if edges[edge, EXTENT] == count:
                 node = np.int64(edges[edge, TARGET])
                 at_node += count

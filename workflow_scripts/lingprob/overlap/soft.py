@@ -20,9 +20,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,33 +42,25 @@ BASE = np.uint64(0x9E3779B97F4A7C15)  # of the polynomial that hashes sequences.
 WORD = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
 
 
-@dataclass(frozen=True, eq=False)
-class SoftIndex:
-    """The folded words of passages and their sequences, made by `build_soft_index`.
+class SoftIndex(NamedTuple):
+    """The folded words of passages and their sequences of `seed` words.
 
     codes: number of each word, from 1, the passages one after another, int64 (n_words,).
     offsets: passage i is codes[offsets[i]:offsets[i + 1]], int64 (n_passages + 1,).
-    passage_of: the passage of each word, int64 (n_words,).
-    vocabulary: the number of each folded word. All others are 0, which no passage has.
-    min_words, gaps: fewest words and most gaps of a match.
-    hashes, places: of the passages' sequences of `seed` words, by rising hash, uint64 and int64.
+    hashes, places: of the passages' sequences, by rising hash, uint64 and int64.
     bitmap: a bit for each value of the lowest bits of a hash, uint8.
+    seed: fewest words of the longest run of a match: min_words / (gaps + 1), rounded up.
+    min_words, gaps: fewest words and most gaps of a match.
     """
 
     codes: np.ndarray
     offsets: np.ndarray
-    passage_of: np.ndarray
-    vocabulary: dict[str, int]
-    min_words: int
-    gaps: int
     hashes: np.ndarray
     places: np.ndarray
     bitmap: np.ndarray
-
-    @property
-    def seed(self) -> int:
-        """Fewest words of the longest run of a match: min_words / (gaps + 1), rounded up."""
-        return -(-self.min_words // (self.gaps + 1))
+    seed: int
+    min_words: int
+    gaps: int
 
 
 def folded_words(text: str) -> list[str]:
@@ -92,10 +84,13 @@ def _compatible(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-def build_soft_index(passages: Sequence[Sequence[str]], min_words: int, gaps: int) -> SoftIndex:
+def _build_index(
+    passages: Sequence[Sequence[str]], min_words: int, gaps: int
+) -> tuple[SoftIndex, dict[str, int]]:
     """Index passages for matches of at least `min_words` words with up to `gaps` gaps.
 
-    `passages` are lists of folded words, which may be empty. Gaps do not count as words.
+    `passages` are lists of folded words, which may be empty. Gaps do not count as words. Returns
+    also the number of each folded word. All others are 0, which no passage has.
 
     Raises LingprobError if there are no passages or a number is out of range.
     """
@@ -109,26 +104,39 @@ def build_soft_index(passages: Sequence[Sequence[str]], min_words: int, gaps: in
     vocabulary: dict[str, int] = {}
     for word in chain.from_iterable(passages):
         vocabulary.setdefault(word, len(vocabulary) + 1)
-    lengths = [len(passage) for passage in passages]
-    offsets = np.cumsum([0, *lengths]).astype(np.int64)
-    codes = np.array([vocabulary[word] for passage in passages for word in passage], dtype=np.int64)
-    hashes = _hashes(codes, offsets, -(-min_words // (gaps + 1)))
+    codes, offsets = _encoded(passages, vocabulary)
+    seed = -(-min_words // (gaps + 1))
+    hashes = _hashes(codes, offsets, seed)
     places = np.flatnonzero(hashes)
     places = places[np.argsort(hashes[places], kind="stable")]
     bits = max(10, int(np.ceil(np.log2(32 * len(places) + 1))))
-    passage_of = np.repeat(np.arange(len(passages)), lengths)
     bitmap = _bitmap(hashes[places], np.uint64(2**bits - 1))
     return SoftIndex(
-        codes, offsets, passage_of, vocabulary, min_words, gaps, hashes[places], places, bitmap
-    )
+        codes, offsets, hashes[places], places, bitmap, seed, min_words, gaps
+    ), vocabulary
+
+
+def _encoded(
+    texts: Sequence[Sequence[str]], vocabulary: Mapping[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each word, and the offsets of texts of folded words in these."""
+    offsets = np.cumsum([0, *map(len, texts)]).astype(np.int64)
+    numbers = (vocabulary.get(word, 0) for word in chain.from_iterable(texts))
+    return np.fromiter(numbers, np.int64, offsets[-1]), offsets
 
 
 def find_soft_overlaps(
-    index: SoftIndex, documents: Iterable[str], progress: Progress | None = None
+    passages: Sequence[Sequence[str]],
+    documents: Iterable[str],
+    *,
+    min_words: int,
+    gaps: int,
+    progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Stream documents past the passages and return each passage's longest soft overlap.
+    """Stream documents past passages and return each passage's longest soft overlap.
 
-    No match extends over two documents. `progress` is advanced by the number of words.
+    No match extends over two documents. `progress` is advanced by the number of words. Other
+    arguments are those of the index: a match has `min_words` words or more and up to `gaps` gaps.
 
     Returns:
         Columns passage (number), overlap_words (in common), gaps, first and last (place of the
@@ -136,17 +144,13 @@ def find_soft_overlaps(
         overlaps with the most words, the one with the fewest gaps counts, then the first in the
         corpus. A passage without an overlap of `min_words` words has no row.
     """
-    best = np.zeros((len(index.offsets) - 1, len(COLUMNS) + len(PLACES)), dtype=np.int64)
+    index, vocabulary = _build_index(passages, min_words, gaps)
+    best = np.zeros((len(passages), len(COLUMNS) + len(PLACES)), dtype=np.int64)
     texts = [""] * len(best)
     for batch in batches(documents, CHARACTERS_PER_BATCH):
-        codes = [[index.vocabulary.get(word, 0) for word in folded_words(text)] for text in batch]
-        offsets = np.cumsum([0, *map(len, codes)]).astype(np.int64)
-        corpus = np.fromiter(chain.from_iterable(codes), np.int64, offsets[-1])
+        corpus, offsets = _encoded([folded_words(text) for text in batch], vocabulary)
         before = best[:, :2].copy()
-        _find(
-            index.codes, index.offsets, index.passage_of, index.hashes, index.places, index.bitmap,
-            corpus, offsets, index.seed, index.min_words, index.gaps, best,
-        )  # fmt: skip
+        _find(index, corpus, offsets, best)
         for passage in np.flatnonzero((best[:, :2] != before).any(axis=1)):
             document, begin, end = best[passage, len(COLUMNS) :].tolist()
             texts[passage] = quotation(batch[document], begin, end)
@@ -204,49 +208,47 @@ def _bitmap(hashes, mask):
 
 
 @njit(cache=True)
-def _find(
-    codes, offsets, passage_of, hashes, places, bitmap, corpus, documents, seed, min_words, gaps,
-    best,
-):  # fmt: skip
+def _find(index, corpus, documents, best):
     """Improve `best`, one row per passage, by the overlaps with a batch of documents."""
-    mask = np.uint64(8 * len(bitmap) - 1)
-    states = np.empty((2, 27, 3), np.int64)
-    left, right = np.empty((2, gaps + 1, 3), np.int64)
-    of_corpus = _hashes(corpus, documents, seed)
+    mask = np.uint64(8 * len(index.bitmap) - 1)
+    left, right = np.empty((2, index.gaps + 1, 3), np.int64)
+    of_corpus = _hashes(corpus, documents, index.seed)
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
         for place in range(begin, end):
             if of_corpus[place] == 0:
                 continue
             bit = _bit(of_corpus[place], mask)
-            if not (bitmap[bit >> np.uint64(3)] >> (bit & np.uint64(7))) & np.uint64(1):
+            if not (index.bitmap[bit >> np.uint64(3)] >> (bit & np.uint64(7))) & np.uint64(1):
                 continue
-            number = np.searchsorted(hashes, of_corpus[place])
-            while number < len(hashes) and hashes[number] == of_corpus[place]:
-                start = places[number]
+            number = np.searchsorted(index.hashes, of_corpus[place])
+            while number < len(index.hashes) and index.hashes[number] == of_corpus[place]:
+                start = index.places[number]
                 number += 1
-                passage = passage_of[start]
-                low, high = offsets[passage], offsets[passage + 1]
-                if start > low and place > begin and codes[start - 1] == corpus[place - 1]:
+                passage = np.searchsorted(index.offsets, start, side="right") - 1
+                low, high = index.offsets[passage], index.offsets[passage + 1]
+                if start > low and place > begin and index.codes[start - 1] == corpus[place - 1]:
                     continue  # the run was extended from its beginning
-                _extend(codes, start, high, corpus, place, end, 1, gaps, states, right)
-                if right[0, 0] < seed:
+                _extend(index.codes, start, high, corpus, place, end, right)
+                if right[0, 0] < index.seed:
                     continue  # other words with the same hash
-                _extend(codes, start - 1, low - 1, corpus, place - 1, begin - 1, -1, gaps, states,
-                        left)  # fmt: skip
-                _keep_best(best[passage], left, right, min_words, low, document, begin)
+                _extend(index.codes, start - 1, low - 1, corpus, place - 1, begin - 1, left)
+                _keep_best(best[passage], left, right, index.min_words, low, document, begin)
 
 
 @njit(cache=True)
-def _extend(codes, i, i_stop, corpus, j, j_stop, step, gaps, states, ends):
+def _extend(codes, i, i_stop, corpus, j, j_stop, ends):
     """Fill `ends`: by number of gaps, the most words that match from i and j on, and their ends.
 
-    Equal words always match, because no other alignment has more words in common. The only choice
-    is the kind of gap that follows a run. -1 words means that a number of gaps has no use.
+    Words are read up to `i_stop` and `j_stop`, or down to them if they are lower. Equal words
+    always match, because no other alignment has more words in common. The only choice is the kind
+    of gap that follows a run. -1 words means that a number of gaps has no use.
     """
+    step = 1 if i_stop > i else -1
+    states = np.empty((2, 27, 3), np.int64)
     states[0, 0] = 0, i, j
     count = 1
-    for used in range(gaps + 1):
+    for used in range(len(ends)):
         ends[used] = -1, i, j
         following = 0
         for number in range(count):
@@ -255,7 +257,7 @@ def _extend(codes, i, i_stop, corpus, j, j_stop, step, gaps, states, ends):
                 words, x, y = words + 1, x + step, y + step
             if words > ends[used, 0]:
                 ends[used] = words, x, y
-            if x == i_stop or y == j_stop or used == gaps:
+            if x == i_stop or y == j_stop or used == len(ends) - 1:
                 continue  # no word is left to match, or no gap
             for i_moves, j_moves in ((1, 1), (1, 0), (0, 1)):
                 states[(used + 1) % 2, following] = words, x + step * i_moves, y + step * j_moves
@@ -294,32 +296,26 @@ def soft_overlaps(
     Args:
         texts: `words` tables by name.
         documents: of the corpus `searched`, or of one of its files.
-        min_words, gaps, progress: as in `build_soft_index` and `find_soft_overlaps`.
+        min_words, gaps, progress: as in `find_soft_overlaps`.
         scale: of the run.
     """
-    parts = [
-        (text, passage_id, part)
-        for text, words in texts.items()
-        for passage_id, part in words.groupby("passage_id", sort=False)
-    ]
-    folded = [list(map(folded_words, part["word"])) for *_, part in parts]
-    passages = [[word for words in of_passage for word in words] for of_passage in folded]
-    index = build_soft_index(passages, min_words, gaps)
-    found = find_soft_overlaps(index, documents, progress).set_index("passage")
-    places = [
-        np.repeat(part["word_index"].to_numpy(), list(map(len, of_passage)))
-        for (*_, part), of_passage in zip(parts, folded, strict=True)
-    ]
-    table = pd.DataFrame([part[:2] for part in parts], columns=PASSAGE[1:])
-    table = table.assign(searched=searched, passage_words=list(map(len, passages)), scale=scale)
-    table[["overlap_words", "gaps"]] = found[["overlap_words", "gaps"]].reindex(table.index)
-    table = table.fillna({"overlap_words": 0, "gaps": 0})
+    rows, passages, places = [], [], []
+    for text, words in texts.items():
+        for passage_id, part in words.groupby("passage_id", sort=False):
+            folded = list(map(folded_words, part["word"]))
+            passages.append(list(chain.from_iterable(folded)))
+            places.append(np.repeat(part["word_index"].to_numpy(), list(map(len, folded))))
+            rows.append((searched, text, passage_id, len(passages[-1])))
+    found = find_soft_overlaps(
+        passages, documents, min_words=min_words, gaps=gaps, progress=progress
+    ).set_index("passage")
+    table = pd.DataFrame(rows, columns=[*PASSAGE, "passage_words"]).join(found)
     for place in ("first", "last"):
         word = {number: places[number][at] for number, at in found[place].items()}
-        table[f"{place}_word"] = pd.Series(word, dtype="Int64").reindex(table.index)
-    table["overlap_text"] = found["overlap_text"].reindex(table.index).fillna("")
-    counts = ["passage_words", "overlap_words", "gaps"]
-    return table.astype(dict.fromkeys(counts, int))[SCHEMAS["soft_overlap"].names]
+        table[f"{place}_word"] = pd.Series(word, dtype="Int64")
+    table = table.fillna({"overlap_words": 0, "gaps": 0, "overlap_text": ""})
+    table = table.astype({"overlap_words": int, "gaps": int}).assign(scale=scale)
+    return table[SCHEMAS["soft_overlap"].names]
 
 
 def longest_of_files(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -341,18 +337,18 @@ def summarise_soft_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
     whole (passages with all words in one overlap), median_overlap and longest_overlap (words),
     scale.
     """
-    rows = [
-        {
-            "searched": searched,
-            "corpus": text,
-            "passages": len(part),
-            "words": part["passage_words"].sum(),
-            "overlapping": (part["overlap_words"] > 0).sum(),
-            "whole": (part["overlap_words"] == part["passage_words"].clip(lower=1)).sum(),
-            "median_overlap": part["overlap_words"].median(),
-            "longest_overlap": part["overlap_words"].max(),
-            "scale": part["scale"].iloc[0],
-        }
-        for (searched, text), part in overlaps.groupby(["searched", "corpus"], sort=False)
-    ]
-    return pd.DataFrame(rows)
+    words, least = overlaps["overlap_words"], overlaps["passage_words"].clip(lower=1)
+    marked = overlaps.assign(overlapping=words > 0, whole=words == least)
+    return (
+        marked.groupby(["searched", "corpus"], sort=False)
+        .agg(
+            passages=("passage_id", "size"),
+            words=("passage_words", "sum"),
+            overlapping=("overlapping", "sum"),
+            whole=("whole", "sum"),
+            median_overlap=("overlap_words", "median"),
+            longest_overlap=("overlap_words", "max"),
+            scale=("scale", "first"),
+        )
+        .reset_index()
+    )

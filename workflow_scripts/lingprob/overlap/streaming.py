@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,6 +26,20 @@ GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
 # Places are unsigned: Numba checks signed ones for negative values, which doubles the time.
 ONE = np.uint64(1)
 MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cache
+
+
+class Tables(NamedTuple):
+    """The index's arrays, and the counts of a scan, int64 (n_states, 3).
+
+    A state's counts are the positions whose longest match ends there, the longest of these matches
+    (tokens), and the positions with a match of that length.
+    """
+
+    nodes: np.ndarray
+    slots: np.ndarray
+    root_targets: np.ndarray
+    symbol_of_code: np.ndarray
+    counts: np.ndarray
 
 
 def scan(
@@ -62,8 +77,8 @@ def scan(
         )
     filtered = min_length >= GRAM
     counts = np.zeros((len(index.nodes), 3), dtype=np.int64)
+    tables = Tables(index.nodes, index.slots, index.root_targets, index.symbol_of_code, counts)
     bitmaps = [_gram_bitmap(index, size) for size in ((GRAM,) if filtered else (2, 3))]
-    tables = (index.nodes, index.slots, index.root_targets, index.symbol_of_code, counts)
     content = hashlib.blake2b(digest_size=16)
     n_tokens, n_words = 0, 0
     for block in blocks:
@@ -74,9 +89,9 @@ def scan(
             halves = codes if index.is_narrow else np.ascontiguousarray(block.tokens).view("u2")
             content.update(np.array([len(codes), _checksum(halves)], dtype=np.uint64).tobytes())
         if filtered:
-            _scan_filtered(*tables, *bitmaps, codes, block.offsets, min_length)
+            _scan_filtered(tables, *bitmaps, codes, block.offsets, min_length)
         else:
-            _scan_all(*tables, *bitmaps, codes, block.offsets)
+            _scan_all(tables, *bitmaps, codes, block.offsets)
         n_tokens += len(codes)
         n_words += block.n_words
         if progress is not None:
@@ -154,17 +169,17 @@ def _checksum(codes):
 
 
 @njit(cache=True)
-def _advance(nodes, slots, root_targets, state, length, symbol):
+def _advance(tables, state, length, symbol):
     """Read a symbol: drop tokens from the front of the match until it can be extended."""
     if symbol == 0:
         return np.uint64(0), np.int64(0)
     while state != 0:
-        target = find_target(nodes, slots, state, symbol)
+        target = find_target(tables.nodes, tables.slots, state, symbol)
         if target >= 0:
             return np.uint64(target), length + 1
-        state = np.uint64(nodes[state, 1])
-        length = np.int64(nodes[state, 0])
-    return np.uint64(root_targets[symbol]), np.int64(1)
+        state = np.uint64(tables.nodes[state, 1])
+        length = np.int64(tables.nodes[state, 0])
+    return np.uint64(tables.root_targets[symbol]), np.int64(1)
 
 
 @njit(cache=True)
@@ -178,7 +193,7 @@ def _count(counts, state, length):
 
 
 @njit(cache=True)
-def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, pairs, triples, codes, offsets):
+def _scan_all(tables, pairs, triples, codes, offsets):
     """Count the longest match at every position.
 
     If the last two or three codes are no sequence of the passages, the match is shorter, whatever
@@ -189,7 +204,7 @@ def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, pairs, triples
         state, length = np.uint64(0), np.int64(0)
         before = np.uint64(0)
         for place in range(np.uint64(offsets[document]), np.uint64(offsets[document + 1])):
-            symbol = np.uint64(symbol_of_code[codes[place]])
+            symbol = np.uint64(tables.symbol_of_code[codes[place]])
             if length > 0 and symbol != 0:
                 pair = np.uint64(codes[place - ONE]) | (np.uint64(codes[place]) << np.uint64(16))
                 if not _is_set(pairs, pair, pair_shift):
@@ -197,17 +212,15 @@ def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, pairs, triples
                 elif length > 1:
                     oldest = np.uint64(codes[place - np.uint64(2)])
                     if not _is_set(triples, oldest | (pair << np.uint64(16)), triple_shift):
-                        state, length = np.uint64(root_targets[before]), np.int64(1)
-            state, length = _advance(nodes, slots, root_targets, state, length, symbol)
+                        state, length = np.uint64(tables.root_targets[before]), np.int64(1)
+            state, length = _advance(tables, state, length, symbol)
             if length > 0:
-                _count(counts, state, length)
+                _count(tables.counts, state, length)
             before = symbol
 
 
 @njit(cache=True)
-def _scan_filtered(
-    nodes, slots, root_targets, symbol_of_code, counts, bitmap, codes, offsets, min_length
-):
+def _scan_filtered(tables, bitmap, codes, offsets, min_length):
     """Count matches of `min_length` tokens or more, which contain one of every `step` k-grams.
 
     A match that starts at `start` or at one of the next step - 1 places, and no earlier, contains
@@ -237,10 +250,10 @@ def _scan_filtered(
             place = gram - step + ONE
             state, length = np.uint64(0), np.int64(0)
             while place < end and (length >= GRAM or place < gram + size):
-                symbol = np.uint64(symbol_of_code[codes[place]])
-                state, length = _advance(nodes, slots, root_targets, state, length, symbol)
+                symbol = np.uint64(tables.symbol_of_code[codes[place]])
+                state, length = _advance(tables, state, length, symbol)
                 if length >= min_length:
-                    _count(counts, state, length)
+                    _count(tables.counts, state, length)
                 place += ONE
             if place == end:
                 break

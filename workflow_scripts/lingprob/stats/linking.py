@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,39 @@ MINIMUM_PER_FOLD = 5
 DRAWS_AT_ONCE = 100
 
 
+@dataclass(frozen=True)
+class Resampling:
+    """The options of `fit_linking_functions` on folds, resamples and intervals."""
+
+    folds: int = 5
+    repeats: int = 100
+    bootstrap: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+    together: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        """Raise LingprobError for numbers that allow no cross-validation or no interval."""
+        enough = self.folds >= 2 and self.repeats >= 1 and self.bootstrap >= 1
+        if not (enough and 0 < self.confidence < 1):
+            raise LingprobError(
+                f"folds={self.folds}, repeats={self.repeats}, bootstrap={self.bootstrap}, "
+                f"confidence={self.confidence}: need folds >= 2, repeats >= 1, bootstrap >= 1 and "
+                "0 < confidence < 1."
+            )
+
+    def fold_units(self, n: int) -> NDArray:
+        """Return the number of the unit that keeps each of n sentences in one fold, (n,) int."""
+        unit = _units("together", self.together, n)
+        found, needed = int(unit.max()) + 1, self.folds * MINIMUM_PER_FOLD
+        if found < needed:
+            raise LingprobError(
+                f"{found} sentences (or units of them) are too few for {self.folds} folds: need "
+                f"{needed}. Give more, or lower folds."
+            )
+        return unit
+
+
 def fit_linking_functions(
     logprob: ArrayLike,
     unigram_logprob: ArrayLike | None,
@@ -63,7 +97,8 @@ def fit_linking_functions(
     clusters, seed and order of sentences, the numbers equal the workflow's.
 
     Args:
-        logprob, unigram_logprob: log-probabilities (nats), shape (n,).
+        logprob, unigram_logprob: log-probabilities (nats), shape (n,). Without unigram_logprob
+            (None, or NaN throughout) the functions that need it are left out.
         n_tokens, rating: number of tokens and mean rating, shape (n,).
         clusters: ids of the sampled units, shape (n,). Sentences of one article, paradigm or pair
             are not independent, so a resample draws them together. The workflow uses articles.
@@ -82,29 +117,14 @@ def resample_linking_functions(
     n_tokens: ArrayLike,
     rating: ArrayLike,
     *,
-    linking_functions: Iterable[str] = LINKING_FUNCTIONS,
-    folds: int = 5,
-    repeats: int = 100,
-    bootstrap: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    together: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    linking_functions: Iterable[str] = LINKING_FUNCTIONS,
+    **options: Any,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fit and evaluate linking functions on n sentences, and on resamples of them.
 
     All functions, and all models of the same sentences in the same order, share folds and
-    resamples. (morcela, §3.4, appendix C)
-
-    Args:
-        logprob, unigram_logprob: (n,) in nats. Without unigram_logprob (None, or NaN throughout)
-            the functions that need it are left out.
-        n_tokens: (n,), at least 1.
-        rating: (n,), usually mean z-scores.
-        linking_functions, folds, repeats, bootstrap, confidence, seed: as of
-            `fit_linking_functions`.
-        together: ids (n,) of sentences that stay in one fold. None is the paper's convention.
-        clusters: ids (n,) of sentences that are drawn together.
+    resamples. Arguments are those of `fit_linking_functions`. (morcela, §3.4, appendix C)
 
     Returns:
         A table with one row per function:
@@ -132,38 +152,34 @@ def resample_linking_functions(
     that determine no fit, or too few sentences for the folds. Memory: 24 bytes times n times
     bootstrap.
     """
-    names = _known(linking_functions)
+    how = Resampling(**options)
     inputs = checked_inputs(logprob, unigram_logprob, n_tokens, rating)
     n = len(inputs["rating"])
-    fold_unit = _units("together", together, n)
-    _check_options(fold_unit, folds, repeats, bootstrap, confidence)
-    if "unigram_logprob" not in inputs:
-        logger.info("without unigram_logprob, functions that need it are left out")
-        names = [name for name in names if not needs_unigrams(name)]
-    if not names:
-        raise LingprobError("linking_functions: none is left that these arguments allow.")
+    fold_unit = how.fold_units(n)
+    names = _computable(linking_functions, inputs)
     fits = {name: fit_design(name, inputs) for name in names}
     columns = {name: fit.columns for name, fit in fits.items()}
-    shuffles = fold_numbers(
-        int(fold_unit.max()) + 1, folds, repeats, np.random.default_rng([seed, 0])
-    )[:, fold_unit]
-    counts = drawn_units(clusters, n, bootstrap, seed)
-    in_folds = weighted_moments(columns, shuffles[:, None] == np.arange(folds)[:, None])
+    generator = np.random.default_rng([how.seed, 0])
+    shuffles = fold_numbers(int(fold_unit.max()) + 1, how.folds, how.repeats, generator)
+    shuffles = shuffles[:, fold_unit]
+    counts = drawn_units(clusters, n, how.bootstrap, how.seed)
+    in_folds = weighted_moments(columns, shuffles[:, None] == np.arange(how.folds)[:, None])
     refits = weighted_moments(columns, counts)
-    held_out = _cross_validated_resamples(fits, shuffles, counts, folds)
-    rows, draws = {}, {}
-    for name, fit in fits.items():
-        draws[name] = _draws(fit, refits[name], held_out[name])
-        rows[name] = {
+    held_out = _cross_validated_resamples(fits, shuffles, counts, how.folds)
+    draws = {name: _draws(fit, refits[name], held_out[name]) for name, fit in fits.items()}
+    rows = {
+        name: {
             "linking_function": name,
-            **_cross_validation(fit, in_folds[name], draws[name]["r_cv"], confidence),
-            **_full_fit(fit, draws[name], confidence),
+            **_cross_validation(fit, in_folds[name], draws[name]["r_cv"], how.confidence),
+            **_full_fit(fit, draws[name], how.confidence),
         }
+        for name, fit in fits.items()
+    }
     for name, row in rows.items():
-        row |= _difference("over_slor", rows, draws, (name, "slor"), confidence)
-        row |= _difference("below_morcela", rows, draws, ("morcela", name), confidence)
+        row |= _difference("over_slor", rows, draws, (name, "slor"), how.confidence)
+        row |= _difference("below_morcela", rows, draws, ("morcela", name), how.confidence)
     tables = [
-        pd.DataFrame({"linking_function": name, "draw": np.arange(bootstrap), **columns})
+        pd.DataFrame({"linking_function": name, "draw": np.arange(how.bootstrap), **columns})
         for name, columns in draws.items()
     ]
     return pd.DataFrame(list(rows.values())), pd.concat(tables, ignore_index=True)
@@ -178,22 +194,27 @@ def information_criteria(sse: float, n: int, predictors: int) -> tuple[float, fl
     return float(fit + 2 * predictors), float(fit + predictors * np.log(n))
 
 
-def parameters(fit: Fit) -> dict[str, float]:
-    """Return beta and gamma of the fit on all data, learned or set; NaN without unigrams."""
-    found = {}
-    for parameter, (term, sign, set_to) in PARAMETERS.items():
-        if term in fit.terms:
-            found[parameter] = float(sign * fit.slopes[fit.terms.index(term)] / fit.slopes[0])
-        else:
-            found[parameter] = set_to if needs_unigrams(fit.name) else np.nan
-    return found
+def _ratios(fit: Fit, slopes: Array) -> dict[str, Array]:
+    """Return beta and gamma, if the function learns them, by slopes (..., k) of its terms."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            parameter: sign * slopes[..., fit.terms.index(term)] / slopes[..., 0]
+            for parameter, (term, sign, _) in PARAMETERS.items()
+            if term in fit.terms
+        }
 
 
-def _known(linking_functions: Iterable[str]) -> list[str]:
+def _computable(linking_functions: Iterable[str], inputs: dict[str, Array]) -> list[str]:
+    """Return the names of the functions that the inputs allow."""
     names = list(linking_functions)
     for name in names:
         if name not in LINKING_FUNCTIONS:
             raise unknown_name("linking function", name, LINKING_FUNCTIONS)
+    if "unigram_logprob" not in inputs:
+        logger.info("without unigram_logprob, functions that need it are left out")
+        names = [name for name in names if not needs_unigrams(name)]
+    if not names:
+        raise LingprobError("linking_functions: none is left that these arguments allow.")
     return names
 
 
@@ -217,22 +238,6 @@ def drawn_units(clusters: ArrayLike | None, n: int, draws: int, seed: int) -> ND
     cluster = _units("clusters", clusters, n)
     generator = np.random.default_rng([seed, 1])
     return resample_counts(int(cluster.max()) + 1, draws, generator)[:, cluster]
-
-
-def _check_options(
-    unit: NDArray, folds: int, repeats: int, bootstrap: int, confidence: float
-) -> None:
-    if folds < 2 or repeats < 1 or bootstrap < 1 or not 0 < confidence < 1:
-        raise LingprobError(
-            f"folds={folds}, repeats={repeats}, bootstrap={bootstrap}, confidence={confidence}: "
-            "need folds >= 2, repeats >= 1, bootstrap >= 1 and 0 < confidence < 1."
-        )
-    found, needed = len(np.unique(unit)), folds * MINIMUM_PER_FOLD
-    if found < needed:
-        raise LingprobError(
-            f"{found} sentences (or units of them) are too few for {folds} folds: need {needed}. "
-            "Give more, or lower folds."
-        )
 
 
 def _cross_validated_resamples(
@@ -262,17 +267,14 @@ def _held_out(fit: Fit, in_folds: Array) -> Array:
 
 def _draws(fit: Fit, refits: Array, held_out: Array) -> dict[str, Array]:
     """Return r_cv, r, logprob_slope, beta and gamma, (draws,) each, from moments (draws, m, m)."""
-    drawn = {"r_cv": held_out, "r": correlations(refits, scoring_slopes(fit, refits))}
     slopes = fitted_slopes(refits) @ fit.to_slopes.T
-    drawn["logprob_slope"] = slopes[:, 0]
-    for parameter, (term, sign, _) in PARAMETERS.items():
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn[parameter] = (
-                sign * slopes[:, fit.terms.index(term)] / slopes[:, 0]
-                if term in fit.terms
-                else np.full(len(refits), np.nan)
-            )
-    return drawn
+    return {
+        "r_cv": held_out,
+        "r": correlations(refits, scoring_slopes(fit, refits)),
+        "logprob_slope": slopes[:, 0],
+        **{parameter: np.full(len(refits), np.nan) for parameter in PARAMETERS},
+        **_ratios(fit, slopes),
+    }
 
 
 def _cross_validation(
@@ -296,8 +298,11 @@ def _cross_validation(
 def _full_fit(fit: Fit, drawn: dict[str, Array], confidence: float) -> dict[str, float]:
     """Return the columns of the fit on all data, with percentile intervals of the refits."""
     n, predictors = len(fit.columns), len(fit.terms) + 1
+    values = {"r": fit.r, "logprob_slope": float(fit.slopes[0])}
+    for parameter, (*_, set_to) in PARAMETERS.items():
+        values[parameter] = set_to if needs_unigrams(fit.name) else np.nan
+    values |= {name: float(ratio) for name, ratio in _ratios(fit, fit.slopes).items()}
     columns: dict[str, float] = {}
-    values = {"r": fit.r, "logprob_slope": float(fit.slopes[0]), **parameters(fit)}
     for column, value in values.items():
         columns |= {column: value} | _interval(fit.name, column, drawn[column], confidence)
     aic, bic = information_criteria(fit.sse, n, predictors)

@@ -50,7 +50,7 @@ STEP = 1e-4
 class Cells(NamedTuple):
     """Counts (n,), terms (n, p) at most about 1, each cell's group as a number (n,).
 
-    `membership`, (groups, n), is 1 if a cell is in a group (`cells_in_groups`), else 0.
+    `membership`, (groups, n), is 1 if a cell is in a group, else 0.
     """
 
     successes: Array
@@ -77,14 +77,6 @@ class LaplaceOptimum(NamedTuple):
     hessian: Array
     modes: Array
     newton_decrement: float
-
-
-def cells_in_groups(
-    successes: Array, trials: Array, x: Array, group: NDArray[np.intp], n_groups: int
-) -> Cells:
-    """Return the cells, with the membership of groups 0 to n_groups - 1."""
-    membership = (group == np.arange(n_groups)[:, None]).astype(np.float64)
-    return Cells(successes, trials, x, group, membership)
 
 
 def laplace_optimum(cells: Cells) -> LaplaceOptimum:
@@ -272,21 +264,15 @@ def all_interactions(columns: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def aggregate(
-    correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike, trials: ArrayLike | None = None
-) -> Aggregated:
-    """Sum observations of one group with the same terms. Each has one trial by default."""
-    counted = np.ones(len(terms)) if trials is None else np.asarray(trials, dtype=np.float64)
+def aggregate(correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike) -> Aggregated:
+    """Sum single trials of one group with the same terms."""
     frame = terms.reset_index(drop=True)
     keys = [pd.Series(np.asarray(group), name="group"), *(frame[name] for name in frame)]
-    sums = pd.DataFrame(
-        {"successes": np.asarray(correct, dtype=np.float64), "trials": counted}
-    ).groupby(keys, sort=True, dropna=False).sum()  # fmt: skip
+    successes = pd.Series(np.asarray(correct, dtype=np.float64))
+    sums = successes.groupby(keys, sort=True, dropna=False).agg(["sum", "size"])
     values = sums.index.to_frame(index=False)
-    return Aggregated(
-        sums["successes"].to_numpy(), sums["trials"].to_numpy(), values[list(terms)],
-        values["group"],
-    )  # fmt: skip
+    trials = sums["size"].to_numpy(np.float64)
+    return Aggregated(sums["sum"].to_numpy(), trials, values[list(terms)], values["group"])
 
 
 def checked_cells(
@@ -325,7 +311,8 @@ def checked_cells(
             "be infinite. Give more items."
         )
     _check_separation(counts[0][filled], counts[1][filled], x[filled], names)
-    return cells_in_groups(counts[0], counts[1], x, codes, len(groups)), names, groups
+    membership = (codes == np.arange(len(groups))[:, None]).astype(np.float64)
+    return Cells(counts[0], counts[1], x, codes, membership), names, groups
 
 
 def _refuse(name: str, values: Array, at_fault: NDArray[np.bool_], wanted: str) -> None:

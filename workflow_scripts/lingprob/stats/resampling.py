@@ -92,15 +92,18 @@ def correlation_interval(
         return np.nan, np.nan
     x, y = standardise(x), standardise(y)
     columns = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
-    by_unit = np.zeros((int(unit.max()) + 1, columns.shape[1]))
+    n, sx, sy, sxx, syy, sxy = _resampled_sums(columns, unit, int(unit.max()) + 1, draws, seed).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = (n * sxx - sx**2) * (n * syy - sy**2)
+        drawn = np.where(spread > CONSTANT, (n * sxy - sx * sy) / np.sqrt(spread), np.nan)
+    return interval(np.clip(drawn, -1, 1))  # rounding goes beyond
+
+
+def _resampled_sums(columns: Array, unit: Ints, units: int, draws: int, seed: int) -> Array:
+    """Return the sum of each column (n, k) in each resample of so many units, (draws, k)."""
+    by_unit = np.zeros((units, columns.shape[1]))
     np.add.at(by_unit, unit, columns)
-    drawn = []
-    for counts in resamples(len(by_unit), draws, seed):
-        n, sx, sy, sxx, syy, sxy = (counts @ by_unit).T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            spread = (n * sxx - sx**2) * (n * syy - sy**2)
-            drawn.append(np.where(spread > CONSTANT, (n * sxy - sx * sy) / np.sqrt(spread), np.nan))
-    return interval(np.clip(np.concatenate(drawn), -1, 1))  # rounding goes beyond
+    return np.concatenate([counts @ by_unit for counts in resamples(units, draws, seed)])
 
 
 def resampled_means(
@@ -115,9 +118,8 @@ def resampled_means(
         weight: (n,); how much each row counts.
         units: how many are drawn from, including those without a row here.
     """
-    by_unit = np.zeros((units, 1 + values.shape[1]))
-    np.add.at(by_unit, unit, np.column_stack([weight, weight[:, None] * values]))
-    sums = np.concatenate([counts @ by_unit for counts in resamples(units, draws, seed)])
+    columns = np.column_stack([weight, weight[:, None] * values])
+    sums = _resampled_sums(columns, unit, units, draws, seed)
     with np.errstate(invalid="ignore"):
         return sums[:, 1:] / sums[:, :1]
 
@@ -186,18 +188,17 @@ def sum_interval(values: Array, draws: int, seed: int) -> tuple[float, float]:
     return CrossedDraws(values[None], draws, seed).interval(np.ones(1))
 
 
-def widening(units: float, freedom: float | None = None) -> float:
+def widening(units: float, freedom: float) -> float:
     """Return the factor by which a percentile interval over few resampled units is too narrow.
 
     It is short by sqrt((n - 1) / n) and takes the normal quantile instead of Student's t
-    (Hesterberg 2015): 22% for ten units. NaN for a
-    single unit, which gives no interval. The degrees of freedom are n - 1 by default.
+    (Hesterberg 2015): 22% for ten units. NaN for a single unit, which gives no interval.
     """
     from scipy import stats  # half a second to import
 
     if units < 1 + ROUNDING:
         return np.nan
-    by_student = stats.t.ppf(QUANTILE, freedom or units - 1) / stats.norm.ppf(QUANTILE)
+    by_student = stats.t.ppf(QUANTILE, freedom) / stats.norm.ppf(QUANTILE)
     return float(by_student) * np.sqrt(units / (units - 1))
 
 
@@ -220,14 +221,12 @@ def widened(
 def widened_interval(value: float, drawn: Array, units: int) -> tuple[float, float]:
     """Return the 95% interval of a value from its resamples, widened if its units are few.
 
-    Each end is as far from the value as the percentile times `widening`. (NaN, NaN) if there is no
-    interval.
+    The value lies in it. (NaN, NaN) for a single unit.
     """
-    low, high = interval(drawn)
-    factor = widening(units)
-    if np.isnan(factor):
+    if units < 2:
         return np.nan, np.nan
-    return min(value, value - factor * (value - low)), max(value, value + factor * (high - value))
+    low, high = widened(value, interval(drawn), np.ones(units), (-np.inf, np.inf))
+    return min(value, low), max(value, high)
 
 
 def swap_p_values(values: Array, first: NDArray, second: NDArray, seed: int) -> Array:
