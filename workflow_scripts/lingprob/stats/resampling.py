@@ -100,7 +100,7 @@ def correlation_interval(
 
 
 def _resampled_sums(columns: Array, unit: Ints, units: int, draws: int, seed: int) -> Array:
-    """Return the sum of each column (n, k) in each resample of so many units, (draws, k)."""
+    """Return the sum of each column (n, k) in each resample of `units` units, (draws, k)."""
     by_unit = np.zeros((units, columns.shape[1]))
     np.add.at(by_unit, unit, columns)
     return np.concatenate([counts @ by_unit for counts in resamples(units, draws, seed)])
