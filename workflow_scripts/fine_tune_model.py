@@ -5,7 +5,7 @@ from pathlib import Path
 from lingprob.io.tables import read_table
 from lingprob.models.folders import read_manifest, write_manifest
 from lingprob.reading.texts import passage_texts
-from lingprob.training.fine_tuning import fine_tune
+from lingprob.training.fine_tuning import FineTuning, fine_tune
 from lingprob.workflow import job, work_settings
 
 with job(snakemake):
@@ -17,12 +17,14 @@ with job(snakemake):
         Path(origin["directory"]),
         [text for table in words for text in passage_texts(table)],
         {steps: manifest.parent for steps, manifest in manifests.items()},
-        learning_rate=params.learning_rate,
-        seed=params.seed,
-        device=params.device,
-        precision=params.precision,
-        **work_settings(snakemake, "micro_batch_size", section="training"),
-        rows=params.rows,
+        FineTuning(
+            learning_rate=params.learning_rate,
+            seed=params.seed,
+            precision=params.precision,
+            rows=params.rows,
+            **work_settings(snakemake, "micro_batch_size", section="training"),
+        ),
+        params.device,
     )
     for steps, manifest in manifests.items():
         described = f"{origin['origin']}, fine-tuned {steps} steps"

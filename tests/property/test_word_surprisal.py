@@ -19,35 +19,12 @@ from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.reading.surprisal import ScoredPassage, sum_words, token_word_index
 from lingprob.scoring.engine import Scorer
 
-WORDS = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                "The",
-                "long-bearded",
-                "mill",
-                "owners'",
-                "wool,",
-                "don't",
-                "naïve",
-                "“quoted”",
-                "café",
-                "1,995",
-                "$5",
-                "—",
-                "...",
-                "E=mc²",
-                "北京",
-                "👩\u200d🔬",
-                "İstanbul",
-                "antidisestablishmentarianism",
-            ]
-        ),
-        st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=12),
-    ),
-    min_size=1,
-    max_size=20,
+ODD = (
+    "The long-bearded mill owners' wool, don't naïve “quoted” café 1,995 $5 — ... E=mc² 北京 "
+    "👩\u200d🔬 İstanbul antidisestablishmentarianism"
 )
+ANY = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=12)
+WORDS = st.lists(st.one_of(st.sampled_from(ODD.split()), ANY), min_size=1, max_size=20)
 
 
 @pytest.fixture(scope="module", params=["gpt2", "opt", "gpt-neox-20b"])

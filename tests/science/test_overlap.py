@@ -18,7 +18,6 @@ from lingprob.api.corpora import dataset_texts
 from lingprob.catalog import read_datasets
 from lingprob.io.corpora import iter_documents
 from lingprob.overlap.automaton import PassageIndex, build_index
-from lingprob.overlap.cdawg import build_cdawg
 from lingprob.overlap.chance import logprob_threshold
 from lingprob.overlap.matches import Matches, passage_overlaps
 from lingprob.overlap.soft import find_soft_overlaps, folded_words
@@ -68,12 +67,6 @@ def brown_passages() -> list[str]:
     path = MIRROR / "brown_spr" / "brown_words_mean_rt.derived.tsv"
     table = pd.read_csv(path, sep="\t", keep_default_na=False, quoting=3)
     return [" ".join(passage.word) for _, passage in table.groupby("docid")]
-
-
-def natural_stories() -> list[str]:
-    path = MIRROR / "natural_stories" / "naturalstories_RTS" / "all_stories.tok"
-    table = pd.read_csv(path, sep="\t", keep_default_na=False, quoting=3)
-    return [" ".join(story.word) for _, story in table.groupby("item")]
 
 
 def geco_chapters() -> list[str]:
@@ -166,37 +159,6 @@ def test_the_brown_corpus_gives_the_brown_passages_back(tokenizer: Any) -> None:
     assert (overlaps.overlap_tokens >= 281).all()
     assert (overlaps.frequency == 1).all()
     assert overlaps.overlap_tokens.iloc[12] == overlaps.passage_tokens.iloc[12] == 874
-
-
-def test_streaming_and_cdawg_agree_on_real_text(tokenizer: Any) -> None:
-    index = index_of([*brown_passages(), *natural_stories(), *geco_chapters()], tokenizer)
-    texts = [
-        *iter_documents("gutenberg", [MIRROR / "gutenberg" / "863-0.txt"]),
-        *iter_documents("nltk_zip", [MIRROR / "nltk_corpora" / "inaugural.zip"]),
-    ]
-    blocks = list(read_texts(texts, tokenizer))
-    graph = build_cdawg(blocks, tokenizer_hash="neox", vocabulary_size=VOCABULARY_SIZE)
-    expected = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="neox")
-    for min_length in (1, 5, 12):
-        found = matches(index, blocks, min_length)
-        known = expected[0] >= min_length
-        np.testing.assert_array_equal(found.lengths, np.where(known, expected[0], 0))
-        np.testing.assert_array_equal(found.frequencies, np.where(known, expected[1], 0))
-
-
-def test_passage_lengths_are_the_published_ones(tokenizer: Any) -> None:
-    """Brown 13 of 13, Natural Stories 9 of 10: story 2 has a token less here."""
-    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
-    published = table.groupby(["corpus", "article_num"]).article_len.first()
-    for name, passages in (("brown", brown_passages()), ("naturalstories", natural_stories())):
-        index = index_of(passages, tokenizer)
-        difference = np.diff(index.offsets) - published[name].to_numpy()
-        assert difference.tolist() == ([0] * 13 if name == "brown" else [0, -1] + [0] * 8)
-    assert published.sum() + len(published) - 1 == 165_486 + 157
-    # The published place of a passage's last token is counted from 0.
-    whole = table[table.article_len == table.overlap_len]
-    assert len(whole) == 1
-    assert (whole.overlap_last_token == whole.article_len - 1).all()
 
 
 def test_published_flags_and_whole_passages_are_reproduced() -> None:

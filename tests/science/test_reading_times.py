@@ -84,13 +84,6 @@ def test_provos_own_export_of_passage_1(mirror: Path) -> None:
     assert (times.groupby("word_index")["rt_ms"].count() > 0).all()
 
 
-def test_maze_words_have_the_stated_lengths(mirror: Path) -> None:
-    words, times = times_of(mirror, "natural_stories_maze")
-    table = pd.read_csv(mirror / "natural_stories_maze/boyce_2023.tsv", sep="\t")
-    joined = times.merge(words, on=["passage_id", "word_index"])
-    assert joined["word"].str.len().tolist() == table["wlen"].tolist()
-
-
 def test_realigned_means_agree_better_with_surprisal(
     mirror: Path,
 ) -> None:

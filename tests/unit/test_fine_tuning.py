@@ -14,6 +14,7 @@ from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.models.prepare import write_manifest
 from lingprob.training.fine_tuning import (
+    FineTuning,
     accumulate,
     fine_tune,
     fine_tuning_rows,
@@ -29,20 +30,11 @@ TEXTS = [" ".join(f"w{n % 95 + 1}" for n in range(start, start + 29)) for start 
 
 def test_a_batch_by_hand():
     """20 tokens and 2 separators make 5 rows of 4, and 2 tokens are left."""
-    order = np.random.default_rng([7, 1]).permutation(3)
-    joined: list[int] = []
-    for number in order:
-        joined += [*PASSAGES[number], 0]
-    rows = fine_tuning_rows(PASSAGES, 0, 4, seed=7, step=1)
-    assert rows.tolist() == np.reshape(joined[:20], (5, 4)).tolist()
-
-
-def test_every_step_has_the_passages_in_another_order():
-    passages = [np.full(3, number) for number in range(1, 9)]
-    batches = [fine_tuning_rows(passages, 0, 31, seed=1, step=step)[0] for step in (1, 2, 3)]
-    assert len({tuple(batch) for batch in batches}) == 3
-    for batch in batches:
-        assert sorted(batch) == sorted([*np.repeat(np.arange(1, 9), 3), *[0] * 7])
+    for step in (1, 2):
+        order = np.random.default_rng([7, step]).permutation(3)
+        joined = [token for number in order for token in [*PASSAGES[number], 0]]
+        rows = fine_tuning_rows(PASSAGES, 0, 4, seed=7, step=step)
+        assert rows.tolist() == np.reshape(joined[:20], (5, 4)).tolist()
 
 
 def test_the_paper_s_tokens_make_its_batch():
@@ -67,15 +59,15 @@ def trained(tmp_path_factory) -> Path:
     return Path(described["directory"])
 
 
-def options(**changes):
-    return {
+def how(**changes):
+    settings = {
         "learning_rate": 1e-3,
         "seed": 5,
-        "device": "cpu",
         "precision": "float32",
         "micro_batch_size": 2,
         **changes,
     }
+    return FineTuning(**settings)
 
 
 def plain_fine_tuning(directory: Path, steps: int) -> list[float]:
@@ -96,18 +88,10 @@ def plain_fine_tuning(directory: Path, steps: int) -> list[float]:
 
 def test_steps_are_those_of_a_plain_loop(trained, tmp_path):
     targets = {2: tmp_path / "two", 4: tmp_path / "four"}
-    found = fine_tune(trained, TEXTS, targets, **options())
+    found = fine_tune(trained, TEXTS, targets, how(), "cpu")
     np.testing.assert_allclose(found, plain_fine_tuning(trained, 4), rtol=1e-4)
     weights = [load_language_model(path).model.lm_head.weight for path in targets.values()]
     assert not torch.equal(*weights)
-
-
-def test_bfloat16_follows_float32(trained, tmp_path):
-    full, half = (
-        fine_tune(trained, TEXTS, {3: tmp_path / name}, **options(precision=name))
-        for name in ("float32", "bfloat16")
-    )
-    np.testing.assert_allclose(half, full, rtol=0.02)
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
@@ -139,13 +123,13 @@ def test_batch_gradients_are_those_of_the_scaled_mean(precision):
 def test_an_infinite_loss_stops_and_keeps_saved_work(trained, tmp_path):
     targets = {1: tmp_path / "one", 6: tmp_path / "six"}
     with pytest.raises(LingprobError, match=r"loss of step \d is not finite"):
-        fine_tune(trained, TEXTS, targets, **options(learning_rate=1e30))
+        fine_tune(trained, TEXTS, targets, how(learning_rate=1e30), "cpu")
     assert (targets[1] / "model.safetensors").exists()
     assert not targets[6].exists()
 
 
 def test_fine_tuning_lowers_perplexity_as_defined(trained, tmp_path):
-    fine_tune(trained, TEXTS, {20: tmp_path / "tuned"}, **options(learning_rate=3e-3))
+    fine_tune(trained, TEXTS, {20: tmp_path / "tuned"}, how(learning_rate=3e-3), "cpu")
     models = {}
     for name, directory, steps in (("plain", trained, 0), ("tuned", tmp_path / "tuned", 20)):
         manifest = tmp_path / f"{name}.json"
@@ -186,7 +170,7 @@ def test_a_step_on_fewer_rows_uses_its_shuffle(trained, tmp_path):
         assert (fine_tuning_rows(passages, 99, 5, 0, step, 2) == whole[:2]).all()
         assert (fine_tuning_rows(passages, 99, 5, 0, step, 100) == whole).all()
     few, every = (
-        fine_tune(trained, TEXTS, {2: tmp_path / str(rows)}, **options(), rows=rows)
+        fine_tune(trained, TEXTS, {2: tmp_path / str(rows)}, how(rows=rows), "cpu")
         for rows in (1, None)
     )
     assert few != every

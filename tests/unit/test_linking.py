@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.io.schemas import SCHEMAS
 from lingprob.stats.linking import (
     deviations_about,
     fit_linking_functions,
@@ -63,14 +62,6 @@ def test_exact_ratings_give_back_beta_and_gamma() -> None:
     assert row.sse == pytest.approx(0, abs=1e-20)
 
 
-def test_slopes_are_independent_of_the_first_sentence() -> None:
-    data = sentences(noise=0.0)
-    for first in range(8):
-        row = fit({name: np.roll(values, first) for name, values in data.items()}).loc["morcela"]
-        found = row[["logprob_slope", "logprob_slope_low", "beta_low", "gamma_low"]]
-        assert found.to_numpy(float) == pytest.approx([0.5, 0.5, 0.7, 12])
-
-
 def test_functions_state_their_predictors_and_fixed_parameters() -> None:
     fits = fit(sentences())
     assert list(fits.index) == list(LINKING_FUNCTIONS)
@@ -115,14 +106,6 @@ def test_what_does_not_vary_correlates_with_nothing() -> None:
         assert np.isnan([r["same term"], r["same rating"]]).all()
 
 
-def test_columns_are_those_of_the_stored_table() -> None:
-    table = SCHEMAS["linking_functions"].names
-    added = ["model", "dataset", "rating_source", "unigrams", "bos", "default_convention", "scale",
-             "cluster", "kept_together"]  # fmt: skip
-    columns = fit(sentences()).reset_index().columns
-    assert list(columns) == [name for name in table if name not in added]
-
-
 def test_scores_without_parameters_are_correlated_as_they_are() -> None:
     data = sentences()
     p, u, length, rating = data.values()
@@ -161,49 +144,6 @@ def test_resamples_draw_as_many_units_as_there_are() -> None:
     assert counts.mean(axis=0) == pytest.approx(1, abs=0.08)
     # A count is binomial with 30 draws of probability 1/30: variance 29/30.
     assert counts.var() == pytest.approx(29 / 30, abs=0.03)
-
-
-def test_what_belongs_together_is_resampled_together() -> None:
-    # Each sentence occurs twice: pairs are half as many observations, and their interval is wider
-    # by about sqrt(2).
-    data = {name: np.repeat(values, 2) for name, values in sentences(200, noise=0.5).items()}
-    pairs = np.repeat(np.arange(200), 2)
-    options = {"bootstrap": 2000, "linking_functions": ["slor"]}
-    alone, paired = (fit(data, clusters=ids, **options).loc["slor"] for ids in (None, pairs))
-    for column in ("r", "r_cv"):
-        widths = [row[f"{column}_high"] - row[f"{column}_low"] for row in (paired, alone)]
-        assert widths[0] / widths[1] == pytest.approx(np.sqrt(2), abs=0.15)
-
-
-def test_what_belongs_together_is_in_one_fold() -> None:
-    # Copies that no fold parts weigh all sentences twice, which changes no correlation.
-    once = sentences(50, noise=2.0)
-    twice = {name: np.repeat(values, 2) for name, values in once.items()}
-    copies = np.repeat(np.arange(50), 2)
-    together, apart = (fit(twice, together=ids).r_cv for ids in (copies, None))
-    assert together.to_numpy() == pytest.approx(fit(once).r_cv.to_numpy())
-    assert (together - apart).abs().max() > 0.005
-
-
-def test_the_interval_of_r_cv_covers_other_samples() -> None:
-    """150 samples of 120 sentences: 95% +- 2.5 contain their mean; that of in-sample r, 83%."""
-    fits = pd.concat(
-        fit(sentences(120, noise=0.8, seed=seed), linking_functions=["morcela"],
-            repeats=5, bootstrap=200)
-        for seed in range(150)
-    )  # fmt: skip
-    mean = fits.r_cv.mean()
-    assert ((fits.r_cv_low < mean) & (mean < fits.r_cv_high)).mean() > 0.91
-    assert ((fits.r_low < mean) & (mean < fits.r_high)).mean() < 0.9
-
-
-def test_without_a_gain_its_interval_includes_the_estimate() -> None:
-    """The interval of the in-sample difference ended at the estimate, or above it."""
-    for seed in range(20):
-        data = sentences(100, seed=seed)
-        noise = np.random.default_rng(seed).normal(size=100)
-        row = fit(data | {"rating": noise}, bootstrap=200).loc["morcela"]
-        assert row.over_slor_low < row.over_slor < row.over_slor_high
 
 
 def test_resamples_are_the_same_for_all_models() -> None:
@@ -265,14 +205,6 @@ def test_an_interval_of_deviations_states_its_omissions(
     assert np.isnan([*ends(np.nan, np.nan).values()]).all()
     assert ends(3.0, 3.0) == {"r_cv_low": 7, "r_cv_high": 7}
     assert not caplog.records
-
-
-def test_same_seed_same_table_other_seed_other_folds() -> None:
-    data = sentences()
-    pd.testing.assert_frame_equal(fit(data, seed=3), fit(data, seed=3))
-    other = fit(data, seed=4)
-    assert (fit(data, seed=3).r_cv != other.r_cv).all()
-    assert (fit(data, seed=3).r == other.r).all()
 
 
 @pytest.mark.parametrize("unigram_logprob", [None, np.full(60, np.nan)])
@@ -457,23 +389,6 @@ def test_held_out_predictions_equal_refits():
         assert found[row] == pytest.approx(one["predicted"].item(), rel=1e-9)
     alone = rated("morcela", *given)
     assert not np.allclose(predict_held_out(alone), found)
-
-
-@pytest.mark.parametrize("units", [None, 40])
-def test_intervals_cover_the_truth_as_stated(units):
-    """300 samples of 200 sentences, seeds 0 to 299, with the mean rating of ten other sentences and
-    one new rating of each. For 95% of 300 the standard error is 0.013."""
-    (p, u, length, _), mean, _ = made(10, 999)
-    of_mean, of_rating = [], []
-    noise = 0.5 * (np.sqrt(2) if units else 1)
-    for seed in range(300):
-        given, _, unit = made(200, seed, units=units)
-        found = predict_ratings(rated("morcela", *given, unit), p, u, length)
-        new = mean + np.random.default_rng([seed, 1]).normal(0, noise, 10)
-        of_mean.append(found["predicted_low"].lt(mean) & found["predicted_high"].gt(mean))
-        of_rating.append(found["rating_low"].lt(new) & found["rating_high"].gt(new))
-    assert 0.92 < np.mean(of_mean) < 0.975
-    assert 0.93 < np.mean(of_rating) < 0.97
 
 
 @pytest.mark.parametrize(

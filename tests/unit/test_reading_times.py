@@ -26,7 +26,6 @@ from lingprob.reading.times import (
 from words_for_tests import words_of
 
 SELF_PACED = {"method": "self_paced", "unit": "subject"}
-EYE_TRACKING = {"method": "eye_tracking", "unit": "subject"}
 
 
 def text(**passages: str) -> pd.DataFrame:
@@ -297,29 +296,6 @@ def test_exclusions_and_partitions_of_self_paced_times(tmp_path):
     }  # fmt: skip
 
 
-def test_exclusions_of_eye_tracking(tmp_path):
-    words = text(p1=" / ".join(["a b c d e f g h."] * 8))
-    rows = []
-    for word in range(len(words)):
-        # In the first sentence a saccade of five words, in the others one of four.
-        skipped = word % 8 in ((1, 2, 3, 4) if word < 8 else (2, 3, 4))
-        rows.append(("s1", 1, word, 0 if skipped else 200))
-    frame = pd.DataFrame(rows, columns=["subject_id", "passage_id", "word_index", "rt_ms"])
-    frame.to_csv(tmp_path / "times.csv", index=False)
-    times = build_reading_times(
-        "mine", {"parser": "reading_times_table", **EYE_TRACKING}, words, [tmp_path / "times.csv"]
-    )
-    reasons = times["excluded"].fillna("kept").tolist()[:8]
-    assert reasons == [
-        "sentence_boundary", "unfixated", "unfixated", "unfixated", "unfixated", "saccade", "kept",
-        "sentence_boundary",
-    ]  # fmt: skip
-    assert times["previous_fixated"].tolist()[5:8] == [False, True, True]
-    assert times["excluded"].fillna("kept").tolist()[8:15] == [
-        "sentence_boundary", "kept", "unfixated", "unfixated", "unfixated", "kept", "kept",
-    ]  # fmt: skip
-
-
 def test_readers_of_four_right_answers_are_excluded(tmp_path):
     """More than four are asked for (leakage, Appendix B)."""
     rows = [
@@ -448,7 +424,11 @@ def dundee_text(path: Path, rows: list[tuple[str, int, int]]) -> Path:
 
 
 def fixations(path: Path, *numbers: int) -> Path:
-    rows = (f"x 1 1 5 5 1 {number} {100 + place} 1 1\n" for place, number in enumerate(numbers))
+    """Fixations of 100, 101 ... ms on words by number; of a negative number, a blink there."""
+    rows = (
+        f"{'*Blink' if number < 0 else 'x'} 1 1 5 5 1 {abs(number)} {100 + place} 1 1\n"
+        for place, number in enumerate(numbers)
+    )
     return saved(path, "WORD TEXT LINE OLEN WLEN XPOS WNUM FDUR OBLP WDLP\n" + "".join(rows))
 
 
@@ -458,7 +438,7 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
     files = [
         fixations(tmp_path / "sb02ma1p.dat", 2),
         fixations(tmp_path / "sb01ma1p.dat", 1, 4, 0, 3, 4, 5, 6),
-        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 2, 3),
+        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 2, 3, -3, 1, 1, 3),
         dundee_text(tmp_path / "tx02wrdp.dat", [("g", 1, 1), ("h", 1, 1)]),
         dundee_text(tmp_path / "tx01wrdp.dat", first),
     ]
@@ -483,46 +463,6 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
         DUNDEE(Source([fault, *files[3:4], dundee_text(files[4], first)], words, {}, 0))
 
 
-def test_dundee_ignores_blinks_and_second_looks(tmp_path):
-    """A blink may have a word's number. Word 1 is looked at twice after word 3."""
-    words = passages("a b c d")
-    reader = saved(
-        tmp_path / "sa01ma1p.dat",
-        "WORD\n"
-        + "".join(
-            f"{name} 1 1 5 5 1 {place} {ms} 1 1\n"
-            for name, place, ms in (
-                ("a", 1, 100), ("*Off-screen", 4, 7), ("c", 3, 110), ("a", 1, 1), ("a", 1, 2),
-                ("c", 3, 4), ("c", 3, 8), ("*Blink", 3, 16), ("d", 4, 120), ("d", 4, 30),
-            )
-        ),
-    )  # fmt: skip
-    files = [reader, dundee_text(tmp_path / "tx01wrdp.dat", [(x, 1, 1) for x in "abcd"])]
-    found = DUNDEE(Source(files, words, {}, 0))
-    assert rows_of(found) == [("sa", "1", 0, 100.0), ("sa", "1", 2, 110.0), ("sa", "1", 3, 150.0)]
-    assert found["saccade"].tolist() == [1, 2, 1]
-    assert set(found) == {
-        "subject_id", "passage_id", "word_index", "rt_ms", "word", "previous_fixated", "saccade",
-        "at_edge",
-    }  # fmt: skip
-
-
-def test_a_tenth_of_geco_may_be_absent(tmp_path):
-    letters = "abcdefghi"
-    material = saved(
-        tmp_path / "material.csv",
-        "WORD_ID,SENTENCE_ID,WORD\n"
-        + "".join(f"1-5-{n},1-1,{letter}{letter}\n" for n, letter in enumerate(letters, 1)),
-    )
-    novel = saved(tmp_path / "novel.txt", f"CHAPTER I. ONE\n\n{' '.join(2 * x for x in letters)}\n")
-    header = "PP_NR,WORD_ID,WORD_GAZE_DURATION,WORD_SKIP\n"
-    rows = [f"p,1-5-{n},{n}00,0\n" for n in range(1, 11)]
-    data = saved(tmp_path / "data.csv", header + "".join(rows))
-    words = passages(" ".join(2 * x for x in letters))
-    found = load_parser("geco", "geco_first_pass")(Source([data, material, novel], words, {}, 0))
-    assert rows_of(found) == [("p", "1", n - 1, 100.0 * n) for n in range(1, 10)]
-
-
 def test_simulated_times_by_hand():
     """Word by word: a reader's pace, a letter's cost, 40 ms if rare, 20 ms after a rare word."""
     words = passages("The dog saw", "the cat dog sleeping")
@@ -535,7 +475,11 @@ def test_simulated_times_by_hand():
             mean = pace + letter * len(word.word) + 40 * rare[row]
             mean += 20 * rare[row - 1] if row else 0
             expected.append((f"s{reader}", word.passage_id, word.word_index, mean * noise[row]))
+    entry = {"parser": "demo_reading_times", **SELF_PACED}
+    words = words.assign(sentence_index=[0, 0, 0, 0, 1, 1, 1])
+    built = build_reading_times("demo", entry, words, [], seed=5)
     found = rows_of(self_paced.demo_reading_times(Source([], words, {}, 5)))
+    assert rows_of(built) == found
     assert [row[:3] for row in found] == [row[:3] for row in expected]
     assert [row[3] for row in found] == pytest.approx([row[3] for row in expected])
 
@@ -602,19 +546,6 @@ def test_means_have_no_previous_fixation(tmp_path, unit, known):
         expected = [True, True, True, *[False] * 5, True]
         assert found["previous_fixated"].tolist() == expected * 8
     assert found["excluded"].fillna("").tolist()[1:8] == ["", *["unfixated"] * 5, "saccade"]
-
-
-def test_seeds_of_simulated_times(tmp_path):
-    words = passages(*["One two three four five six seven eight."] * 8).assign(sentence_index=0)
-    entry = {"parser": "demo_reading_times", "method": "self_paced", "unit": "subject"}
-    one, same, other, default, zero = (
-        build_reading_times("demo", entry, words, [], **seed)["rt_ms"]
-        for seed in ({"seed": 1}, {"seed": 1}, {"seed": 2}, {}, {"seed": 0})
-    )
-    assert one.equals(same)
-    assert not one.equals(other)
-    assert default.equals(zero)
-    assert one.equals(self_paced.demo_reading_times(Source([], words, {}, 1))["rt_ms"])
 
 
 def test_typed_columns_name_their_faults(tmp_path):

@@ -169,6 +169,8 @@ def test_sentence_context_ignores_earlier_sentences(lm, words):
     pd.testing.assert_frame_equal(whole.loc[first, columns], by_sentence.loc[first, columns])
     later = np.abs(whole["surprisal"] - by_sentence["surprisal"])[~first]
     assert (later > 1e-3).mean() > 0.9
+    with pytest.raises(LingprobError, match="texts whose sentences are marked"):
+        passages_of(words.assign(sentence_index=None), "sentence")
     for odd, said in (({"context": "story"}, "unknown context 'story'"),
                       ({"window_counts": "fet"}, "window_counts 'fet'")):  # fmt: skip
         with pytest.raises(LingprobError, match=said):
@@ -254,22 +256,6 @@ def test_regions_have_the_sum_of_their_words(lm, words):
 def test_tokens_may_leave_out_spaces_within_regions():
     index = token_word_index(["to be", "or"], tokens((0, 2), (3, 5), (6, 8)), "x")
     assert index.tolist() == [0, 0, 1]
-
-
-def test_pieces_are_passages_or_sentences():
-    rows = [("a", 0, "So", 0), ("a", 1, "it", 0), ("a", 2, "is.", 1), ("b", 0, "No.", 0)]
-    words = pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
-    whole, by_sentence = (passages_of(words, context) for context in ("passage", "sentence"))
-    assert [(piece.name, piece.words) for piece in whole] == [
-        ("passage 'a'", ["So", "it", "is."]), ("passage 'b'", ["No."])
-    ]  # fmt: skip
-    assert [piece.name for piece in by_sentence] == [
-        "passage 'a', sentence 0", "passage 'a', sentence 1", "passage 'b', sentence 0"
-    ]  # fmt: skip
-    assert by_sentence[1].keys.to_numpy().tolist() == [["a", 2]]
-    with pytest.raises(LingprobError, match="texts whose sentences are marked"):
-        passages_of(words.assign(sentence_index=None), "sentence")
-    assert len(passages_of(words.assign(sentence_index=None), "passage")) == 2
 
 
 def small_words() -> pd.DataFrame:

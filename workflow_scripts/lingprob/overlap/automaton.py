@@ -228,8 +228,10 @@ def _find_edge(table, edges, state, symbol):
 
 
 @njit(cache=True)
-def _add_edge(table, edges, heads, count, place, state, symbol, target):
-    edges[count, 0], edges[count, 1], edges[count, 2] = state, symbol, target
+def _add_edge(table, edges, heads, count, place, edge):
+    """Write an edge, (source, symbol, target), to its place in the hash table."""
+    state = edge[0]
+    edges[count, 0], edges[count, 1], edges[count, 2] = edge
     edges[count, 3] = heads[state]
     heads[state] = count
     table[-place - 1] = count
@@ -269,7 +271,7 @@ def _build(symbols, offsets):
                     edge = _find_edge(table, edges, walker, symbol)
                     if edge >= 0:
                         break
-                    _add_edge(table, edges, heads, n_edges, edge, walker, symbol, new)
+                    _add_edge(table, edges, heads, n_edges, edge, (walker, symbol, new))
                     n_edges += 1
                     walker = np.int64(links[walker])
             link = 0
@@ -285,10 +287,8 @@ def _build(symbols, offsets):
                     copied = heads[old]
                     while copied >= 0:
                         place = _find_edge(table, edges, link, edges[copied, 1])
-                        _add_edge(
-                            table, edges, heads, n_edges, place,
-                            link, edges[copied, 1], edges[copied, 2],
-                        )  # fmt: skip
+                        copy = (link, edges[copied, 1], edges[copied, 2])
+                        _add_edge(table, edges, heads, n_edges, place, copy)
                         n_edges += 1
                         copied = edges[copied, 3]
                     while walker >= 0:

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from lingprob.errors import LingprobError
-from lingprob.io.files import give_usual_permissions
+from lingprob.io.files import atomic_path, write_text
 from lingprob.overlap import cdawg_build
 from lingprob.overlap.automaton import check_ids, check_tokenizer
 from lingprob.overlap.cdawg_build import EXTENT, ROOT, START, SYMBOL, TARGET
@@ -86,22 +84,16 @@ class Cdawg:
         return _match(graph, tokens, np.asarray(offsets, dtype=np.int64))
 
     def save(self, directory: str | Path) -> None:
-        """Write the graph as .npy files into a directory, which is whole or absent."""
-        directory = Path(directory)
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
-        try:
-            for name in ARRAYS:
-                np.save(scratch / f"{name}.npy", getattr(self, name))
-            facts = {name: getattr(self, name) for name in FACTS}
-            facts["bytes"] = {name: getattr(self, name).nbytes for name in ARRAYS}
-            (scratch / "cdawg.json").write_text(json.dumps(facts))
-            give_usual_permissions(scratch)
-            if directory.exists():
-                shutil.rmtree(directory)
-            scratch.rename(directory)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        """Write the graph as .npy files into a directory, and cdawg.json once they are whole."""
+        facts: dict[str, Any] = {name: getattr(self, name) for name in FACTS}
+        facts["bytes"] = {name: getattr(self, name).nbytes for name in ARRAYS}
+        about = Path(directory, "cdawg.json")
+        about.unlink(missing_ok=True)
+        for name in ARRAYS:
+            path = Path(directory, f"{name}.npy")
+            with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+                np.save(stream, getattr(self, name))
+        write_text(json.dumps(facts), about)
 
 
 def build_cdawg(

@@ -66,21 +66,18 @@ def _find(nodes, pool, node, symbol):
 
 
 @njit(cache=True)
-def _put(pool, block, index, used, symbol, start, extent, target):
-    """Write an edge into a block with room, of which `used` rows are taken."""
+def _put(pool, block, index, used, edge):
+    """Write an edge, a row of four, into a block with room, of which `used` rows are taken."""
     row = block + used
     if index > LONGEST_ROW:
         size = SIZES[index]
-        place = _first_place(symbol, size)
+        place = _first_place(edge[SYMBOL], size)
         while pool[block + place, SYMBOL] != EMPTY:
             place += 1
             if place == size:
                 place = 0
         row = block + place
-    pool[row, SYMBOL] = symbol
-    pool[row, START] = start
-    pool[row, EXTENT] = extent
-    pool[row, TARGET] = target
+    pool[row, 0], pool[row, 1], pool[row, 2], pool[row, 3] = edge
 
 
 @njit(cache=True)
@@ -105,16 +102,14 @@ def _copy_edges(nodes, pool, source, block, index):
     used = 0
     while used < degree:
         if pool[row, SYMBOL] != EMPTY:
-            _put(
-                pool, block, index, used, np.int64(pool[row, SYMBOL]), pool[row, START],
-                pool[row, EXTENT], pool[row, TARGET],
-            )  # fmt: skip
+            edge = (np.int64(pool[row, 0]), pool[row, 1], pool[row, 2], pool[row, 3])
+            _put(pool, block, index, used, edge)
             used += 1
         row += 1
 
 
 @njit(cache=True)
-def _add_edge(nodes, pool, state, free, node, symbol, start, extent, target):
+def _add_edge(nodes, pool, state, free, node, edge):
     degree, index = _degree(nodes, node), _size_index(nodes, node)
     limit = SIZES[index] if index <= LONGEST_ROW else np.int64(SIZES[index] * FULL)
     if degree == limit:
@@ -127,7 +122,7 @@ def _add_edge(nodes, pool, state, free, node, symbol, start, extent, target):
         nodes[node, BLOCK] = block
         nodes[node, EDGES] += 1 << DEGREE_BITS
         index = larger
-    _put(pool, np.int64(nodes[node, BLOCK]), index, degree, symbol, start, extent, target)
+    _put(pool, np.int64(nodes[node, BLOCK]), index, degree, edge)
     nodes[node, EDGES] += 1
 
 
@@ -182,11 +177,12 @@ def _shorten(nodes, pool, text, node, first, count):
 
 
 @njit(cache=True)
-def _separate(nodes, pool, ends, state, free, text, node, first, count):
+def _separate(nodes, pool, ends, state, free, text, place):
     """Read the symbol at `first` + `count`, which can follow. Split the node reached if not solid.
 
     Without symbols, their beginning does not matter.
     """
+    node, first, count = place
     if node == BOTTOM:
         return np.int64(ROOT), first, np.int64(0)
     row = _find(nodes, pool, node, np.int64(text[first]))
@@ -262,17 +258,16 @@ def _build(text, separator, nodes, pool, ends):
                 made = _new_node(nodes, state, nodes[node, LENGTH] + count)
                 extent = np.int64(pool[row, EXTENT])
                 pool[row, EXTENT], pool[row, TARGET] = count, made
-                _add_edge(
-                    nodes, pool, state, free, made, np.int64(text[start + count]), start + count,
-                    extent - count if extent != OPEN else OPEN, target,
-                )  # fmt: skip
+                rest = extent - count if extent != OPEN else OPEN
+                edge = (np.int64(text[start + count]), start + count, rest, target)
+                _add_edge(nodes, pool, state, free, made, edge)
             if is_end:
                 if len(ends) < len(nodes):
                     ends = _grown(ends, len(nodes))
                 ends[made, 0] += 1
                 nodes[made, EDGES] |= ENDS_FLAG
             else:
-                _add_edge(nodes, pool, state, free, made, symbol, position, OPEN, SINK)
+                _add_edge(nodes, pool, state, free, made, (symbol, position, OPEN, SINK))
             if previous >= 0:
                 nodes[previous, LINK] = made
             previous = made
@@ -290,7 +285,8 @@ def _build(text, separator, nodes, pool, ends):
                 ends = _grown(ends, len(nodes))
         if count == 0:
             first = np.int64(position)
-        node, first, count = _separate(nodes, pool, ends, state, free, text, node, first, count)
+        place = (node, first, count)
+        node, first, count = _separate(nodes, pool, ends, state, free, text, place)
     return nodes[: state[0]], pool[: state[1]], ends[: state[0], 0]
 
 

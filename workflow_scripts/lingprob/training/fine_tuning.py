@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,28 +60,29 @@ def fine_tuning_rows(
     return joined[: n_rows * row_length].reshape(n_rows, row_length)[:most]
 
 
+@dataclass(frozen=True)
+class FineTuning:
+    """How a model is fine-tuned.
+
+    micro_batch_size: rows in a forward pass.
+    rows: number of rows in a step's batch at most. None takes all.
+    """
+
+    learning_rate: float
+    seed: int
+    precision: str
+    micro_batch_size: int
+    rows: int | None = None
+
+
 def fine_tune(
-    directory: Path,
-    texts: Sequence[str],
-    targets: Mapping[int, Path],
-    *,
-    learning_rate: float,
-    seed: int,
-    device: str,
-    precision: str,
-    micro_batch_size: int,
-    rows: int | None = None,
+    directory: Path, texts: Sequence[str], targets: Mapping[int, Path], how: FineTuning, device: str
 ) -> list[float]:
     """Fine-tune the model in `directory` on texts and save it after certain steps.
 
     A step is AdamW's with a constant learning rate on the batch of all rows (leakage, §3.1).
-
-    Args:
-        directory: of the model and its tokenizer.
-        texts: the passages.
-        targets: number of steps -> directory of the model after them.
-        micro_batch_size: rows in a forward pass.
-        rows: number of rows in a step's batch at most. None takes all.
+    `directory` also has the tokenizer, and `targets` the directory of the model after a number of
+    steps.
 
     Returns the mean -ln p (nats per token) of each step's batch, before the step.
 
@@ -88,26 +90,28 @@ def fine_tune(
     """
     lm = load_language_model(directory, device=device, dtype="float32")
     model = lm.model.train().requires_grad_(True)
-    dtype = choose_dtype(precision, lm.device)
+    dtype = choose_dtype(how.precision, lm.device)
     loss_of, scaler = SummedLoss(model, dtype), loss_scaler(dtype, lm.device)
     passages = [np.asarray(ids) for ids in token_ids(lm.tokenizer, list(texts))]
     separator = lm.tokenizer.convert_tokens_to_ids(SEPARATOR)
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=learning_rate, weight_decay=WEIGHT_DECAY, fused=True
+        model.parameters(), lr=how.learning_rate, weight_decay=WEIGHT_DECAY, fused=True
     )
     losses = []
     with Progress(max(targets), f"fine-tuning {directory.name}", "steps") as progress:
         for step in range(1, max(targets) + 1):
-            batch = fine_tuning_rows(passages, separator, lm.context_window, seed, step, rows)
+            batch = fine_tuning_rows(
+                passages, separator, lm.context_window, how.seed, step, how.rows
+            )
             moved = False
             while not moved:  # float16 may need a lower loss scale
-                loss = accumulate(loss_of, batch, micro_batch_size, scaler)
+                loss = accumulate(loss_of, batch, how.micro_batch_size, scaler)
                 if not math.isfinite(loss):
                     raise LingprobError(
                         f"fine-tuning {directory.name}: the loss of step {step} is not finite. "
                         "Lower training.fine_tuning.learning_rate, or use precision float32."
                     )
-                norm = move_weights(model.parameters(), optimizer, scaler, learning_rate)
+                norm = move_weights(model.parameters(), optimizer, scaler, how.learning_rate)
                 moved = math.isfinite(norm)
             losses.append(loss)
             if step in targets:
