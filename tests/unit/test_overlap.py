@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
