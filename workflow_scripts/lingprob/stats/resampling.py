@@ -292,13 +292,8 @@ def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
     """
     rows = {}
     for group, some in right.groupby(by.to_numpy(), sort=False):
-        low, high = _wilson(float(some.mean()), len(some))
-        rows[group] = {
-            "n": len(some),
-            "accuracy": some.mean(),
-            "accuracy_low": low,
-            "accuracy_high": high,
-        }
+        share = float(some.mean())
+        rows[group] = (len(some), share, *_wilson(share, len(some)))
     columns = ["n", "accuracy", "accuracy_low", "accuracy_high"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
