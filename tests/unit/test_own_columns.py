@@ -12,7 +12,7 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.context.judgments import judge
 from lingprob.context.names import NO_PREFIX
-from lingprob.context.sampling import sample_contexts
+from lingprob.context.sampling import Source, sample_contexts
 from lingprob.errors import LingprobError
 from lingprob.figures import style
 from lingprob.figures.palette import describe_models
@@ -126,8 +126,8 @@ def run_context(stimuli: pd.DataFrame, target: str) -> None:
     settings = {"lengths": [8, 20], "pairs_per_prefix": 1, "matrix_sentences": 3,
                 "matrix_prefixes": 1, "matrix_targets": None}  # fmt: skip
     control = [f"Unrelated text number {number} is near." for number in range(30)]
-    prefixes = pd.concat(sample_contexts("mine", stimuli, control, words, suites=(),
-                                         pairs_per_suite=3, settings=settings, seed=1))  # fmt: skip
+    source = Source("mine", stimuli, control, words)
+    prefixes = pd.concat(sample_contexts(source, 3, settings, 1))
     prefixes = as_table(prefixes, "context_prefixes", target)
     after = prefixes[["prefix_id", "pair_ids"]].explode("pair_ids").assign(length=8, n_sentences=2)
     alone = pd.DataFrame({"prefix_id": NO_PREFIX, "pair_ids": after["pair_ids"].unique(),
