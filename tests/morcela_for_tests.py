@@ -46,14 +46,14 @@ def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFram
 
 
 def two_datasets() -> pd.DataFrame:
-    """One's own 600 ratings of another spread, after those of the paper."""
+    """A user's 600 ratings of another spread, after those of the paper."""
     table = fits()
     own = table.assign(dataset="mine", sse=table["sse"] / 40, beta=0.2, gamma=3.0, r_cv=0.9)
     return pd.concat([table, own, own], ignore_index=True)
 
 
 def tables_of(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
-    """What figures and scorecard take, with no single judgments, pairs or shared resamples."""
+    """Inputs of figures and scorecard, without single judgments, pairs and shared resamples."""
     empty = {
         name: SCHEMAS[name].empty_table().to_pandas()
         for name in ("intergroup_correlation", "linking_draws")
@@ -63,7 +63,7 @@ def tables_of(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[s
 
 
 def data_set(name: str, n: int, seed: int, gamma: float = 11, rated: bool = True) -> DataSet:
-    """Pairs whose ratings follow MORCELA with beta .7, scored under two conventions."""
+    """Pairs whose ratings follow MORCELA with beta 0.7, scored under two conventions."""
     random = np.random.default_rng(seed)
     n_tokens = random.integers(4, 20, n)
     unigram = -8.0 * n_tokens + random.normal(0, 8, n)

@@ -29,7 +29,7 @@ TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstr
 
 
 def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> Dataset:
-    """A data set of six paradigms; pair 7 has identical sentences, pair 8 lacks a rating."""
+    """A data set of six paradigms. Pair 7 has identical sentences, and pair 8 lacks a rating."""
     dataset = data_set(name, pairs, predictions, paradigms=6, seed=seed)
     stimuli, rng = dataset.stimuli, np.random.default_rng(seed)
     stimuli["rating"] += 0.1 * dataset.scores["logprob"]
@@ -62,7 +62,7 @@ def data_set(
     paradigms: int = 1,
     seed: int = 0,
 ) -> Dataset:
-    """Rated pairs in paradigms and three phenomena, and so many sentences without a pair."""
+    """Rated pairs in paradigms and three phenomena, and some sentences without a pair."""
     rng = np.random.default_rng(seed)
     row = np.arange(2 * pairs + lone)
     number, good = row // 2, row % 2 == 0

@@ -29,7 +29,7 @@ PAIRS_AS_PUBLISHED = {
 
 
 def read_pairs(mirror: Path, dataset: str) -> pd.DataFrame:
-    """Parse the mirror's files; the table, or a skip where the mirror lacks them."""
+    """Return the table of the mirror's files. Without them, the test is skipped."""
     entry = Catalog().dataset(dataset)
     first = entry["files"][0]
     path = mirror / first.get("mirror", f"{dataset}/{first['name']}")
@@ -64,7 +64,7 @@ def test_counts_are_those_published(mirror, dataset):
     assert stimuli["phenomenon"].nunique() == phenomena
 
 
-def test_a_pair_of_blimp_is_what_the_file_says(mirror):
+def test_a_blimp_pair_equals_the_file(mirror):
     stimuli = read_pairs(mirror, "blimp").set_index("item_id")
     good, bad = (stimuli.loc[f"adjunct_island.0.{side}"] for side in ("good", "bad"))
     assert good["text"] == "Who should Derek hug after shocking Richard?"
@@ -94,8 +94,8 @@ def test_cola_has_its_sentences_and_labels(mirror):
     assert stimuli["pair_id"].isna().all()
 
 
-def test_li_s_ratings_and_the_1883_pairs_that_the_filter_keeps(mirror):
-    """The 75th percentile of the 2,275 rated pairs is 18 characters; 1,884 of all pairs are at most
+def test_ratings_of_li_and_the_1883_filtered_pairs(mirror):
+    """The 75th percentile of the 2,275 rated pairs is 18 characters. 1,884 of all pairs are at most
     18 apart, and one of them has two identical strings."""
     stimuli = read_pairs(mirror, "li_large")
     assert stimuli["paradigm"].nunique() == 62  # articles
@@ -116,7 +116,7 @@ def test_li_s_ratings_and_the_1883_pairs_that_the_filter_keeps(mirror):
     assert filters["kept"].value_counts()[1883] == 1
 
 
-def test_li_s_means_are_those_of_single_judgments_where_these_are_known(mirror):
+def test_means_of_li_are_those_of_judgments(mirror):
     entry = Catalog().dataset("li_large")
     stimuli, ratings = build_stimuli("li_large", entry, mirror / "linguistic_inquiry", 0)
     judged = stimuli[stimuli["item_id"].isin(ratings["item_id"])]
@@ -139,7 +139,7 @@ def test_published_scores_cover_the_pairs_they_came_with(mirror):
         assert scores["logprob"].lt(0).all()
 
 
-def test_the_same_words_in_another_order_have_the_same_unigram_logprob(mirror):
+def test_reordered_words_have_the_same_unigram_logprob(mirror):
     """Up to 17 pairs whose words the n-gram model's tokenizer splits in another way."""
     stimuli = read_pairs(mirror, "li_adger").set_index("item_id")
     file = mirror / "published_scores/li_adger_models/li-adger_min_pairs_all_models.csv"
@@ -157,7 +157,7 @@ def test_the_same_words_in_another_order_have_the_same_unigram_logprob(mirror):
     assert ((same["unigrams"] - same["unigrams_bad"]).abs() < 1e-3).sum() == 426
 
 
-def test_725_pairs_of_an_acceptable_and_an_unacceptable_sentence(tables):
+def test_mixed_acceptability_gives_725_pairs(tables):
     stimuli, _ = tables
     assert len(stimuli) == 1450
     assert stimuli["pair_id"].nunique() == 725
@@ -168,8 +168,8 @@ def test_725_pairs_of_an_acceptable_and_an_unacceptable_sentence(tables):
     assert set(stimuli["rating_source"]) == {"human"}
 
 
-def test_the_example_sentences_of_the_paper_have_its_scores(tables):
-    """morcela, Figure 1; the scores there are rounded to two places."""
+def test_example_sentences_have_the_paper_s_scores(tables):
+    """morcela, Figure 1, with scores rounded to two places."""
     stimuli, _ = tables
     ratings = stimuli.set_index("text")["rating"]
     assert round(ratings["It is silly for one to sing in the shower."], 2) == 1.19
@@ -183,8 +183,8 @@ def test_mean_judgments_are_the_ratings(tables):
     assert (means.to_numpy() - stimuli["rating"]).abs().max() < 1e-12
 
 
-def test_the_longest_sentence_has_34_tokens_in_pythia_s_tokenizer(tables, mirror):
-    """morcela, Appendix B: l = 34, "the longest sentence"; OPT's tokenizer makes 35 of it."""
+def test_the_longest_sentence_has_34_pythia_tokens(tables, mirror):
+    """morcela, Appendix B: l = 34 for "the longest sentence", of which OPT's tokenizer makes 35."""
     folder = mirror / "tokenizers"
     pythia = Tokenizer.from_file(str(folder / "gpt-neox-20b" / "20B_tokenizer.json"))
     opt = ByteLevelBPETokenizer(
@@ -197,13 +197,13 @@ def test_the_longest_sentence_has_34_tokens_in_pythia_s_tokenizer(tables, mirror
     assert longest == [34, 35]
 
 
-def test_the_paper_s_filters_from_the_raw_files_give_its_pairs_but_for_thirty(mirror):
+def test_filters_of_raw_files_give_nearly_all_pairs(mirror):
     """morcela, §3.3: equal semantic plausibility, no unpaired sentences, no missing data.
 
-    Plausibility is a column of the authors' materials (blank: controlled). Of 1,200 pairs with
+    Plausibility is a column of the authors' materials (empty: controlled). Of 1,200 pairs with
     judgments that leaves 723. The paper has 709 of these and not the items 02 to 08 of two
-    phenomena, whose first items it has; and 16 pairs of two phenomena that the materials at hand
-    do not list.
+    phenomena, whose first items it has. It also has 16 pairs of two phenomena that the materials
+    at hand do not list.
     """
     folder = mirror / "linguistic_inquiry"
     materials = pd.read_excel(folder / "SSA.Materials.xlsx", header=None, skiprows=4)
@@ -271,7 +271,7 @@ def test_formulas_say_which_conditions_are_acceptable(suites):
     assert set(verdicts("cleft").values()) == {None}
 
 
-def test_crows_pairs_has_nine_bias_types_and_two_directions(mirror):
+def test_crows_pairs_has_nine_types_and_two_directions(mirror):
     """`crows_1` (stereo) blames the poor, `crows_2` (antistereo) has a doctor who is a woman."""
     stimuli = read_pairs(mirror, "crows_pairs")
     assert stimuli["pair_id"].nunique() == 1508

@@ -145,7 +145,7 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         ({"scale": "laptop", "datasets": JAPANESE, "context": {"datasets": ["blimp", "mine"]}},
          r"context\.datasets: 'mine' is in 'ja', .* in English"),
         ({"context": {"models": ["gpt2-chinese"]}}, r"context\.models: 'gpt2-chinese' is in 'zh'"),
-        # A name of something else: the message says of what.
+        # A name of another kind, which the message names.
         ({"morcela": {"datasets": ["gutenberg"]}}, "morcela.datasets: 'gutenberg' is a corpus"),
         ({"models": SCORES, "context": {"models": ["mine"]}},
          "'mine' is a model of imported scores, without"),

@@ -52,7 +52,7 @@ def test_a_text_beyond_the_canvas_is_found():
     assert layout_faults(figure) == ["'too far right' is cut off", "'too high' is cut off"]
 
 
-def test_texts_on_each_other_are_found_and_near_ones_are_not():
+def test_overlapping_texts_are_found_and_near_ones_ignored():
     figure = blank()
     figure.text(0.1, 0.5, "one")
     figure.text(0.12, 0.52, "two")
@@ -72,7 +72,7 @@ def test_turned_texts_are_judged_by_their_own_boxes():
 
 @pytest.mark.parametrize("width", [COLUMN_INCHES, PAGE_INCHES])
 @pytest.mark.parametrize("source", ["human", "simulated"])
-def test_a_legend_of_sixteen_models_and_a_footer_fit(width, source):
+def test_a_legend_of_sixteen_models_fits(width, source):
     figure, _ = grid(1, 1, width=width, height=2.0, margins=(0.0, 1.0), narrowest=width)
     legend_above(figure, few_handles(SIXTEEN, MODELS, most=16))
     label_provenance(figure, ["paper"], [source], "reading times", note="a note " * 12)
@@ -83,7 +83,7 @@ def test_sixteen_models_look_different():
     assert len({(MODELS[name]["colour"], MODELS[name]["marker"]) for name in SIXTEEN}) == 16
 
 
-def test_five_data_sets_by_the_size_of_many_models_fit():
+def test_five_data_sets_by_many_sizes_fit():
     """Figure 2 of the paper on leakage at scale paper."""
     datasets = ["brown", "natural_stories", "dundee", "geco", "provo"]
     table = pd.DataFrame(
@@ -102,7 +102,7 @@ def test_five_data_sets_by_the_size_of_many_models_fit():
 
 
 def published_on_one_data_set() -> tuple[pd.DataFrame, Run]:
-    """Models whose published scores are of one data set, whose name is as long as theirs."""
+    """Models with published scores of one data set, all with long names."""
     shown = ["smollm2-135m", "bert-base-uncased", "bert-large-uncased", "bert-large-cased"]
     rng = np.random.default_rng(0)
     scores = pd.DataFrame(
@@ -114,7 +114,7 @@ def published_on_one_data_set() -> tuple[pd.DataFrame, Run]:
     return scores, Run("laptop", MODELS, {"li_adger": title})
 
 
-def test_densities_of_models_and_data_sets_with_long_names_fit():
+def test_densities_with_long_names_fit():
     scores, run = published_on_one_data_set()
     for by_dataset in (True, False):
         figure = distributions(scores, run, by_dataset)
@@ -137,7 +137,7 @@ def test_curves_of_models_with_long_names_fit():
 
 
 @pytest.mark.parametrize("first", ["SIMULATED RATINGS (scale demo)", ""])
-def test_a_footer_has_two_lines_and_files_the_whole_note(tmp_path, first):
+def test_a_footer_has_two_lines_files_the_note(tmp_path, first):
     figure, _ = grid(1, 1, width=COLUMN_INCHES, height=2.0)
     if first:
         label_provenance(figure, ["demo"], ["simulated"], note="A model is small.")
@@ -155,7 +155,7 @@ def test_a_footer_has_two_lines_and_files_the_whole_note(tmp_path, first):
         assert image.text["Description"] == note
 
 
-def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel():
+def test_near_points_have_separate_names_in_the_panel():
     figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
     points = [(0.0, 0.0), (0.03, 0.0), (1.0, 0.0)]
     for number, (x, y) in enumerate(points):
@@ -173,7 +173,7 @@ def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel()
 
 
 @pytest.mark.parametrize(("marker", "stays"), [("o", False), ("", True)])
-def test_a_name_keeps_off_the_rim_of_another_points_marker(marker, stays):
+def test_names_avoid_the_rims_of_markers(marker, stays):
     """Twelve points to the right and two up of its own: below the name, whose box begins at four,
     but for the marker's radius of 2.25."""
     figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
@@ -188,7 +188,7 @@ def test_a_name_keeps_off_the_rim_of_another_points_marker(marker, stays):
     assert (ax.texts[0].xyann == (4, 4)) == stays
 
 
-def test_a_name_that_finds_no_place_beside_its_point_has_a_line_to_it():
+def test_distant_names_have_lines_to_their_points():
     """Points all around leave only the places further up and down."""
     figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
     ax.set(xlim=(-1, 1), ylim=(-1, 1))
@@ -217,7 +217,7 @@ def test_a_name_that_finds_no_place_beside_its_point_has_a_line_to_it():
     assert len(ax.lines) == 1
 
 
-def test_eight_strings_of_one_model_keep_their_names_apart_above_a_long_note():
+def test_eight_strings_have_separate_names_above_the_note():
     texts = [f"{the} {moon} {emerge}." for the in ("The", "A") for moon in ("moon", "moons")
              for emerge in ("emerges", "emerge")]  # fmt: skip
     toy = pd.DataFrame({"model": SIXTEEN[0], "text": texts})
@@ -227,7 +227,7 @@ def test_eight_strings_of_one_model_keep_their_names_apart_above_a_long_note():
     assert layout_faults(figure) == []
 
 
-def test_perturbations_that_change_accuracy_alike_keep_their_names_apart():
+def test_equal_perturbations_have_separate_names():
     """Nine prefixes of six models, most on one line: few pairs give few accuracies."""
     rng = np.random.default_rng(0)
     similarity = {

@@ -1,9 +1,9 @@
 """The claims of the paper on leakage, judged: its own numbers, no effect, the effect reversed.
 
-A case of a claim simulates what its statistic is fed with: 1 is the paper's effect (or that whose
-power the catalog states, where the paper draws its numbers only), 0 none, -1 the reverse. Each
-simulated run is a population of its own in one set of tables. Arithmetic on ten numbers is run
-1,000 times without the effect, what takes a table of passages or of models 200 or 400 times.
+A case of a claim simulates the input of its statistic. 1 is the paper's effect, 0 none, and -1 the
+reverse. If the paper only draws its numbers, 1 is the effect whose power the catalog states. Each
+simulated run is one population in one set of tables. Arithmetic on ten numbers is run 1,000 times
+without the effect, and tables of passages or models 200 or 400 times.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Simulate = Callable[[Random, float, int], Tables]
 
 
 class Case(NamedTuple):
-    """How to simulate a claim's data, how often, and the paper's own where they are printed."""
+    """How to simulate a claim's data, how often, and the paper's data if they are printed."""
 
     simulate: Simulate
     runs: int = 200
@@ -75,7 +75,7 @@ def shares(room: str, name: str, effect: float, runs: int) -> Mapping[str, float
 
 
 def passages(random: Random, runs: int) -> pd.DataFrame:
-    """Every passage's longest overlap: 12 tokens that occur once, improbable for nobody."""
+    """Every passage's longest overlap: 12 tokens that occur once, and are not improbable."""
     corpora = np.repeat(list(PASSAGES), list(PASSAGES.values()))
     count = len(corpora)
     table = pd.DataFrame(
@@ -95,7 +95,7 @@ def leaked(of_provo: bool) -> Simulate:
         chance = {1: 0.0, 0: 0.05, -1: 0.5}[int(effect)]
         whole = (table["corpus"] != "provo") & (random.random(len(table)) < chance)
         if of_provo:
-            # Two such passages; the opposite is none, as is no effect.
+            # Two such passages. The opposite and no effect are both none.
             whole = table["article_num"].isin([100, 101]) & (effect > 0)
         table.loc[whole, "overlap_len"] = 0.95 * table["article_len"]
         return {"overlap": table}
@@ -152,7 +152,7 @@ def published_tables(mirror: Path) -> Tables:
 
 
 def perplexities(*, size: float = 0.0, tuning: float = 0.0, change: float = 0.0) -> Simulate:
-    """Passages whose own effects vary by .1 nats around what is given, times the effect."""
+    """Passages whose effects vary by 0.1 nats around a given value, times the effect."""
 
     def simulate(random: Random, effect: float, runs: int) -> Tables:
         items = 13 * runs
@@ -342,7 +342,7 @@ def claim_of(room: str, name: str) -> dict[str, Any]:
     return next(claim for claim in read_published(room)["claims"] if claim["id"] == name)
 
 
-def test_every_claim_has_a_case_and_says_what_it_is_fed_with():
+def test_every_claim_has_a_case_with_its_input():
     assert set(CASES) == set(CLAIMS)
     for room, name in CLAIMS:
         not_printed = claim_of(room, name)["inputs"].startswith(("drawn only", "our own"))
@@ -351,7 +351,7 @@ def test_every_claim_has_a_case_and_says_what_it_is_fed_with():
 
 @pytest.mark.parametrize(("room", "name"), PRINTED)
 def test_the_papers_own_numbers_support_it(room, name, request):
-    """Of flags, those as the paper sets them; with both sides in nats its claim does not hold."""
+    """Flags as the paper sets them. With both sides in nats, its claim is false."""
     mirror = request.getfixturevalue("mirror") if room == "overlap" else Path()
     case = CASES[room, name]
     assert case.printed is not None
@@ -365,7 +365,7 @@ def test_the_papers_own_numbers_support_it(room, name, request):
 
 
 @pytest.mark.parametrize(("room", "name"), CLAIMS)
-def test_without_the_effect_it_is_supported_in_at_most_a_twentieth_of_runs(room, name):
+def test_without_the_effect_claims_are_rarely_supported(room, name):
     assert shares(room, name, 0, CASES[room, name].runs)["supported"] <= 0.05
 
 
@@ -377,7 +377,7 @@ def test_reversed_it_is_contradicted(room, name):
 
 
 @pytest.mark.parametrize(("room", "name"), CLAIMS)
-def test_with_the_effect_it_is_supported_as_often_as_its_power_says(room, name):
+def test_with_the_effect_support_matches_the_power(room, name):
     supported = shares(room, name, 1, 80)["supported"]
     assert supported >= 0.8
     if power := claim_of(room, name).get("power"):
@@ -386,14 +386,14 @@ def test_with_the_effect_it_is_supported_as_often_as_its_power_says(room, name):
 
 @pytest.mark.parametrize(("items", "factor"), [(2, 9.1681), (10, 1.2166), (1000, 1.0017)])
 def test_intervals_of_few_items_are_widened_to_students(items, factor):
-    """t(.975, n - 1) / 1.96 * sqrt(n / (n - 1)); one item has no interval at all."""
+    """t(0.975, n - 1) / 1.96 * sqrt(n / (n - 1)). One item has no interval."""
     drawn = np.repeat([-2.0, 1.0, 5.0], [30, 40, 30])
     found = widened_interval(1.0, drawn, items)
     assert found == pytest.approx((1 - 3 * factor, 1 + 4 * factor), abs=1e-3)
     assert np.isnan(widened_interval(1.0, drawn, 1)).all()
 
 
-def test_a_share_has_the_exact_interval_of_clopper_and_pearson():
+def test_shares_have_clopper_and_pearson_s_interval():
     from scipy.stats import binomtest
 
     for hits, n in ((0, 5), (27, 31), (15, 15)):

@@ -52,7 +52,7 @@ def gains_of(values: dict[str, list[float]], dataset: str = "mine") -> pd.DataFr
 
 
 def deltas_of(gains: pd.DataFrame) -> pd.DataFrame:
-    """Return what is read of a `delta_log_likelihood` table."""
+    """Return the columns that are read of a `delta_log_likelihood` table."""
     table = gains[["dataset", "model"]].drop_duplicates()
     return table.assign(rt_source="human", scale="test", n_evaluated=TIMES)
 
@@ -79,7 +79,7 @@ def test_sixteen_items_are_swapped_in_every_way():
     assert swap_p_values(values, FIRST, SECOND, seed=0)[0] == as_far / 2**16
 
 
-def test_sums_that_tie_do_so_in_any_unit_and_at_any_level():
+def test_ties_are_ties_in_any_unit_and_level():
     values = np.random.default_rng(5).integers(-3, 4, (10, 2)) + [1.0, 0.0]
     expected = swap_p_values(values, FIRST, SECOND, seed=0)
     assert 0.1 < expected[0] < 0.9
@@ -88,7 +88,7 @@ def test_sums_that_tie_do_so_in_any_unit_and_at_any_level():
     assert swap_p_values(values + 2.0**30, FIRST, SECOND, seed=0) == expected
 
 
-def test_p_values_of_many_items_are_near_those_of_the_normal_distribution():
+def test_p_values_of_many_items_are_nearly_normal():
     random = np.random.default_rng(8)
     values = np.column_stack([random.normal(0.15, 1, 200), np.zeros(200)])
     z = values[:, 0].sum() / np.sqrt((values[:, 0] ** 2).sum())
@@ -99,7 +99,7 @@ def test_p_values_of_many_items_are_near_those_of_the_normal_distribution():
 
 
 def test_differences_intervals_and_corrected_p_values_by_hand(tmp_path):
-    """`b` is 1 worse than `a` for each of six readers; `c` is worse for most."""
+    """`b` is 1 worse than `a` for each of six readers, and `c` is worse for most."""
     values = {"a": [3, 9, 5, 1, 7, 4], "b": [2, 8, 4, 0, 6, 3], "c": [1, 3, 4, 2, 1, 4]}
     table = compared(values)
     write_table(table, "model_differences", tmp_path / "t.parquet")
@@ -130,7 +130,7 @@ def test_intervals_draw_the_same_readers_for_both_models():
     assert row["difference_high"] == pytest.approx(noise.sum() + reach, abs=0.1 * reach)
 
 
-def test_models_of_one_data_set_alone_are_compared_on_the_same_times():
+def test_models_of_one_data_set_share_reading_times():
     gains = pd.concat([gains_of({"a": [1, 2], "b": [2, 4]}), gains_of({"a": [1, 2]}, "other")])
     found = model_differences(gains, deltas_of(gains), **DRAWS)
     assert found["dataset"].tolist() == ["mine"]
@@ -145,7 +145,7 @@ def test_models_of_one_data_set_alone_are_compared_on_the_same_times():
         model_differences(fewer, deltas_of(fewer), **DRAWS)
 
 
-def test_the_figure_shows_corrected_differences_the_best_on_top():
+def test_the_figure_shows_corrected_differences_best_first():
     """Grey cells have no number; a p of 0.03 that Holm's correction doubles is grey."""
     models = describe_models(Catalog().models)
     names = list(models)[:3]
@@ -172,7 +172,7 @@ def test_the_figure_shows_corrected_differences_the_best_on_top():
     plt.close("all")
 
 
-def test_forty_models_on_three_data_sets_fit_the_figure():
+def test_forty_models_on_three_data_sets_fit():
     models = describe_models(Catalog().models)
     names, datasets = list(models)[:40], ["brown", "stories", "dundee"]
     random = np.random.default_rng(2)

@@ -19,7 +19,7 @@ CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 MODELS = Catalog().models
 ROUNDING = 0.0005
 FUNCTIONS = ("logprob", "slor", "morcela_gamma_0", "morcela_beta_1", "morcela")
-# Claims on what the paper draws or says without printing it.
+# Claims on values that the paper draws or states without printing them.
 NOT_PRINTED = {
     "gain_rises_with_logprob_r",
     "gamma_alone_rises_with_r",
@@ -30,7 +30,7 @@ NOT_PRINTED = {
 
 
 def printed(model: str, linking_function: str) -> dict[str, float]:
-    """What Tables 2 to 4 print of a fit; the first item of a name that has the column counts."""
+    """Return the values of Tables 2 to 4 for a fit, from the first item with the column."""
     found: dict[str, float] = {}
     for item in PUBLISHED["items"]:
         values = item["rows"].get(f"{model}/{linking_function}")
@@ -42,8 +42,8 @@ def printed(model: str, linking_function: str) -> dict[str, float]:
 def paper_tables(*, printed_r: bool = False) -> dict[str, pd.DataFrame]:
     """The paper's numbers as a table of fits, each with its rounding for an interval.
 
-    R is that of the SSE, or with `printed_r` that of Table 2. Of log-probability the paper prints
-    what two models' MORCELA gains over it.
+    R is that of the SSE, or with `printed_r` that of Table 2. For log-probability, the paper prints
+    the gain of two models' MORCELA over it.
     """
     rows = []
     for model in printed_sizes(PUBLISHED).index:
@@ -121,7 +121,7 @@ def test_the_paper_s_numbers_support_its_claims(claim):
         assert len(found) == 16
 
 
-def test_14m_is_the_paper_s_exception_and_no_other():
+def test_only_14m_is_the_paper_s_exception():
     """§4.2: BIC of 14M is -914.5 with MORCELA and -919.0 with gamma alone."""
     rows = judge_claims(PUBLISHED, STATISTICS, PAPER, PAPER_RUN)
     bic = {row["row"]: row for row in rows if row["column"] == "bic_prefers_morcela"}
@@ -137,14 +137,14 @@ def test_the_sse_puts_opt_350m_below_pythia_410m():
     assert found["opt-125m/pythia-160m/linguistic_inquiry"] == "supported"
 
 
-def test_an_interval_of_beta_with_1_in_it_decides_nothing():
+def test_intervals_of_beta_including_1_decide_nothing():
     fits = PAPER["linking_functions"].assign(beta_low=0.77, beta_high=1.05)
     found = verdicts("beta_below_1", {**PAPER, "linking_functions": fits})
     assert set(found.values()) == {"undecided"}
 
 
 @pytest.mark.parametrize("claim", ["gamma_above_0", "beta_below_1", "beta_above_0"])
-def test_a_ratio_to_a_slope_that_may_be_none_decides_nothing(claim):
+def test_ratios_to_a_possibly_zero_slope_decide_nothing(claim):
     fits = PAPER["linking_functions"].assign(logprob_slope_low=-0.1)
     rows = judged(claim, {**PAPER, "linking_functions": fits})
     assert {row["verdict"] for row in rows} == {"undecided"}
@@ -196,7 +196,7 @@ WRITTEN = {
     "gamma_alone": ("morcela_beta_1", "gamma"),
     "beta_alone": ("morcela_gamma_0", "beta"),
 }
-# Slope and scatter where the paper prints none: those of the like trend that it prints, or assumed.
+# Slope and scatter that the paper does not print: from a similar trend, or assumed.
 ASSUMED = {
     "gain_rises_with_logprob_r": (0.2, 0.006),
     "gamma_alone_rises_with_r": (13.4, 0.5),
@@ -240,7 +240,7 @@ def single(claim: str, effect: float, runs: int, rng: np.random.Generator) -> di
 def bayes(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
     """BIC of one more parameter: a likelihood ratio of chi-squared, non-central with an effect.
 
-    There is no effect below none, which BIC holds against the parameter.
+    The effect cannot be negative, and BIC penalises the parameter.
     """
     fits = repeated(of_models("pythia-160m"), runs)
     ratio = 1450 * np.log(586.0 / 571.7) * max(effect, 0)
@@ -312,7 +312,7 @@ def simulated(claim: str, effect: float, runs: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_without_its_effect_a_claim_is_hardly_ever_supported(claim):
+def test_without_its_effect_a_claim_is_rarely_supported(claim):
     """A thousand runs, or 200 if a verdict takes milliseconds."""
     runs = 200 if claim in [*TRENDS, "small_opt_above_pythia"] else 1000
     assert simulated(claim, 0, runs, 1).count("supported") <= 0.05 * runs
@@ -327,7 +327,7 @@ def test_a_reversed_effect_contradicts_a_claim(claim):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_the_paper_s_effect_at_its_size_is_found_or_the_power_stated(claim):
+def test_the_paper_s_effect_is_found_or_underpowered(claim):
     found = simulated(claim, 1, 60, 3).count("supported")
     if "power" in CLAIMS[claim]:
         assert abs(found / 60 - CLAIMS[claim]["power"]) < 0.15
@@ -363,13 +363,13 @@ FITTED = ["morcela_above_slor", "gamma_alone_gains", "bic_prefers_morcela", "gam
           "beta_below_1"]  # fmt: skip
 
 
-def test_sentences_rated_by_slor_support_nothing_that_morcela_claims():
+def test_ratings_by_slor_support_no_morcela_claim():
     """100 runs of 300 sentences; each refits three hundred times."""
     found = fit_verdicts(1.0, 0.0, 300, 100, FITTED)
     assert (found == "supported").mean().max() <= 0.05, found.apply(pd.Series.value_counts)
 
 
-def test_a_slope_over_models_needs_three_and_two_degrees_of_freedom():
+def test_a_slope_needs_three_models_and_two_degrees():
     """Two families of two models have one degree of freedom, one family of four has two."""
     fits = PAPER["linking_functions"]
     for names, told in (
@@ -382,7 +382,7 @@ def test_a_slope_over_models_needs_three_and_two_degrees_of_freedom():
         assert ("too few models" in row["note"]) is not told
 
 
-def test_models_trained_here_and_n_grams_test_no_claim():
+def test_models_trained_here_test_no_claim():
     fits = PAPER["linking_functions"]
     made = {"tiny": "trained", "tiny-step4": "trained", "2gram": "ngram"}
     models = {**MODELS, **{name: {"family": "t", "source": of} for name, of in made.items()}}
@@ -408,8 +408,8 @@ def numbers(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return card.set_index(["item", "row", "column"]).sort_index()
 
 
-def test_the_printed_table_2_is_reproduced_and_others_differ():
-    """Intervals over other sentences, as wide as ours, decide nothing."""
+def test_printed_table_2_is_reproduced_and_others_differ():
+    """Intervals over other sentences, of equal width, decide nothing."""
     tables = paper_tables(printed_r=True)
     fits = tables["linking_functions"].copy()
     for column, reach in (("beta", 0.14), ("gamma", 2.3), ("r_cv", 0.053)):
@@ -426,7 +426,7 @@ def test_the_printed_table_2_is_reproduced_and_others_differ():
             assert set(rows.xs(column, level="column")["verdict"]) == {verdict}
 
 
-def test_criteria_are_checks_because_they_follow_from_the_sse():
+def test_criteria_from_the_sse_are_checks():
     found = numbers(PAPER)
     results = found[found["role"] == "paper"]
     for table in ("Table 3", "Table 4"):
@@ -435,7 +435,7 @@ def test_criteria_are_checks_because_they_follow_from_the_sse():
     assert set(found.xs("aic", level="column")["role"]) == {"check"}
 
 
-def test_the_error_that_morcela_reduces_is_below_the_printed_ceiling():
+def test_the_reduced_error_is_below_the_printed_ceiling():
     """0.17 of 0.860 - 0.49 is 46%, whatever the halves of this run's judgments give."""
     halves = PAPER["intergroup_correlation"].assign(r=0.896)
     row = numbers({**PAPER, "intergroup_correlation": halves}).loc["§4.1", "pythia-6.9b/gain"]

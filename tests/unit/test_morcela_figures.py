@@ -29,7 +29,7 @@ PUBLISHED = read_published("morcela")
 RUN = Run("demo", describe_models(Catalog().models), published=PUBLISHED)
 
 
-def test_figures_of_two_data_sets_show_the_models_that_each_has():
+def test_figures_show_the_models_of_each_data_set():
     """SmolLM2 has ratings of both, a trigram of the second alone, and BERT there no unigrams."""
     ours, trigram, bert = (fits(name) for name in ("smollm2-135m", "trigram", "bert-large-cased"))
     trigram["r_cv"] -= 0.3
@@ -55,8 +55,8 @@ def test_figures_of_two_data_sets_show_the_models_that_each_has():
     plt.close("all")
 
 
-def test_scores_without_unigrams_have_figures_that_say_why_they_are_empty():
-    """As imported sums of log-probabilities: Figure 2 has their r, no table of theirs fails."""
+def test_without_unigrams_figures_say_why_they_are_empty():
+    """Imported sums of log-probabilities: Figure 2 has their r, and no table fails."""
     table = fits("bert-large-cased")
     table = table[table["linking_function"].isin(["logprob", "mean_logprob"])]
     table = table.assign(dataset="mine")
@@ -73,7 +73,7 @@ def test_scores_without_unigrams_have_figures_that_say_why_they_are_empty():
     plt.close("all")
 
 
-def test_published_values_are_drawn_with_the_paper_s_data_alone():
+def test_published_values_are_drawn_for_their_data_alone():
     """Hollow points, and two groups' printed r with the ceiling that this run's halves give."""
     halves = pd.DataFrame(
         {"dataset": ["linguistic_inquiry"], "definition": ["equal_halves"], "r": [0.896]}
@@ -104,7 +104,7 @@ def test_published_values_are_drawn_with_the_paper_s_data_alone():
     plt.close("all")
 
 
-def test_the_ceiling_is_what_noise_in_the_mean_ratings_allows():
+def test_the_ceiling_follows_from_noise_in_mean_ratings():
     """Ratings = truth + noise of the same variance in each half: h = 1 / (1 + v), r(truth, whole
     mean) = 1 / sqrt(1 + v / 2)."""
     variance = 0.3
@@ -138,7 +138,7 @@ def test_figures_name_scale_and_model_once():
     plt.close("all")
 
 
-def test_many_models_of_a_family_are_numbered_by_size():
+def test_many_models_of_a_family_are_numbered():
     names = ["pythia-12b", "pythia-70m", "opt-125m", "pythia-1b", "pythia-70m", "opt-30b"]
     assert numbered(names, RUN.models) == {"pythia-70m": 1, "pythia-1b": 2, "pythia-12b": 3}
     assert numbered(["smollm2-135m", "pythia-70m"], RUN.models) == {}
@@ -180,7 +180,7 @@ def test_sources_are_named_without_the_model():
     assert source_name("pile_published") == "pile_published"
 
 
-def test_conventions_have_a_row_each_with_the_default_one_first():
+def test_each_convention_has_a_row_default_first():
     fits, _ = fit_model("pythia-1b", six_conventions(), **BY_PILE)
     figure = conventions(fits, Run("paper", describe_models(Catalog().models)))
     shown = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -191,7 +191,7 @@ def test_conventions_have_a_row_each_with_the_default_one_first():
     plt.close(figure)
 
 
-def test_figures_of_sixteen_models_have_nothing_cut_or_overprinted():
+def test_sixteen_models_have_nothing_cut_or_overprinted():
     table, draws = fit_model("m", six_conventions(), **BY_PILE)
     table = sixteen(table)
     run = Run("paper", describe_models(Catalog().models))

@@ -1,4 +1,4 @@
-"""What all papers share: their tables by the names of schemas, and faults that stay their own."""
+"""All papers: tables have the names of schemas, and a fault affects only its own output."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def inputs(tmp_path) -> dict[str, Any]:
     return {name: [str(tmp_path / f"{name}.parquet")] for name in OTHERS}
 
 
-def test_tables_have_the_names_of_their_schemas_and_several_files_are_one(inputs):
+def test_tables_have_schema_names_and_files_are_joined(inputs):
     found = read_tables(
         {**inputs, "model_differences": [], "logs": ["small.jsonl"],
          "reading_counts": inputs["reading_counts"] * 2}
@@ -96,7 +96,7 @@ FIGURES = [f"{name}.{suffix}" for suffix in ("pdf", "png") for name in ("figure_
            "inverse_scaling")]  # fmt: skip
 
 
-def test_a_report_has_figures_tables_and_a_scorecard_of_named_tables(inputs, tmp_path):
+def test_a_report_has_figures_tables_and_a_scorecard(inputs, tmp_path):
     output = run_report(inputs, tmp_path / "one", FIGURES)
     card = read_table(output.scorecard, "scorecard")
     (claim,) = card.loc[card["row"] == "m/mine"].itertuples()
@@ -112,7 +112,7 @@ def test_a_report_has_figures_tables_and_a_scorecard_of_named_tables(inputs, tmp
     assert len(set(contents.values())) == len(FIGURES)
 
 
-def test_a_figure_that_fails_is_said_in_the_scorecard_and_takes_no_other_away(inputs, tmp_path):
+def test_a_failing_figure_is_reported_and_spares_others(inputs, tmp_path):
     fits = table_of("published_delta").assign(model="nobody")
     write_table(fits, "published_delta", Path(inputs["published_delta"][0]))
     output = run_report(inputs, tmp_path / "one", FIGURES)
@@ -127,13 +127,13 @@ def test_a_figure_that_fails_is_said_in_the_scorecard_and_takes_no_other_away(in
     assert "1 failed" in " ".join(page.split())
 
 
-def test_a_figure_that_the_tables_cannot_make_is_one_clear_message(inputs, tmp_path):
+def test_an_impossible_figure_gives_one_clear_message(inputs, tmp_path):
     with pytest.raises(SystemExit):
         run_report({**inputs, "published_delta": []}, tmp_path / "one", ["inverse_scaling.png"])
     assert "no figure is called 'inverse_scaling'" in (tmp_path / "one" / "log.txt").read_text()
 
 
-def test_a_table_that_fails_says_why_in_its_place():
+def test_a_failing_table_shows_the_reason():
     whole = pd.DataFrame({"a": [1]})
     made = make_each({"whole": lambda: whole, "broken": lambda: whole[["b"]]})
     assert made["whole"] is whole
@@ -146,7 +146,7 @@ def test_a_table_that_fails_says_why_in_its_place():
     assert with_failures(card, {}) is card
 
 
-def test_tables_are_written_under_their_own_names_whatever_the_order(tmp_path):
+def test_tables_have_their_own_names_in_any_order(tmp_path):
     tables = {name: pd.DataFrame({"a": [number]}) for number, name in enumerate(("one", "two"))}
     names = ["one.csv", "two.csv", "one.html", "two.html"]
     write_pages(tables, {"one": "First", "two": "Second"}, [tmp_path / n for n in names[::-1]])

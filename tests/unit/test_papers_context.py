@@ -32,7 +32,7 @@ from lingprob.papers.context.statistics import (
 SETTINGS = {"fewest_pairs": 2, "bootstrap": 30, "seed": 4, "scale": "demo"}
 
 
-def test_changes_are_to_the_same_pairs_without_a_prefix():
+def test_changes_compare_the_same_pairs_without_a_prefix():
     table = accuracy_table(
         judgments(
             [
@@ -61,7 +61,7 @@ def test_changes_are_to_the_same_pairs_without_a_prefix():
     assert ("all", "all", "none") not in table.index
 
 
-def test_a_prefix_that_ended_is_carried_on_and_a_late_one_is_not_carried_back():
+def test_ended_prefixes_are_carried_forward_only():
     rows = [
         *ALONE,
         ("a1", "p", "unrelated", 10, 0),
@@ -78,7 +78,7 @@ def test_a_prefix_that_ended_is_carried_on_and_a_late_one_is_not_carried_back():
     assert overall.loc[20, "prefix_tokens"] == pytest.approx((20 + 10 + 20) / 3)
 
 
-def test_intervals_are_of_suites_where_a_group_has_several():
+def test_intervals_are_over_suites_if_there_are_several():
     """Two suites, all right and all wrong: a draw is 0, 1/2 or 1 with chances 1/4, 1/2, 1/4."""
     rows = [(suite, f"{suite}{n}", "none", 0, 1) for suite in "ab" for n in range(4)]
     rows += [
@@ -87,7 +87,7 @@ def test_intervals_are_of_suites_where_a_group_has_several():
     table = accuracy_table(judgments(rows), 2000, 0, 1, "demo").set_index(["level", "group"])
     overall = table.loc[("all", "all")]
     assert (overall["accuracy_low"], overall["accuracy_high"]) == (0, 1)
-    # Widened for two suites, and cut at what a difference can be.
+    # Widened for two suites, and cut at the possible range of a difference.
     assert overall["delta_low"] == -1
     assert overall["delta_high"] == 1
     inside = table.loc[("suite", "a")]
@@ -117,7 +117,7 @@ def test_the_longest_prefix_of_each_pair_counts():
     assert longest["baseline_correct"].to_dict() == {"p": True, "q": False}
 
 
-def test_responsive_suites_change_most_after_acceptable_prefixes_in_either_direction():
+def test_responsive_suites_change_most_in_either_direction():
     rows = [(suite, suite, "none", 0, 1) for suite in "abc"]
     # Only b changes after acceptable prefixes; a and c change after unacceptable ones alone.
     for kind, right in (("matched_acceptable", "ac"), ("matched_unacceptable", "b")):
@@ -138,7 +138,7 @@ def test_extreme_suites_average_over_lengths_with_their_deviation():
     assert list(table) == ["suite", "n", "m/delta", "m/sd", "mean_delta", "mean_sd"]
 
 
-def test_a_matrix_has_other_suites_and_its_own_on_the_diagonal():
+def test_a_matrix_has_own_suites_on_its_diagonal():
     rows = judgments(
         [
             *ALONE,
@@ -156,7 +156,7 @@ def test_a_matrix_has_other_suites_and_its_own_on_the_diagonal():
     assert len(table) == 2
 
 
-def test_a_cell_s_interval_is_of_the_prefixes_drawn():
+def test_a_cell_s_interval_is_over_drawn_prefixes():
     """Eight items right after one prefix and eight wrong after another tell of two draws only."""
     alone = [("a1", f"p{n}", "none", 0, 1) for n in range(16)] + [("b2", "r", "none", 0, 1)]
     after = [("a1", f"p{n}", "from_suite", 10, n < 8) for n in range(16)]
@@ -178,7 +178,7 @@ def test_a_cell_s_interval_is_of_the_prefixes_drawn():
     assert each.delta_high == pytest.approx(each.accuracy_high - 1)
 
 
-def test_suites_of_few_pairs_have_no_place_of_their_own():
+def test_suites_of_few_pairs_are_not_shown():
     rows = judgments(
         [
             *ALONE,
@@ -202,7 +202,7 @@ def test_suites_of_few_pairs_have_no_place_of_their_own():
     assert table["n"].tolist() == [2]
 
 
-def test_pairs_without_a_phenomenon_are_a_group_of_their_own():
+def test_pairs_without_a_phenomenon_form_a_group():
     rows = judgments([*ALONE, ("a1", "p", "unrelated", 10, 0), ("b2", "r", "unrelated", 10, 1)])
     nameless = rows.assign(phenomenon=None)
     table = accuracy_table(nameless, 10, 0, 1, "demo")
@@ -210,7 +210,7 @@ def test_pairs_without_a_phenomenon_are_a_group_of_their_own():
     assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
 
 
-def test_pairs_are_resampled_where_there_is_one_suite_alone():
+def test_one_suite_alone_resamples_pairs():
     rows = [("a", f"{n}", "none", 0, n % 2) for n in range(8)]
     rows += [("a", f"{n}", "matched_acceptable", 9, n % 4 > 0) for n in range(8)]
     table = accuracy_table(judgments(rows), 200, 1, 1, "demo")
@@ -219,7 +219,7 @@ def test_pairs_are_resampled_where_there_is_one_suite_alone():
 
 
 def test_perturbed_prefixes_stand_beside_the_same_pairs_own():
-    """Of the same data set, pairs, kinds and lengths; pair ids may be another data set's too."""
+    """Of the same data set, pairs, kinds and lengths. Another data set may have the same ids."""
     rows = [*ALONE, ("a1", "p", "unrelated", 10, 1), ("b2", "r", "matched_acceptable", 10, 1)]
     rows += [("a1", "p", "matched_acceptable", length, 1) for length in (10, 20)]
     own = pd.concat([judgments(rows), judgments(rows).assign(dataset="e", correct=False)])
@@ -273,8 +273,8 @@ def test_judgments_in_categories_give_the_same_tables():
     pd.testing.assert_frame_equal(found, accuracy_table(plain, **SETTINGS))
 
 
-def test_tables_of_a_model_are_those_of_its_data_sets(tmp_path):
-    """One has overlaps and perturbed prefixes; the other, a user's own, has no phenomena."""
+def test_a_model_s_tables_join_its_data_sets(tmp_path):
+    """One has overlaps and perturbed prefixes. The other, a user's own, has no phenomena."""
     parts = {"d": at_random(1), "e": at_random(2, "e").assign(phenomenon=None)}
     path = tmp_path / "judgments.parquet"
     write_table(pd.concat([*parts.values()]), "context_judgments", path)

@@ -1,4 +1,4 @@
-"""The context paper's published numbers, and what becomes of ours beside them."""
+"""The context paper's published numbers next to computed ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def tables() -> dict[str, pd.DataFrame]:
     return {**found, **empty}
 
 
-def test_published_tables_are_whole_and_name_known_models_and_suites():
+def test_published_tables_name_known_models_and_suites():
     published = {item["item"]: item for item in read_published("context")["items"]}
     models = {*Catalog().models, "mean"}
     for number in (1, 2):
@@ -72,7 +72,7 @@ def test_published_tables_are_whole_and_name_known_models_and_suites():
     assert row["reflexive_orc_masc"] < 0 < row["reflexive_prep_fem"]
 
 
-def test_rows_of_figure_14_end_at_what_the_unprefixed_accuracy_leaves_room_for():
+def test_figure_14_rows_end_at_the_possible_accuracy():
     published = {item["item"]: item["rows"] for item in read_published("context")["items"]}
     alone = published["Figure 14, without a prefix"]
     for row, (accuracy,) in alone.items():
@@ -81,7 +81,7 @@ def test_rows_of_figure_14_end_at_what_the_unprefixed_accuracy_leaves_room_for()
             assert 1 / (1 + room / 100) == pytest.approx(accuracy, abs=1e-3), row
 
 
-def test_the_catalog_says_how_each_number_is_judged_and_why_others_are_not():
+def test_the_catalog_states_how_numbers_are_judged():
     published = read_published("context")
     for item in published["items"]:
         width = len(item["columns"])
@@ -99,7 +99,7 @@ def test_the_catalog_says_how_each_number_is_judged_and_why_others_are_not():
     )
 
 
-def test_data_sets_allow_their_own_figures_and_plain_pairs_are_the_primary_ones():
+def test_plain_pairs_are_primary_for_allowed_figures():
     def numbered(*numbers: int) -> list[str]:
         return [f"figure_{number}" for number in numbers]
 
@@ -114,7 +114,7 @@ def test_numbers_and_claims_are_compared(tables):
     card = compare(tables, Run("paper", published=read_published("context")))
     by = card.set_index(["item", "row", "column"])
     found = by.loc[("Table 1", f"gpt2/{SUITE}", "delta_acceptable")]
-    # .528 lies in .4 to .6; ten points are too wide to tell five apart.
+    # 0.528 is between 0.4 and 0.6, and ten points are too wide to separate five.
     assert (found["published"], found["ours"], found["verdict"]) == (0.528, 0.5, "undecided")
     assert "about n = 400 would tell" in found["note"]
     cell = by.loc[("Figure 14", "gpt2/number_src", "mvrr")]
@@ -130,7 +130,7 @@ def test_numbers_and_claims_are_compared(tables):
     assert (card["verdict"] == "not run").sum() > 500
 
 
-def test_the_paper_s_suites_stand_below_ours_with_its_means(tables):
+def test_the_paper_s_suites_appear_below_computed_ones(tables):
     published, models = read_published("context"), {"gpt2": {"title": "GPT-2"}}
     run = Run("paper", models, {"blimp": "B"}, published)
     shown = tabulate(tables, run)
@@ -200,7 +200,7 @@ def test_tables_1_and_2_by_hand():
     assert numbers(found["one/s", "sd_acceptable"]) == pytest.approx([0.1, 0.09, 0.11])
 
 
-def test_cells_of_figure_14_and_correlations_are_the_paper_s_data_sets_own():
+def test_figure_14_uses_the_paper_s_data_sets():
     cells = pd.DataFrame({
         "model": "m", "dataset": ["syntaxgym", "syntaxgym", "mine"], "prefix_suite": "x",
         "target_suite": ["a", "b", "c"], "baseline": [0.5, 0.0, 0.25], "n_pairs": 19,

@@ -1,4 +1,4 @@
-"""What surprisal adds to regressions: against plain references, on small simulated data."""
+"""Gains by surprisal against plain references, on small simulated data."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_means_are_regressed_by_least_squares(study):
     assert by_sentence["nats"].sum() == pytest.approx(values[1] - values[0], abs=1e-8)
     assert len(by_sentence) == 15
     assert set(by_sentence["subject"]) == {"s0"}
-    # Surprisals of trailing blanks are .1 bits apart in every word.
+    # Surprisals of trailing spaces are 0.1 bits apart in every word.
     bits = study["surprisals"]["small"]["surprisal"]
     assert found["word_perplexity"].iloc[0] == pytest.approx(2 ** bits.mean())
     tables = compared_of({"unit": "word"}, one, corrected=False)
@@ -234,7 +234,7 @@ def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
 
 
 def test_one_singular_regression_makes_a_comparison_singular(study, caplog):
-    """Readers differ in what the baseline has slopes of, and not in those of surprisal."""
+    """Readers differ in the slopes of the baseline, but not in those of surprisal."""
     random = np.random.default_rng(2)
     subjects = study["times"]["subject_id"].unique()
     slopes = pd.DataFrame(random.normal(0, 1, (6, 3)) * (30, 9, 9), subjects)
@@ -374,7 +374,7 @@ def test_models_of_one_size_are_side_by_side(deltas):
 
 
 def test_trends_keep_contexts_apart(compared):
-    """Three models each: ours, and imported ones by their sentences or without correction."""
+    """Three models each: the workflow's, and imported ones by sentence or without correction."""
     deltas = compared["delta_log_likelihood"]
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9})
     others = [{"context": "sentence"}, {"corrected": None}, {"context": "imported"}]
@@ -462,7 +462,7 @@ def test_numbers_of_reading_are_counts_and_fits():
 
 
 def test_gains_and_effects_sum_and_agree(study, compared):
-    """Shuffled times give the same parts, by subject and sentence; effects are the table's."""
+    """Shuffled times give the same parts by subject and sentence, and the table's effects."""
     deltas, gains = compared["delta_log_likelihood"].set_index("model"), compared["reading_gains"]
     added = gains[gains["of"] == "delta"].groupby("model")["nats"].agg(["sum", "size"])
     assert added["sum"].to_dict() == pytest.approx(deltas["delta"].to_dict())
@@ -512,7 +512,7 @@ def test_another_partition_keeps_the_fitted_scale(study, deltas, partition):
 
 
 def test_cross_validation_by_hand(study):
-    """Subjects s0 and s5 are in one of five folds; each fold is standardised by the others."""
+    """Subjects s0 and s5 are in one of five folds. Each fold is standardised by the others."""
     one = {**study, "surprisals": {"small": study["surprisals"]["small"]}}
     (delta,) = deltas_of(one, partition="subjects")["delta"]
     total = 0.0

@@ -31,7 +31,7 @@ from lingprob.scorecard.sentences import count_sentences, judge_sentences
 from lingprob.scorecard.verdicts import Estimate, expected_range, judge_claim, judge_number
 
 
-def test_the_last_bits_of_a_large_number_do_not_make_it_another():
+def test_last_bits_of_large_numbers_do_not_count():
     ours = 1e9 + 0.5 + 1e-7
     assert judge_number(Estimate(ours, ours, ours, 100), 1e9, 0.5, 0.02)[0] == "reproduced"
     assert (
@@ -46,7 +46,7 @@ def test_the_last_bits_of_a_large_number_do_not_make_it_another():
         (0.8596, 0.8596, 0.8596, "reproduced"),  # within rounding
         (0.8594, 0.8594, 0.8594, "differs"),  # a count or exact value outside of it
         (0.70, 0.99, 0.8603, "reproduced"),  # within rounding, however wide
-        (0.84, 0.87, 0.855, "reproduced"),  # intervals meet, ours is narrow
+        (0.84, 0.87, 0.855, "reproduced"),  # intervals meet, and the computed one is narrow
         (0.70, 0.90, 0.80, "undecided"),  # meets it, too wide to tell
         (0.70, 0.85, 0.80, "differs"),
         (0.861, 0.99, 0.93, "differs"),
@@ -60,7 +60,7 @@ def test_a_number_is_judged_by_rounding_and_interval(low, high, value, verdict):
 
 
 def test_an_undecided_number_says_what_would_tell():
-    """An interval of .10 to either side is five times .02: twenty-five times the observations."""
+    """An interval of 0.10 to either side is five times 0.02: twenty-five times the observations."""
     verdict, note = judge_number(Estimate(0.80, 0.70, 0.90, 40), 0.86, 0.0005, 0.02)
     assert (verdict, note) == ("undecided", "n = 40; about n = 1,000 would tell")
 
@@ -98,7 +98,7 @@ def test_an_interval_without_an_end_decides_nothing(low, high):
 
 
 @pytest.mark.parametrize(("low", "high", "expected"), [(-1.0, 0.0, "> 0"), (0.0, 1.0, "< 0")])
-def test_an_interval_that_ends_on_the_limit_does_not_contradict(low, high, expected):
+def test_intervals_ending_on_the_limit_do_not_contradict(low, high, expected):
     assert judge_claim(Estimate((low + high) / 2, low, high), expected)[0] == "undecided"
 
 
@@ -111,7 +111,7 @@ def test_the_note_says_how_many_would_tell(value, expected):
     assert (verdict, note) == ("undecided", "n = 10; about n = 40 would tell")
 
 
-def test_a_mistyped_expectation_and_an_interval_upside_down_are_refused():
+def test_mistyped_expectations_and_reversed_intervals_are_refused():
     for text in ("above 0", "> zero", "within 1", "=> 0"):
         with pytest.raises(LingprobError, match="a claim expects"):
             expected_range(text)
@@ -156,7 +156,7 @@ def never(tables, run):
     return []
 
 
-def test_each_population_of_a_claim_is_judged_and_the_exception_reversed():
+def test_populations_are_judged_and_exceptions_reversed():
     values = pd.DataFrame(
         {"model": ["small/d", "large/d", "huge/d"], "value": [-1.0, 1, -1], "low": [-2.0, -1, -2],
          "high": [-0.5, 2, -0.5]}
@@ -206,7 +206,7 @@ MODELS = {"gpt2": {"source": "hub"}, "opt-tiny": {"source": "trained"},
         ("smollm/mine", {"own": True}, "simulated ratings", "own, simulated"),
     ],
 )
-def test_a_population_counts_if_the_sentence_is_about_it(about, claim, note, role):
+def test_a_population_counts_if_the_sentence_names_it(about, claim, note, role):
     assert role_of(ABOUT, claim, about, note, Run("laptop", models=MODELS)) == role
 
 
@@ -307,7 +307,7 @@ def test_numbers_are_judged_by_their_printed_places():
     assert list(card.columns) == SCHEMAS["scorecard"].names
 
 
-def test_half_a_unit_of_the_last_place_is_rounding():
+def test_half_a_unit_is_rounding():
     found = {("small", "r"): 0.8604, ("small", "n"): 10.4, ("large", "r"): 0.9006,
              ("large", "n"): 10.4}  # fmt: skip
     ours = {cell: Estimate.exact(value) for cell, value in found.items()}
@@ -327,7 +327,7 @@ def test_a_tolerance_says_why():
     assert "folds" not in by_row.loc["elsewhere", "note"]
 
 
-def test_little_power_is_said_and_a_claim_that_is_not_run_has_no_value():
+def test_low_power_is_stated_without_a_value():
     up, never_run = PUBLISHED["claims"]
     published = {**PUBLISHED, "claims": [{**up, "power": 0.4, "note": "few"}, never_run]}
     values = pd.DataFrame({"model": ["m/d"], "value": [1.0], "low": [0.5], "high": [2.0]})
@@ -392,7 +392,7 @@ def test_a_slope_needs_two_degrees_of_freedom():
     assert math.isnan(flat.value)
 
 
-def test_an_x_that_does_not_vary_has_no_slope():
+def test_a_constant_x_has_no_slope():
     assert math.isnan(slope_within([1e6] * 4, [1, 2, 3, 5]).value)
     rounded = 1e6 * np.array([0.3, 0.1 + 0.2, 0.3, 0.1 + 0.2])
     assert len(set(rounded)) == 2
@@ -403,7 +403,7 @@ def test_an_x_that_does_not_vary_has_no_slope():
     assert slope_within(0.9e-6 * np.arange(4), [1, 2, 3, 4]).value == pytest.approx(1e6 / 0.9)
 
 
-def test_missing_pairs_do_not_count_in_a_mean_difference():
+def test_missing_pairs_do_not_count_in_means():
     assert math.isnan(mean_difference([1, np.nan], [2, 3]).value)
     found = mean_difference([0.0, 1.0, np.nan, 3.0], [1.0, 4.0, 2.0, np.nan])
     assert (found.value, found.n, found.note) == (2.0, 2, "2 pairs")
@@ -427,7 +427,7 @@ def test_spearmans_interval_ends_where_its_test_rejects(rho, n):
 def test_known_correlations_at_the_edge():
     assert ends(known_correlation(1.0, 10))[1:] == pytest.approx((1, 1), abs=1e-9)
     assert ends(known_correlation(-1.0, 10))[1:] == pytest.approx((-1, -1), abs=1e-9)
-    for r in (1.0, -1.0):  # ends, and no warning of what is infinite
+    for r in (1.0, -1.0):  # limits, without a warning of infinite values
         for ranks in (False, True):
             inner, outer = sorted(np.abs(ends(known_correlation(r, 10, ranks=ranks))[1:]))
             assert 0 < 1 - outer < 1 - inner < 1e-9
@@ -456,7 +456,7 @@ def test_an_interval_as_narrow_as_what_decides_decides():
     # Half the published interval counts as rounding.
     assert judge_number(Estimate(0.5, 0.0, 1.0, 10), 0.0, 0.5, 0.1)[0] == "reproduced"
     assert judge_number(Estimate(1.0, 0.25, 1.75, 10), 0.0, 0.75, 0.1)[0] == "reproduced"
-    # Without a number of observations, or where it is narrow already, there is nothing to say.
+    # Without a number of observations, or if it is narrow already, there is no note.
     assert judge_number(Estimate(0.125, 0.0, 0.25), 0.25, 0.0625, 0.0625) == ("undecided", "")
     assert judge_claim(Estimate(0.5, 0.0, 1.0, 10), "> 0.5") == ("undecided", "")
     assert judge_claim(Estimate(0.5, 0.0, 1.0, 10), "> 0") == ("undecided", "")

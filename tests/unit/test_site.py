@@ -1,4 +1,4 @@
-"""Pages: which there are, what they say and link to, and that nothing in them becomes markup."""
+"""Pages: their number, texts and links, and that no input becomes markup."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def section(page: str, name: str) -> str:
     return page.partition(f'<section id="{name}"')[2].partition("<section")[0]
 
 
-def test_a_page_a_paper_that_was_run_and_none_of_others(made):
+def test_only_papers_that_were_run_have_pages(made):
     pages = site_pages(made)
     papers = {"site/morcela.html", "site/leakage.html"}
     assert set(pages) == {"index.html", "site/models.html", "site/methods.html"} | papers
@@ -128,7 +128,7 @@ def test_a_page_a_paper_that_was_run_and_none_of_others(made):
     assert "<img" not in second
 
 
-def test_a_page_counts_each_sentence_of_a_paper_once(made):
+def test_a_page_counts_each_sentence_once(made):
     for path, page in site_pages(made).items():
         for counts in re.findall(
             r"Sentences of the paper: ([\d a-z]+?)(?: [A-Z]|$)", text_of(page)
@@ -195,7 +195,7 @@ def test_tables_of_a_study_name_singular_fits(tmp_path):
     assert tables_of("reading", tmp_path, files[1:2], {}).keys() == {"Fixed effects (ms)"}
 
 
-def test_simulated_data_have_a_badge_where_they_are_and_nowhere_else(made):
+def test_only_simulated_data_have_a_badge(made):
     front = site_pages(made)["index.html"]
     badges = [re.findall(r'class="badge">([^<]+)', part) for part in front.split("<article")[1:]]
     assert badges == [["simulated ratings"], []]
@@ -204,7 +204,7 @@ def test_simulated_data_have_a_badge_where_they_are_and_nowhere_else(made):
     assert simulated_in([times.head(1)]) == []
 
 
-def test_a_figure_has_its_claims_caption_numbers_and_links(made):
+def test_a_figure_has_claims_caption_numbers_and_links(made):
     page = site_pages(made)["site/morcela.html"]
     figure = section(page, "morcela-figure_2")
     words = text_of(figure)
@@ -230,7 +230,7 @@ def joined(part: str) -> str:
     return text_of(part.replace("<wbr>", ""))
 
 
-def test_what_no_figure_shows_and_what_a_run_did_not_make(made):
+def test_pages_list_values_without_figures_and_missing_ones(made):
     page = site_pages(made)["site/morcela.html"]
     rest = section(page, "morcela-text")
     assert "It stays." in rest  # of a figure that this run did not draw
@@ -241,7 +241,7 @@ def test_what_no_figure_shows_and_what_a_run_did_not_make(made):
                         "In the text and tables of the paper"]  # fmt: skip
 
 
-def test_every_link_leads_to_a_file_of_the_run_or_a_page(made):
+def test_every_link_leads_to_an_existing_file(made):
     pages = {**site_pages(made)}
     for room in made.cards:  # which the rule requires
         for name in ("scorecard.html", "scorecard.csv", "sentences.csv"):
@@ -265,7 +265,7 @@ def test_every_link_leads_to_a_file_of_the_run_or_a_page(made):
     assert count > 20
 
 
-def test_nothing_of_the_place_or_time_of_a_run_is_in_its_pages(made, tmp_path):
+def test_pages_contain_no_place_or_time(made, tmp_path):
     pages = site_pages(made)
     assert str(tmp_path) not in "".join(pages.values())
     assert pages == site_pages(made)
@@ -302,7 +302,7 @@ def test_captions_are_those_of_the_report_by_room():
     assert read_captions(ROOT / "report", ["reading"]).keys() < captions.keys()
 
 
-def test_every_room_is_a_paper_s_and_every_answer_of_its_rooms():
+def test_rooms_and_answers_belong_to_papers():
     assert [room for paper in PAPERS for room in paper.rooms] == ROOMS
     for paper in PAPERS:
         assert {name.partition("/")[0] for name in paper.answers} <= paper.rooms.keys()
@@ -310,7 +310,7 @@ def test_every_room_is_a_paper_s_and_every_answer_of_its_rooms():
     assert papers_of([]) == []
 
 
-def test_the_size_of_an_image_is_read_from_its_head(tmp_path):
+def test_image_sizes_are_read_from_their_heads(tmp_path):
     png(tmp_path / "a.png", 123, 45)
     assert png_size(tmp_path / "a.png") == (123, 45)
 
@@ -325,7 +325,7 @@ def facts(scale: str = "laptop", **config: Any) -> dict[str, Any]:
     return run_facts(*read_settings({"scale": scale, **config}))
 
 
-def test_data_sets_are_those_that_the_run_uses_with_licences_and_checksums():
+def test_used_data_sets_have_licences_and_checksums():
     told = facts()["datasets"]
     assert {"linguistic_inquiry", "blimp", "provo", "gutenberg"} <= told.keys()
     assert "demo_minimal_pairs" not in told
@@ -340,10 +340,10 @@ def test_data_sets_are_those_that_the_run_uses_with_licences_and_checksums():
     assert {len(checksum) for checksum in checksums} <= {0, 64}
     demo = facts("demo")["datasets"]
     assert "demo_minimal_pairs" in demo
-    assert not {"sling", "zhoblimp"} & demo.keys()  # named as controls of what is not run
+    assert not {"sling", "zhoblimp"} & demo.keys()  # named as controls of studies that are not run
 
 
-def test_names_are_found_at_any_depth_and_texts_with_their_reading_times():
+def test_names_at_any_depth_include_texts():
     catalog = read_settings({"scale": "demo"})[1]
     some = {"a": {"b": [{"c": "provo_first_pass"}]}, "d": "corpus_gutenberg", "e": 3,
             "models": {"m": "blimp"}, "datasets": {"blimp": "blimp"}}  # fmt: skip
@@ -359,14 +359,14 @@ def test_every_convention_is_told_with_its_value():
     assert told["unigrams.normalise_published"] == "no"
 
 
-def test_the_user_s_own_are_named_and_where_they_lie_is_not():
+def test_user_entries_are_named_without_their_paths():
     told = facts(models={"mine": OWN}, datasets={"my-pairs": PAIRS})
     assert told["own"] == {"models": ["mine"], "datasets": ["my-pairs"], "rooms": []}
     assert "/home/me" not in str(told)
     assert facts()["own"] == {"models": [], "datasets": [], "rooms": []}
 
 
-def test_models_are_told_with_the_format_of_their_weights_and_no_name_twice():
+def test_models_are_named_once_with_weight_formats():
     gpt2 = facts()["models"]["gpt2"]
     assert gpt2["dtype"] == "float32 (cpu), float32 (cuda)"
     assert len(gpt2["revision"]) == 40
@@ -375,7 +375,7 @@ def test_models_are_told_with_the_format_of_their_weights_and_no_name_twice():
     assert facts_of_model(entry) == ["1,234 parameters", "source: hub"]
 
 
-def test_the_page_of_methods_has_the_models_that_numbers_are_of(made):
+def test_the_methods_page_has_the_models_of_numbers(made):
     rows = pd.DataFrame([{"model": "gpt2"}], columns=[*COLUMNS, *SOURCES, "model"])
     told = replace(made, rows=titled(rows, {}, {}), facts=facts())
     page = site_pages(told)["site/methods.html"]
@@ -385,7 +385,7 @@ def test_the_page_of_methods_has_the_models_that_numbers_are_of(made):
     assert "No job of this run was measured." in page
 
 
-def test_cost_is_summed_by_rule_and_short_jobs_have_no_memory(tmp_path):
+def test_cost_is_summed_by_rule(tmp_path):
     for name, seconds, memory, cpu in (
         ("score_stimuli/m/none/d", 90, 800, 60), ("score_stimuli/n/none/d", 30, 900, 30),
         ("build_site", 6, "-", 3),
@@ -403,7 +403,7 @@ def test_cost_is_summed_by_rule_and_short_jobs_have_no_memory(tmp_path):
     assert cost_by_rule(tmp_path / "none").empty
 
 
-def test_a_scorecard_s_page_stands_alone_and_says_each_sentence_once(made):
+def test_a_scorecard_page_has_each_sentence_once(made):
     claims = made.cards["morcela"]
     page = scorecard_page(claims, "Scorecard", "../", "Left out: <x>")
     assert links_of(page) == ["../morcela/figure_2.png", "../morcela/table_9.html"]
@@ -420,7 +420,7 @@ def test_a_scorecard_s_page_stands_alone_and_says_each_sentence_once(made):
 
 
 def hostile_pages(made: Made, text: str) -> dict[str, str]:
-    """Return every kind of page with a text of a user's wherever one may stand."""
+    """Return every kind of page with a user's text in every possible place."""
     claim = {"sentence": text, "note": text, "row": text, "item": text}
     number = {"note": text, "row": text, "column": text, "item": text}
     cards = {"morcela": card(row("claim", "supported", **claim), row("claim", "not run", **claim),
@@ -473,7 +473,7 @@ def test_text_of_others_never_becomes_markup(made):
     {"datasets": {"d": {**PAIRS, "columns": {"good": "<!-- <script>"}}}},
     {"start_tokens": {"mine": "</script>"}},
 ])  # fmt: skip
-def test_snakemake_s_report_is_given_no_markup_of_a_configuration(config):
+def test_snakemake_s_report_gets_no_markup(config):
     with pytest.raises(LingprobError, match="would take the text after `<` for HTML"):
         read_settings({"scale": "demo", **config})
     text = {"title": "p < .05 & more", "note": "of <s> to </s>"}

@@ -1,4 +1,4 @@
-"""Figures of string probability, and what they say of simulated ratings and faults."""
+"""Figures of string probability, and their notes on simulated ratings and faults."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LOOKS = describe_models({"m": MODEL})
 
 
 def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
-    """Prediction 2 is about ratings; prediction 1, of the same data set, is not."""
+    """Prediction 2 is about ratings, and prediction 1 of the same data set is not."""
     rated = made("rated", {1, 2}, pairs=300, seed=1)
     for source in ("human", "simulated"):
         stimuli = rated.stimuli.assign(rating_source="human")
@@ -71,7 +71,7 @@ def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
 
 
 @pytest.mark.parametrize("source", ["human", "simulated"])
-def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets, results, source):
+def test_figures_show_models_and_mark_simulated_ratings(datasets, results, source):
     models = {"m": 10**8, "n": 10**9}
     catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
                       "parameters": size} for name, size in models.items()}  # fmt: skip
@@ -95,7 +95,7 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
     rated = {"figure_3a", "figure_3b", "deconfounded"}
     assert simulated == (rated if source == "simulated" else set())
-    # What is to be known of a model stands where it is shown, what is absent wherever any could be.
+    # Notes on a model are in figures that show it, and notes on absence in all others.
     assert {name for name, text in said.items() if "HLL" in text} == set(said) - simulated
     without_n = {"figure_1a", "figure_1b"}
     noted = {name for name, text in said.items() if re.search(r"N\s+is\s+fine-\n?tuned", text)}
@@ -103,7 +103,7 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     plt.close("all")
 
 
-def test_differences_of_ratings_are_in_z_where_some_rating_is_below_0(results):
+def test_negative_ratings_make_differences_in_z(results):
     run = Run("demo", LOOKS)
     for shift, label in ((0, "Rating difference (z)"), (100, "Rating difference")):
         scores = results["string_scores"].assign(rating=results["string_scores"]["rating"] + shift)
@@ -135,14 +135,14 @@ def toy_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     return stimuli, scores
 
 
-def test_toy_strings_have_the_surprisal_of_one_bos_policy_in_bits():
+def test_toy_strings_have_one_policy_s_surprisal():
     toy = toy_surprisals(*toy_tables(), {"m": "bos"})
     assert toy["surprisal"].tolist() == pytest.approx([3, 5])
     assert toy["model"].tolist() == ["m", "m"]
     assert NO_TOY.empty
 
 
-def test_each_edge_of_the_toy_cube_is_one_edit():
+def test_each_edge_of_the_cube_is_one_edit():
     (ax,) = toy_cube().axes
     places = {text.get_text(): text.xy for text in ax.texts}
     assert {name for name in places if "*" not in name} == {
@@ -160,7 +160,7 @@ def test_each_edge_of_the_toy_cube_is_one_edit():
 
 
 def with_lone(dataset: Dataset, number: int) -> Dataset:
-    """A data set with so many sentences of either class that have a rating and no pair."""
+    """A data set with a number of rated sentences of each class that have no pair."""
     names = [f"lone{place}" for place in range(2 * number)]
     stimuli = dataset.stimuli.iloc[: 2 * number].assign(item_id=names, pair_id=None)
     scores = dataset.scores.iloc[: 2 * number].assign(item_id=names)
@@ -172,7 +172,7 @@ def with_lone(dataset: Dataset, number: int) -> Dataset:
 
 
 @pytest.mark.parametrize("lone", [0, 1, 3])
-def test_own_data_without_paradigms_and_with_sentences_that_have_no_pair(lone):
+def test_own_data_without_paradigms_or_pairs(lone):
     """Nothing fails, and sentences without a pair make no point of a pair."""
     own = [made("pairs", {1, 3}), with_lone(made("rated", {2, 3}, seed=1), lone)]
     own = [replace(one, stimuli=one.stimuli.assign(paradigm=None, phenomenon=None)) for one in own]

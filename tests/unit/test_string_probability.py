@@ -58,7 +58,7 @@ pytest_plugins = ["strings_for_tests"]
 
 
 def wide(dataset: Dataset) -> pd.DataFrame:
-    """A pair a row, by a plain loop."""
+    """One row per pair, by a plain loop."""
     rows = []
     joined = dataset.stimuli.merge(dataset.scores, on="item_id")
     for pair, group in joined.groupby("pair_id", sort=False):
@@ -76,7 +76,7 @@ def wide(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows).merge(dataset.distances, on="pair_id")
 
 
-def test_prediction_1_is_scipy_s_r_over_pairs_and_bins(datasets, results):
+def test_prediction_1_equals_scipy_s_r(datasets, results):
     pairs = wide(datasets[0])
     assert len(pairs) == 119
     whole = found(results, "pairs", subset="overall").iloc[0]
@@ -95,7 +95,7 @@ def test_prediction_1_is_scipy_s_r_over_pairs_and_bins(datasets, results):
         assert row["cosine_high"] == part["cosine_distance"].max()
 
 
-def test_prediction_2_is_of_near_pairs_with_both_ratings(datasets, results):
+def test_prediction_2_uses_near_pairs_with_both_ratings(datasets, results):
     pairs = wide(datasets[1])
     edits = datasets[1].distances["levenshtein_characters"]
     near = pairs[pairs["levenshtein_characters"] < np.quantile(edits, 0.75)]
@@ -124,7 +124,7 @@ def test_the_edit_filter_is_of_prediction_2_alone():
     assert n.to_dict() == {1: 119, 2: near}
 
 
-def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
+def test_prediction_3_equals_scikit_learn_s_area(results):
     scores, table = results["string_scores"], results["string_separation"]
     for name in ["pairs", "rated", "single"]:
         part = scores[scores["dataset"] == name]
@@ -143,7 +143,7 @@ def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
     assert (single["n_pairs"] == 0).all()
 
 
-def test_a_sample_counts_as_much_as_the_whole_in_the_flat_set(datasets):
+def test_a_sample_has_the_weight_of_the_whole(datasets):
     """As if each sampled pair stood there three times: 40 pairs of a data set of 120."""
     small, other = datasets[0], datasets[1]
     few = small.stimuli.iloc[20:100]  # 40 pairs of different sentences
@@ -187,7 +187,7 @@ def test_the_metrics_by_hand():
     assert unknown[["uniform_bayes_factor", "unigram_bayes_factor", "slor"]].isna().all()
 
 
-def test_a_data_set_of_one_class_has_no_area_and_says_so_in_counts():
+def test_one_class_has_no_area_but_counts():
     dataset = made("pairs", {3})
     alone = dataset.stimuli[dataset.stimuli["grammatical"]].assign(pair_id=None)
     one_class = Dataset("one", frozenset({3}), alone, dataset.scores, None)
@@ -198,7 +198,7 @@ def test_a_data_set_of_one_class_has_no_area_and_says_so_in_counts():
     assert tables["string_roc"].empty
 
 
-def test_a_bin_in_which_nothing_varies_has_no_r(tmp_path):
+def test_a_constant_bin_has_no_r(tmp_path):
     dataset = made("pairs", {1})
     scores = dataset.scores.assign(logprob=-50.0, unigram_logprob=np.nan)
     constant = Dataset("pairs", frozenset({1}), dataset.stimuli, scores, dataset.distances)
@@ -219,7 +219,7 @@ def test_a_sentence_that_nobody_called_grammatical_is_named(datasets):
         string_scores("m", broken, VOCABULARY, OPTIONS)
 
 
-def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
+def test_a_filter_without_pairs_says_what_to_change(datasets):
     dataset = datasets[1]
     alike = dataset.distances.assign(levenshtein_characters=2)
     same = Dataset("mine", dataset.predictions, dataset.stimuli, dataset.scores, alike)
@@ -267,7 +267,7 @@ def test_counts_filters_and_analysis_agree(datasets, unit, comparison, populatio
     assert counted["counted_published"] == 1883
 
 
-def test_all_pairs_are_counted_in_thousands_where_every_data_set_is_there():
+def test_all_pairs_are_counted_if_data_are_complete():
     counts = pd.DataFrame({"dataset": PAIRED, "counted": 35_000, "identical_pairs": 0})
     filters = pd.DataFrame({"dataset": [], "used": np.array([], bool)})
     assert counted(counts, filters)["all/pairs", "thousands"].value == 280
@@ -310,7 +310,7 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     assert rows.loc[("m/pairs", "pairing_separates"), "verdict"] == "supported"
 
 
-def test_sentences_that_count_are_those_of_pairs_that_differ_and_those_without_pair():
+def test_counted_sentences_are_different_pairs_and_unpaired_ones():
     stimuli = pd.DataFrame({
         "pair_id": ["a", "a", "b", "b", "c", "c", None, None, None],
         "grammatical": [True, False] * 3 + [True, True, False],
@@ -321,7 +321,7 @@ def test_sentences_that_count_are_those_of_pairs_that_differ_and_those_without_p
 
 
 @pytest.mark.parametrize(("pairs", "bins"), [(4, 4), (3, 0)])
-def test_bins_are_made_where_there_is_a_pair_for_each(pairs, bins):
+def test_bins_need_a_pair_each(pairs, bins):
     table = pairs_of(scored(data_set("d", pairs, {1})))
     rows = correlations_of(variables(table, 1), replace(TWO_BINS, bins=4))
     assert [row["subset"] for row in rows].count("bin") == bins
@@ -346,7 +346,7 @@ def of_two(two) -> dict[str, pd.DataFrame]:
     return analyse("m", two, ["one", "two"], 100, TWO_BINS)
 
 
-def test_bins_are_the_same_in_both_tables_of_each_prediction(of_two):
+def test_both_tables_of_a_prediction_share_bins(of_two):
     keys = ["dataset", "prediction", "name"]
     r = of_two["string_correlations"].query("subset == 'bin'").set_index(keys)
     same = of_two["string_confounds"].query("subset == 'bin' and quantity == 'r'").set_index(keys)
@@ -361,7 +361,7 @@ def test_bins_are_the_same_in_both_tables_of_each_prediction(of_two):
     }  # fmt: skip
 
 
-def test_a_metric_that_one_sentence_lacks_is_not_told_of_any():
+def test_a_metric_with_gaps_has_no_area():
     dataset = data_set("d", 12, {3}, lone=2)
     dataset.scores.loc[25, "unigram_logprob"] = np.nan
     table = scored(dataset)
@@ -376,7 +376,7 @@ def test_a_metric_that_one_sentence_lacks_is_not_told_of_any():
     )
 
 
-def test_intervals_of_a_flat_set_by_a_loop_over_draws():
+def test_flat_set_intervals_equal_a_loop_over_draws():
     """Areas, accuracies and their differences have the same draws, with weights and seed."""
     given = [
         data_set("one", 14, {3}, paradigms=9, seed=9),
@@ -413,7 +413,7 @@ def test_intervals_of_a_flat_set_by_a_loop_over_draws():
         assert found[[f"{name}_low", f"{name}_high"]].tolist() == pytest.approx(ends)
 
 
-def test_intervals_of_correlations_have_the_seed_of_the_options(of_two):
+def test_correlation_intervals_use_the_options_seed(of_two):
     pairs = variables(pairs_of(of_two["string_scores"].query("dataset == 'one'")), 1)
     ends = correlation_interval(
         pairs["x"].to_numpy(), pairs["y"].to_numpy(), np.arange(21), draws=60, seed=TWO_BINS.seed
@@ -456,7 +456,7 @@ def test_a_sample_is_weighed_and_one_convention_taken():
     assert found.scores["logprob"].tolist() == [-2.0] * 5
 
 
-def test_counts_of_data_sets_with_pairs_without_and_with_both():
+def test_counts_of_data_sets_with_and_without_pairs():
     blimp, mine = (data_set(name, 3, {1}, lone=lone).stimuli for name, lone in
                    (("blimp", 0), ("mine", 2)))  # fmt: skip
     blimp.loc[:1, "text"] = "the same"

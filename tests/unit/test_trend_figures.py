@@ -1,4 +1,4 @@
-"""Trends: bits a byte by hand, what is drawn against them, and which models count."""
+"""Trends: bits per byte by hand, the curves over them, and the models that count."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def close_figures():
 
 
 def fits() -> pd.DataFrame:
-    """MORCELA's fits: r grows by .1 a step of training and falls by .05 with a tenfold of size."""
+    """MORCELA's fits: r grows by 0.1 per step of training and falls by 0.05 with a tenfold size."""
     rows = []
     for name, entry in CATALOG.items():
         step = STEPS.index(entry["training_step"]) if "training_step" in entry else len(STEPS)
@@ -76,7 +76,7 @@ def fits() -> pd.DataFrame:
 
 
 def scores(bits: dict[str, float]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sentence scores that are so many bits a byte of two acceptable sentences, and the stimuli."""
+    """Sentence scores with given bits per byte of two acceptable sentences, and the stimuli."""
     stimuli = pd.DataFrame({"item_id": ["a", "b", "c"], "text": ["abc", "dé", "wrong"],
                             "rating": [1.0, 0.5, -1.0], "dataset": "mine"})  # fmt: skip
     rows = [
@@ -97,27 +97,27 @@ def test_bits_a_byte_by_hand():
     assert np.isnan(bits_a_byte(logprobs.drop("b"), texts))
 
 
-def test_models_stand_by_size_orders_by_order_and_steps_before_the_end():
+def test_models_are_placed_by_size_order_and_step():
     assert by_size(["large", "tiny", "tiny-64", "big", "tiny-4", "3gram", "2gram"], LOOKS) == [
         "2gram", "3gram", "tiny-4", "tiny-64", "tiny", "large", "big"
     ]  # fmt: skip
 
 
-def test_orders_of_one_family_differ_in_shade_and_none_is_darker_than_black():
+def test_orders_of_a_family_differ_in_shade():
     colours = [LOOKS[f"{order}gram"]["colour"] for order in (2, 3, 4, 5)]
     assert len(set(colours)) == 4
     assert colours[-1] == BLACK == shade(BLACK, 1, 2)
     assert sorted(colours, reverse=True) == colours
 
 
-def test_quality_is_of_sentences_above_the_middle_of_a_scale_from_1_to_7_too():
+def test_quality_uses_sentences_above_the_scale_s_middle():
     table, stimuli = scores({"tiny": 3.0})
     likert = stimuli.assign(rating=[6.0, 5.5, 2.0])
     found = quality_of({"sentence_scores": table, "stimuli": likert}, "mine", ["bos"])
     assert found.to_dict() == pytest.approx({"tiny": 3.0})
 
 
-def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():
+def test_lines_join_states_of_one_training_in_order():
     _, ax = plt.subplots()
     table = fits().assign(bits=lambda rows: rows["model"].map(BITS))
     draw_against(ax, table, "bits", "r_cv", LOOKS)
@@ -150,20 +150,20 @@ def test_intervals_of_one_or_two_points_are_whole():
     assert high > 4
 
 
-def test_an_interval_that_reaches_far_does_not_stretch_the_axis():
+def test_a_wide_interval_does_not_stretch_the_axis():
     table = pd.DataFrame(
         {"y": [0.0, 0.5, 1.0], "y_low": [-0.1, 0.4, -99.0], "y_high": [0.1, 0.6, 99.0]}
     )
     _, ax = plt.subplots()
     frame(ax, table, "y")
     assert ax.get_ylim() == pytest.approx((-0.5 - 0.12, 1.5 + 0.12))
-    # Points that are close by show a tenth of what they are.
+    # Points that are close to each other have a tenth of their opacity.
     frame(ax, table.assign(y=[10.0, 10.25, 10.5]), "y")
     reach = 0.1 * 10.5
     assert ax.get_ylim() == pytest.approx((10 - 0.62 * reach, 10.5 + 0.62 * reach))
 
 
-def test_morcela_s_trends_are_by_bits_where_every_token_counts_and_sizes_of_finished_models():
+def test_morcela_s_trends_are_by_bits_and_sizes():
     sentence_scores, stimuli = scores(BITS)
     tables = {"sentence_scores": sentence_scores, "stimuli": stimuli}
     nothing = pd.DataFrame(columns=["model", "linking_function", "r_cv", "beta", "gamma"])
@@ -191,7 +191,7 @@ def strings() -> dict[str, pd.DataFrame]:
             "stimuli": stimuli}  # fmt: skip
 
 
-def test_quality_of_strings_is_in_bits_of_grammatical_sentences():
+def test_string_quality_is_in_bits_of_grammatical_sentences():
     figure = quality(strings(), RUN)
     labels = ["r of Prediction 1", "Area under ROC\ncurve of log p", "Accuracy on pairs"]
     assert [ax.get_ylabel() for ax in figure.axes] == labels
@@ -203,14 +203,14 @@ def test_quality_of_strings_is_in_bits_of_grammatical_sentences():
     assert list(point.get_xdata()) == pytest.approx([BITS["tiny"]])
 
 
-def test_claims_are_tested_on_models_that_are_not_made_here():
+def test_claims_are_tested_without_models_made_here():
     table = pd.DataFrame({"model": list(CATALOG), "value": range(len(CATALOG))})
     assert judged(table, RUN)["model"].tolist() == ["big"]
     of_trained = table[table["model"] != "big"]
     assert judged(of_trained, RUN) is of_trained
 
 
-def test_many_models_stand_abreast_by_family_and_size_and_the_legend_has_their_families():
+def test_many_models_are_placed_by_family_and_size():
     rows = strings()["string_separation"]
     shuffled = rows.sample(frac=1, random_state=1)
     one, other = (accuracies(table, RUN) for table in (rows, shuffled[shuffled["model"] < "5"]))
@@ -239,12 +239,12 @@ def test_bands_of_many_models_would_hide_their_lines():
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.01, 0.2), (0.0, 0.2), (-0.2, 0.0)])
-def test_ratios_to_a_slope_that_may_be_none_are_left_out_and_their_models_said(low, high):
+def test_ratios_to_possible_zeros_are_left_out(low, high):
     table = fits()
     of_step = table["model"] == "tiny-4"
     ends = ["logprob_slope_low", "logprob_slope_high"]
     table.loc[of_step, [*ends, "beta", "beta_high", "gamma"]] = [low, high, 900.0, 9e9, -4e5]
-    # A slope below 0 makes ratios as good as one above; a correlation may be that of unigrams.
+    # Slopes below and above 0 give ratios. A correlation may be that of unigrams.
     table.loc[table["model"] == "tiny-16", ends] = [-0.2, -0.1]
     table.loc[table["model"] == "tiny-64", "r_cv_low"] = -0.01
     kept = with_certain_parameters(table)
@@ -256,7 +256,7 @@ def test_ratios_to_a_slope_that_may_be_none_are_left_out_and_their_models_said(l
     assert uncertain_parameters(table[~of_step], RUN) == ""
 
 
-def test_correlations_are_joined_over_the_sizes_of_one_state_of_training():
+def test_correlations_are_joined_over_sizes_of_a_state():
     table = fits()
     panels = family_panels(table, table.iloc[:0], LOOKS)
     states = [f"{size}-{step}" for step in STEPS for size in SIZES]
