@@ -91,10 +91,27 @@ EXPECTED = [
 ]
 
 
-def test_longest_overlaps_of_a_text_corpus(tokenizer, tmp_path):
-    path = tmp_path / "corpus.txt"
-    path.write_text("g b c d\na b\na b e\ne g\n")
-    table = overlaps(tokenizer, path, "lines")
+DOCUMENTS = ("g b c d", "a b", "a b e", "e g")
+
+
+def as_lines(path: Path) -> tuple[Path, dict[str, str]]:
+    path.write_text("\n".join(DOCUMENTS))
+    return path, {"parser": "lines"}
+
+
+def as_token_rows(path: Path) -> tuple[Path, dict[str, str]]:
+    """The same documents, each before a separator."""
+    end = VOCABULARY.index("<|endoftext|>")
+    row = [at for text in DOCUMENTS for at in (*map(VOCABULARY.index, text.split()), end)]
+    tokens = np.array([row + [end] * (2049 - len(row))], dtype=np.uint16)
+    np.save(path.with_suffix(".npy"), tokens)
+    return path.with_suffix(".npy"), {"parser": "token_rows", "separator": "<|endoftext|>"}
+
+
+@pytest.mark.parametrize("write", [as_lines, as_token_rows])
+def test_longest_overlaps_are_within_documents(tokenizer, tmp_path, write):
+    path, entry = write(tmp_path / "corpus")
+    table = overlaps(tokenizer, path, **entry)
     assert table[COLUMNS].to_numpy().tolist() == EXPECTED
     assert table["5gram_logprob"].isna().all()
     write_table(table, "overlap", tmp_path / "overlap.parquet")
@@ -102,8 +119,7 @@ def test_longest_overlaps_of_a_text_corpus(tokenizer, tmp_path):
 
 
 def test_saved_corpora_must_agree_with_scans(tokenizer, tmp_path):
-    path = tmp_path / "corpus.txt"
-    path.write_text("g b c d\na b\na b e\ne g\n")
+    path, _ = as_lines(tmp_path / "corpus.txt")
     index, passages, by_file = scanned(tokenizer, path, "lines")
     save_corpus(corpus_of("c", {"parser": "lines"}, [path]), tokenizer, "tiny", tmp_path / "saved")
     saved = merge(search(load_corpus(tmp_path / "saved"), index, tokenizer, 1))
@@ -120,18 +136,6 @@ def test_saved_corpora_must_agree_with_scans(tokenizer, tmp_path):
             leakage.require_same_overlaps(by_graph, other, "scan.parquet")
     with pytest.raises(LingprobError, match="passage '1' of 'two'"):
         leakage.require_same_overlaps(by_graph, by_scan[:-1], "scan.parquet")
-
-
-def test_token_rows_are_split_at_the_separator(tokenizer, tmp_path):
-    end = VOCABULARY.index("<|endoftext|>")
-    row = [VOCABULARY.index(word) for word in ("g", "b", "c", "d")]
-    for document in ("a b", "a b e", "e g"):
-        row += [end, *(VOCABULARY.index(word) for word in document.split())]
-    tokens = np.full((1, 2049), end, dtype=np.uint16)
-    tokens[0, : len(row)] = row
-    np.save(tmp_path / "rows.npy", tokens)
-    table = overlaps(tokenizer, tmp_path / "rows.npy", "token_rows", separator="<|endoftext|>")
-    assert table[COLUMNS].to_numpy().tolist() == EXPECTED
 
 
 def test_chunks_have_their_longest_overlap(tokenizer, tmp_path):

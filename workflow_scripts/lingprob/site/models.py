@@ -268,11 +268,11 @@ def _estimated(row: Mapping[Any, Any] | pd.Series, name: str) -> dict[str, Any]:
 
 def _glosses(quantities: pd.Series) -> list[tuple[str, str]]:
     """Return names of quantities with definitions, one line for names of one pattern."""
-    found = []
-    for pattern, gloss in GLOSSES.items():
-        if alike := [name for name in quantities.unique() if fnmatchcase(name, pattern)]:
-            found.append((", ".join(alike), gloss))
-    return found
+    return [
+        (", ".join(alike), gloss)
+        for pattern, gloss in GLOSSES.items()
+        if (alike := [name for name in quantities.unique() if fnmatchcase(name, pattern)])
+    ]
 
 
 def _model_row(of_model: pd.DataFrame, columns: list[tuple[str, str]]) -> dict[str, Any]:
