@@ -19,6 +19,8 @@ from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 # The processes of pytest-xdist inherit this. Two of them with two threads each, on two cores, wait
 # for each other: tests of tiny models took up to forty times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Two files take the fixtures of this module (`pytest_plugins`).
+pytest.register_assert_rewrite("strings_for_tests")
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 
 
