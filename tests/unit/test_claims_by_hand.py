@@ -440,7 +440,7 @@ def test_a_trend_over_sizes_has_the_chance_of_models_and_of_suites():
     assert (found.low, found.high) == pytest.approx(ends)
 
 
-def test_means_are_of_suites_that_all_have_by_their_pairs():
+def test_means_count_shared_suites_by_pairs():
     rows = [("a", "u", 0.9, 20), ("a", "t", 0.5, 10), ("a", "s", 0.1, 30), ("a", "v", 9.0, 20),
             ("b", "s", 0.3, 30), ("b", "t", -0.2, 10), ("b", "u", 0.2, 20)]  # fmt: skip
     suites = pd.DataFrame(rows, columns=["model", "group", "delta", "n_pairs"])
@@ -460,7 +460,7 @@ def test_means_are_of_suites_that_all_have_by_their_pairs():
         context.between_models(UP, "m", "n"),
     ],
 )
-def test_what_shares_its_suites_is_resampled_with_them(statistic):
+def test_contrasts_resample_shared_suites_once(statistic):
     """Suites differ much and the differences within them little, in no order and with gaps."""
     random = np.random.default_rng(1)
     level, pairs = random.normal(0, 0.3, 12), random.integers(5, 30, 12)
@@ -500,6 +500,63 @@ def test_what_shares_its_suites_is_resampled_with_them(statistic):
     few = table[table["group"] != "s3"]
     apart = dict(statistic({"context_accuracy": few}, RUN))[other]
     assert apart.high - apart.low > 10 * (found.high - found.low)
+
+
+def test_both_models_share_resampled_suites():
+    random, suites, correlations = np.random.default_rng(3), [], []
+    for dataset in context.PAPER_DATASETS:
+        alone = random.random(30)
+        after = alone + random.normal(0, 0.3, 30)
+        for model, noise in (("gpt2", 0.0), ("opt-2.7b", 0.05)):
+            accuracy = after + random.normal(0, noise, 30)
+            about = {"model": model, "dataset": dataset}
+            table = {"level": "suite", "kind": UP, "perturbation": None, "length": 9, "n_pairs": 5}
+            table |= {"group": [f"s{n}" for n in range(30)], "baseline": alone}
+            suites.append(pd.DataFrame({**about, **table, "accuracy": accuracy}))
+            r = np.corrcoef(alone, accuracy)[0, 1]
+            correlations.append({**about, "analysis": "metric", "x": "baseline", "y": UP,
+                                 "statistic": "pearson", "value": r, "n": 30})  # fmt: skip
+    tables = {"context_correlations": pd.DataFrame(correlations)}
+    ((_, apart),) = STATISTICS["gpt2_predictable_acceptable"](tables, RUN)
+    tables["context_accuracy"] = pd.concat(suites).sample(frac=1, random_state=1)
+    ((_, found),) = STATISTICS["gpt2_predictable_acceptable"](tables, RUN)
+    drawn = random.integers(30, size=(2000, 30))
+    one, other = (
+        np.mean([
+            [np.corrcoef(rows["baseline"].to_numpy()[at], rows["accuracy"].to_numpy()[at])[0, 1]
+             for at in drawn]
+            for rows in suites if rows["model"].iloc[0] == model
+        ], axis=0)
+        for model in ("gpt2", "opt-2.7b")
+    )  # fmt: skip
+    assert found.value == apart.value
+    width = np.ptp(np.quantile(one - other, [0.025, 0.975]))
+    assert width < found.high - found.low < 1.5 * width < 0.3 * (apart.high - apart.low)
+
+
+def test_two_overlaps_have_one_set_of_permutations():
+    names = [f"s{n}" for n in range(9)]
+    cells = pd.DataFrame([(a, b) for a in names for b in names], columns=["target_suite",
+                         "prefix_suite"]).assign(model="m", dataset="blimp")  # fmt: skip
+    random = np.random.default_rng(2)
+    cells["accuracy"], token = random.random(81), random.random(81)
+    f1 = {"token": token, "dependency": token + random.normal(0, 0.02, 81)}
+    overlap = pd.concat([cells.assign(measure=name, f1=value) for name, value in f1.items()])
+    related = pd.DataFrame({"model": "m", "dataset": "blimp", "analysis": "suites",
+                            "x": [f"{name} overlap of suites" for name in f1], "y": "accuracy",
+                            "statistic": "spearman", "value": [0.1, 0.08], "value_low": -0.2,
+                            "value_high": 0.4, "n": 72})  # fmt: skip
+    tables = {"context_correlations": related}
+    ((_, apart),) = context.overlap_advantage(tables, RUN)
+    tables |= {"context_matrix": cells, "context_overlap": overlap}
+    ((name, found),) = context.overlap_advantage(tables, RUN)
+    assert (name, found.value) == ("m/blimp", pytest.approx(0.02))
+    assert found.low < found.value < found.high
+    assert found.high - found.low < 0.3 * (apart.high - apart.low)
+    few = {**tables, "context_matrix": cells[cells["target_suite"] < "s3"]}
+    few["context_matrix"] = few["context_matrix"][few["context_matrix"]["prefix_suite"] < "s3"]
+    ((_, same),) = context.overlap_advantage(few, RUN)
+    assert same == apart
 
 
 def test_rows_of_suites_are_those_after_the_longest_prefixes_of_one_kind():

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.papers.context.statistics import permuted_correlations
 from lingprob.scorecard.estimates import combined
 from lingprob.scorecard.verdicts import Estimate
-from lingprob.stats.resampling import interval, widened
+from lingprob.stats.resampling import TAILS, interval, widened
 
 # Rows of `context_accuracy` by model, data set and kind of prefix.
 ByKind = dict[tuple[str, str, str], Any]
@@ -113,3 +114,51 @@ def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     weights = np.random.default_rng(0).multinomial(len(pairs), chances, DRAWS) * pairs
     means: np.ndarray = weights @ values / weights.sum(axis=1, keepdims=True)
     return means
+
+
+def correlation_difference(suites: Sequence[Sequence[pd.DataFrame]], total: Estimate) -> Estimate:
+    """Return `total`, a difference of two models' mean r, with the interval of shared suites.
+
+    r is of suites' accuracies without a prefix and after one. Suites of each data set are
+    resampled once for both models. Without them in the tables, `total` stays as it is.
+
+    Args:
+        suites: of each data set, the `suite_points` of both models.
+        total: as if the models' r were independent.
+    """
+    drawn, fewest = [], np.inf
+    for pair in suites:
+        x, _ = shared_suites(pair, "baseline")
+        y, _ = shared_suites(pair, "accuracy")
+        if len(x) < FEWEST:
+            return total
+        weights = np.random.default_rng(0).multinomial(len(x), np.full(len(x), 1 / len(x)), DRAWS)
+        mean_x, mean_y, xx, yy, xy = (weights @ v / len(x) for v in (x, y, x * x, y * y, x * y))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r = (xy - mean_x * mean_y) / np.sqrt((xx - mean_x**2) * (yy - mean_y**2))
+        drawn.append(r[:, 0] - r[:, 1])
+        fewest = min(fewest, len(x))
+    ends = interval(np.mean(drawn, axis=0))
+    low, high = widened(total.value, ends, np.ones(int(fewest)), (-2.0, 2.0))
+    return replace(total, low=low, high=high)
+
+
+def overlap_difference(cells: pd.DataFrame, total: Estimate) -> Estimate:
+    """Return `total`, rho of tokens' overlap minus that of labels', with one set of permutations.
+
+    Both rho are of the same `accuracy` of suites after suites, so suites are permuted once for
+    both. With too few suites, `total` stays as it is: as if the two were independent.
+
+    Args:
+        cells: of different suites, with `token` and `dependency`, their F1.
+        total: the difference as if the two were independent.
+    """
+    known = cells.dropna(subset=["token", "dependency", "accuracy"])
+    tokens, labels = (
+        permuted_correlations(known, name, "accuracy", DRAWS, 0)[1]
+        for name in ("token", "dependency")
+    )
+    if not (len(tokens) and len(labels)):
+        return total
+    low, high = np.quantile(tokens - labels, TAILS)
+    return replace(total, low=float(total.value - high), high=float(total.value - low))

@@ -19,6 +19,8 @@ from lingprob.context.names import (
 )
 from lingprob.papers.context.analysis import PAPER_DATASET
 from lingprob.papers.context.contrasts import (
+    correlation_difference,
+    overlap_difference,
     resampled_means,
     rows_at,
     shared_suites,
@@ -211,8 +213,17 @@ def more_predictable(kind: str) -> Statistic:
     def statistic(tables: Tables, run: Run) -> Found:
         means = mean_predictability(tables, kind)
         if {SMALLEST, LEAST_PREDICTABLE} <= set(means):
-            pair = [means[SMALLEST], means[LEAST_PREDICTABLE]]
-            yield f"{SMALLEST} less {LEAST_PREDICTABLE}", combined(pair, [1, -1])
+            names = (SMALLEST, LEAST_PREDICTABLE)
+            total = combined([means[name] for name in names], [1, -1])
+            if "context_accuracy" in tables:
+                points = suite_points(tables["context_accuracy"], kind)
+                suites = [
+                    [points[(points["model"] == name) & (points["dataset"] == dataset)]
+                     for name in names]
+                    for dataset in PAPER_DATASETS
+                ]  # fmt: skip
+                total = correlation_difference(suites, total)
+            yield " less ".join(names), total
 
     return statistic
 
@@ -222,7 +233,23 @@ def overlap_advantage(tables: Tables, run: Run) -> Found:
     tokens, labels = (overlaps_of_suites(tables, name) for name in ("token", "dependency"))
     for name in tokens:
         if name in labels:
-            yield name, combined([tokens[name], labels[name]], [1, -1])
+            total = combined([tokens[name], labels[name]], [1, -1])
+            if "context_matrix" in tables:
+                cells = overlap_cells(tables, *name.split("/"))
+                total = overlap_difference(cells, total)
+            yield name, total
+
+
+def overlap_cells(tables: Tables, model: str, dataset: str) -> pd.DataFrame:
+    """Return a model's accuracy after each other suite, with the suites' overlap by measure."""
+    keys = ["target_suite", "prefix_suite"]
+    matrix, overlap = (
+        table[table["dataset"] == dataset]
+        for table in (tables["context_matrix"], tables["context_overlap"])
+    )
+    wide = overlap.pivot(index=keys, columns="measure", values="f1")
+    cells = matrix[(matrix["model"] == model) & (matrix[keys[0]] != matrix[keys[1]])]
+    return cells.join(wide, on=keys)
 
 
 def suite_overlaps(tables: Tables, run: Run) -> Found:

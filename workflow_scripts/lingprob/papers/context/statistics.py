@@ -182,11 +182,28 @@ def matrix_correlation(
         x, y: names of the columns.
         draws, seed: number of permutations, and their seed.
     """
+    value, by_chance = permuted_correlations(cells, x, y, draws, seed)
+    if not len(by_chance):
+        return value, np.nan, np.nan, np.nan
+    share = (np.sum(np.abs(by_chance) >= np.abs(value) - ROUNDING) + 1) / (draws + 1)
+    limit = 1 - ROUNDING
+    z = np.arctanh(np.clip([value, *np.quantile(by_chance, TAILS)], -limit, limit))
+    low, high = np.tanh(z[0] - z[[2, 1]])
+    return value, float(low), float(high), float(share)
+
+
+def permuted_correlations(
+    cells: pd.DataFrame, x: str, y: str, draws: int, seed: int
+) -> tuple[float, np.ndarray]:
+    """Return Spearman's rho of two matrices, and those under permutations of suites, (draws,).
+
+    Arguments as of `matrix_correlation`. There are no permutations of too few suites.
+    """
     known = cells.dropna(subset=[x, y])
     value, _ = _correlation(stats.spearmanr, known[x], known[y])
     suites = sorted({*known["target_suite"], *known["prefix_suite"]})
     if not np.isfinite(value) or len(suites) < FEWEST_SUITES:
-        return value, np.nan, np.nan, np.nan
+        return value, np.array([])
     place = [known[name].map(suites.index).to_numpy(int) for name in SUITES]
     ranks = np.full((2, len(suites), len(suites)), np.nan)
     ranks[:, place[0], place[1]] = stats.rankdata(known[[x, y]].to_numpy(float).T, axis=1)
@@ -196,11 +213,7 @@ def matrix_correlation(
         order = generator.permutation(len(suites))
         pairs = np.stack([ranks[0][np.ix_(order, order)], ranks[1]]).reshape(2, -1)
         by_chance.append(np.corrcoef(pairs[:, np.isfinite(pairs).all(axis=0)])[0, 1])
-    share = (np.sum(np.abs(by_chance) >= np.abs(value) - ROUNDING) + 1) / (draws + 1)
-    limit = 1 - ROUNDING
-    z = np.arctanh(np.clip([value, *np.quantile(by_chance, TAILS)], -limit, limit))
-    low, high = np.tanh(z[0] - z[[2, 1]])
-    return value, float(low), float(high), float(share)
+    return value, np.array(by_chance)
 
 
 def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
