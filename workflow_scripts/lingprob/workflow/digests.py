@@ -92,9 +92,9 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
 
 
 @cache
-def modules_digest(*modules: str, scripts: Path = SCRIPTS) -> str:
+def modules_digest(*modules: str) -> str:
     """Return a digest of some modules and of all that they import."""
-    return identity_of(_digests(_with_imports(modules, scripts), scripts))
+    return identity_of(_digests(_with_imports(modules, SCRIPTS), SCRIPTS))
 
 
 def imported_modules(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> list[str]:

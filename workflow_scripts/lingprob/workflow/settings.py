@@ -69,7 +69,6 @@ def _each_once(values: list[Item]) -> list[Item]:
 
 
 Number = Annotated[float, WrapValidator(_as_written)]
-Share = Annotated[float, Field(ge=0, le=1), WrapValidator(_as_written)]
 Count = Annotated[int, Field(ge=1)]
 Unique = Annotated[list[Item], AfterValidator(_each_once)]
 EntryName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
