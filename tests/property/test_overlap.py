@@ -154,7 +154,7 @@ def test_separators_and_rows_end_documents(
     )
     parted = split_documents(block(rows), separator)
     assert parted.tokens.tolist() == [token for piece in pieces for token in piece]
-    # The last piece is what follows the end of the last row.
+    # The last piece follows the end of the last row.
     assert np.diff(parted.offsets).tolist() == list(map(len, pieces[:-1]))
     assert split_documents(parted, None) is parted
 
@@ -238,7 +238,7 @@ def test_graph_outgrows_its_room() -> None:
 
 # Overlaps of texts.
 
-# Words whose tokens others begin or end with; some are more bytes than characters.
+# Words whose tokens others begin or end with. Some have more bytes than characters.
 WORDS = ["The", "Then", "cat", "cats", "é", "naïve", "東京", "🙂", "&", "mat.", "<b>"]
 texts_of_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 
@@ -313,7 +313,7 @@ numbers = {"min_words": st.integers(1, 9), "gaps": st.integers(0, 3)}
 def check_soft_overlaps(
     passages: list[list[str]], documents: list[list[str]], min_words: int, gaps: int
 ) -> None:
-    """Compare words and gaps with the table's, and align what is said to be the overlap."""
+    """Compare words and gaps with the table's, and align the reported overlap."""
     texts = [" ".join(document) for document in documents]
     found = find_soft_overlaps(passages, texts, min_words=min_words, gaps=gaps)
     of_passage = found.set_index("passage")
@@ -353,7 +353,7 @@ def test_soft_overlaps_of_edited_copies(passage, edits, min_words, gaps):
 
 
 def test_longer_texts_in_several_batches():
-    """Two thousand words, of which half stand in the corpus, with a gap after every hundredth."""
+    """Two thousand words, of which half are in the corpus, with a gap after every hundredth."""
     generator = random.Random(3)
     passage = [f"w{generator.randrange(400)}" for _ in range(2000)]
     copy = list(passage[500:1500])

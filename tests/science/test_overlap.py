@@ -99,10 +99,10 @@ def covered(lengths: np.ndarray, min_length: int) -> float:
     return float(inside.mean())
 
 
-def test_the_novel_leaks_into_geco_as_the_paper_found(tokenizer: Any) -> None:
+def test_the_novel_leaks_into_geco_as_published(tokenizer: Any) -> None:
     """The novel as it is downloaded, searched for the chapters as they are read.
 
-    The paper's longest overlaps with the Pile have 127 to 343 tokens, a chapter each; GECO's words
+    The paper's longest overlaps with the Pile have 127 to 343 tokens, one per chapter. GECO's words
     without punctuation had at most 29 with their own novel.
     """
     index = index_of(geco_chapters(), tokenizer)
@@ -126,8 +126,8 @@ def test_the_novel_leaks_into_geco_as_the_paper_found(tokenizer: Any) -> None:
 def test_geco_without_punctuation_is_found_in_its_novel() -> None:
     """The words as they are published: no mark of punctuation, one word in thirty left out.
 
-    Of exact tokens they share 29 at most with the novel; of folded words hundreds, and the more the
-    more gaps may be. Other novels have nothing of the kind.
+    They share at most 29 exact tokens with the novel, but hundreds of folded words, and more with
+    more gaps. Other novels share no such sequence.
     """
     material = pd.read_csv(MIRROR / "geco" / "EnglishMaterial_corrected.csv", keep_default_na=False)
     parts = material["WORD"].groupby(material["WORD_ID"].str.partition("-")[0])
@@ -162,7 +162,7 @@ def test_the_brown_corpus_gives_the_brown_passages_back(tokenizer: Any) -> None:
 
 
 def test_published_flags_and_whole_passages_are_reproduced() -> None:
-    """One passage of Provo is complete in each corpus; 15 and 6 are covered to 90% or more."""
+    """One passage of Provo is complete in each corpus, and 15 and 6 are covered to 90% or more."""
     n_reproduced, covered = 0, {}
     for name in PUBLISHED_THRESHOLDS:
         table = published_overlaps(MIRROR / f"rt_leakage/rt_overlap_{name}.tsv", name, "test")
@@ -183,7 +183,7 @@ def test_published_flags_and_whole_passages_are_reproduced() -> None:
 
 
 def test_thresholds_in_words() -> None:
-    """p = 2.9e-13 for n = 1.77e11 words; in log10 the limits are -12.54 and -11.00."""
+    """p = 2.9e-13 for n = 1.77e11 words, so the limits in log10 are -12.54 and -11.00."""
     pile, owt = PUBLISHED_THRESHOLDS["the_pile"], PUBLISHED_THRESHOLDS["owt"]
     assert np.exp(pile) == pytest.approx(2.9e-13, rel=0.01)
     assert logprob_threshold(1.77e11) == pytest.approx(pile, abs=0.01)

@@ -194,7 +194,7 @@ def test_pairs_are_audited_as_by_the_rules(run_rule, lm, plan, folder, tmp_path,
     shares = [np.mean([right[0], right[3]]), right[1], right[2], np.mean(right)]
     assert table["accuracy"].tolist() == [float(share) for share in shares]
     assert (table["accuracy_low"] <= table["accuracy"]).all()
-    # Wilson's interval of 2 of 4, by hand: z = 1.96, .5 -+ z / 2 / sqrt(4 + z^2) = .5 -+ .350.
+    # Wilson's interval of 2 of 4, by hand: z = 1.96, 0.5 -+ z / 2 / sqrt(4 + z^2) = 0.5 -+ 0.350.
     swapped = PAIRS.rename(columns={"good": "bad", "bad": "good"})
     assert lm.compare(swapped)["accuracy"].iloc[-1] == 1 - np.mean(right)
     same = pd.DataFrame({"good": PAIRS["good"], "bad": PAIRS["good"]})

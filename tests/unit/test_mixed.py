@@ -46,7 +46,7 @@ def partitions() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def times(rows: int = 80, seed: int = 5) -> pd.DataFrame:
-    """Return y of readers s, who differ in intercepts and slopes of a; a's mean is 2."""
+    """Return y of readers s, who differ in intercepts and slopes of a, whose mean is 2."""
     numbers = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": numbers.normal(2, 3, rows), "b": numbers.normal(-1, 2, rows)})
     frame["s"] = np.arange(rows) % 7
@@ -324,7 +324,7 @@ def moments(q: int = 2) -> ModelMoments:
 
 
 def ending(deviances: list[float], factor: np.ndarray, monkeypatch) -> list[np.ndarray]:
-    """Let every search end at once, at these deviances; return the starts that were tried."""
+    """Let every search end at once, at these deviances, and return the starts that were tried."""
     tried: list[np.ndarray] = []
     left = iter(deviances)
 
@@ -344,7 +344,7 @@ FULL, RANK_ONE = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 0.0], [1.0,
     ("factor", "deviances", "tried", "converged"),
     [
         (FULL, [], 3, True),
-        # Where starts disagree others follow, until three have reached the best.
+        # If starts disagree, others follow until three have reached the best.
         (FULL, [7.0, 1.0], 19, False),
         (FULL, [7.0, 1.0, 7.0, 7.0, 7.0, 7.0, 7.0, 1.0, 1.0], 9, True),
         # At a bound others follow in any case.
@@ -378,7 +378,7 @@ def test_convergence_leaves_nothing_to_gain(told, expected):
 
 @pytest.mark.parametrize("q", [1, 2, 3])
 def test_searches_from_anywhere_end_at_one_optimum(q):
-    """From no variance at all, where every gradient by F is zero, as well."""
+    """Start from no variance at all, so that every gradient by F is zero."""
     found = moments(q)
     starts = [np.zeros((q, q)), 1e-3 * np.eye(q), 50 * np.eye(q), np.full((q, q), 0.5)]
     ends = [search.optimise(found, start) for start in starts]

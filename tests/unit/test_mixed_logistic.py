@@ -159,7 +159,7 @@ def test_errors_by_group_are_those_of_refits(groups: int, slope_sd: float) -> No
     assert (found["acceptable"] > 1.5 * fit.standard_errors["acceptable"]) == (slope_sd > 0)
 
 
-def test_errors_by_group_are_about_the_mean_of_refits() -> None:
+def test_group_errors_are_about_refits_mean() -> None:
     """Leaving out a group with most of the trials moves the mean away from the estimates."""
     frame = pd.DataFrame([(a, b) for a in (-1.0, 1.0) for b in (-1.0, 1.0)], columns=["a", "b"])
     frame = frame.merge(pd.DataFrame({"group": range(3), "trials": [20, 20, 400]}), how="cross")
@@ -175,7 +175,7 @@ def test_errors_by_group_are_about_the_mean_of_refits() -> None:
     np.testing.assert_allclose(found, expected[found.index], rtol=0.01)
 
 
-def test_groups_that_cannot_be_left_out_have_no_errors() -> None:
+def test_indispensable_groups_have_no_errors() -> None:
     """A term that varies in one group alone."""
     frame = observations(3, 0.5)
     frame["length"] = frame["length"].where(frame["group"] == 7, 0.0)
@@ -199,7 +199,7 @@ def changed(**columns: object) -> pd.DataFrame:
         (changed(matched=1.0), "matched is constant, or determined by .Intercept., log_length"),
         (changed(log_length=1.0), "log_length is constant, or determined by .Intercept., in"),
         (changed(correct=0), "successes only or failures only"),
-        # A term that varies only where nothing was tried.
+        # A term that varies only in rows without trials.
         (changed().pipe(lambda frame: frame.assign(
             **{name: frame[name].where(frame["matched"] > 0, 0) for name in ("correct", "trials")}
         )), "matched is constant"),
@@ -247,6 +247,6 @@ def test_separation_of_single_trials():
     for separated in ([0, 1, 1, 1], [0, 0, 0, 1]):
         with pytest.raises(LingprobError, match="separated by"):
             checked_cells(separated * 3, one, terms, group)
-    # No line is low at 0 and 2, where all fail, and high at 1.
+    # No line is low at 0 and 2 and high at 1.
     middle = pd.DataFrame({"a": [0.0, 1, 2] * 2})
     checked_cells([0, 1, 0] * 2, one[:6], middle, ["x"] * 3 + ["y"] * 3)

@@ -365,7 +365,7 @@ def test_letters_of_passages_without_a_token_are_named(tmp_path, caplog) -> None
 
 
 def test_passages_are_normalised_as_corpora(tiny_tokenizer: Tokenizer) -> None:
-    """A no-break space is a space in both; one space before the first word stays."""
+    """A no-break space is a space in both. One space before the first word is kept."""
     texts = pd.Series({"x": "the\u00a0cat  sat", "y": " \n the cat"})
     index, passages = index_texts({"mine": texts, "other": texts[:1]}, tiny_tokenizer)
     ids = token_ids(tiny_tokenizer.tokenizer, ["the cat sat", " the cat", "the cat sat"])
@@ -450,7 +450,7 @@ def test_first_of_equal_soft_overlaps_is_taken() -> None:
     assert found_in("a b", "A b, a B", min_words=2, gaps=0) == first
     assert found_in("a b c", "A b", "a B c", min_words=2, gaps=0) == [(0, 3, 0, 0, 2, "a B c")]
     assert found_in("a x b", "a B", "A x b", min_words=2, gaps=1) == [(0, 3, 0, 0, 2, "A x b")]
-    # Without p, b follows a in both; without the corpus's b, p does.
+    # Without p, b follows a in both. Without the corpus's b, p does.
     assert found_in("a p b q", "a B p", min_words=2, gaps=1) == [(0, 2, 1, 0, 2, "a B")]
 
 

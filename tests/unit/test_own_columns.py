@@ -40,7 +40,7 @@ TARGETS = {
     "string_probability.prediction_3": {"string_probability": {"prediction_3": ["mine"]}},
     "context.datasets": {"context": {"datasets": ["mine"]}},
 }
-# What a target needs, beyond `sentence`; a column of which some values may be missing is not here.
+# Columns that a target needs besides `sentence`, without those that may have gaps.
 NEEDED = {
     "morcela.datasets": {"rating"},
     "string_probability.prediction_1": {"pair", "grammatical"},
@@ -48,7 +48,7 @@ NEEDED = {
     "string_probability.prediction_3": {"grammatical"},
     "context.datasets": {"pair", "grammatical"},
 }
-WHOLE = {"morcela.datasets": {"rating"}}  # columns that must be whole beside `grammatical`
+WHOLE = {"morcela.datasets": {"rating"}}  # columns that must be whole in addition to `grammatical`
 
 
 def write_sentences(path: Path, column: str, state: str) -> None:

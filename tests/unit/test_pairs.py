@@ -95,7 +95,7 @@ def audited() -> tuple[pd.DataFrame, pd.DataFrame]:
     return audit(evidence(), "m", 2, "demo")
 
 
-def test_each_pair_has_the_problems_that_it_was_made_for(audited):
+def test_each_pair_has_its_constructed_problems(audited):
     table, _ = audited
     found = table.set_index("pair_id")["problems"].str.split("; ").to_dict()
     assert found == {
@@ -163,7 +163,7 @@ def test_a_metric_that_is_unknown_flips_no_verdict():
     assert table.set_index("pair_id")["flips"]["first"] == "log p (bos_first_excluded)"
 
 
-def test_without_embeddings_and_corpora_nothing_is_said_of_them(tmp_path):
+def test_without_embeddings_and_corpora_nothing_is_claimed(tmp_path):
     table, _ = audit(evidence(distances=None, leakage=None), "m", 5, "demo")
     write_table(table, "audit", tmp_path / "audit.parquet")
     again = read_table(tmp_path / "audit.parquet", "audit")
@@ -174,7 +174,7 @@ def test_without_embeddings_and_corpora_nothing_is_said_of_them(tmp_path):
     assert "words" not in fewer.set_index("pair_id")["problems"]["moved"]
 
 
-def test_a_pair_far_from_the_line_of_the_others_is_found():
+def test_a_pair_far_from_the_line_is_found():
     rng = np.random.default_rng(0)
     good = -40 + 10 * rng.standard_normal(200)
     tokens = rng.integers(5, 15, 200)
@@ -222,7 +222,7 @@ def test_far_out_is_beyond_the_upper_fence():
     assert not beyond(values * np.nan).any()
 
 
-def test_data_without_pairs_and_scores_that_are_missing_are_named():
+def test_missing_pairs_and_scores_are_named():
     whole = evidence()
     alone = whole.stimuli.assign(pair_id=None)
     with pytest.raises(LingprobError, match=r"'mine': no pairs to audit.*`good`"):
@@ -256,14 +256,14 @@ def test_sentences_are_found_at_starts_and_within(tiny_tokenizer, tmp_path):
     assert found[found["dataset"] == "twice"]["item_id"].tolist() == ["start"]
 
 
-def test_words_that_differ_are_marked_and_everything_is_escaped():
+def test_differing_words_are_marked_and_all_is_escaped():
     good, bad = marked("the <b>cat</b> sleeps here", "the <b>cat</b> sleep here now")
     assert good == "the &lt;b&gt;cat&lt;/b&gt; <mark>sleeps</mark> here"
     assert bad == "the &lt;b&gt;cat&lt;/b&gt; <mark>sleep</mark> here <mark>now</mark>"
     assert marked("a b", "a b") == ("a b", "a b")
 
 
-def test_the_page_stands_alone_and_has_the_worst_pairs_on_top(audited):
+def test_the_page_needs_no_files_worst_pairs_first(audited):
     page = audit_page(*audited, "My <pairs>", "Model & co")
     assert links_of(page) == ["mine.csv"]
     assert "Audit: My &lt;pairs&gt;" in page
@@ -319,7 +319,7 @@ def test_sentences_without_pairs_have_no_distances():
         measure_pairs(alone, "mine", lambda texts: np.ones((len(texts), 1)))
 
 
-def test_bins_differ_by_one_at_most_and_are_in_order():
+def test_bins_are_ordered_and_differ_by_one():
     values = pd.Series(np.random.default_rng(0).random(103), index=range(5, 108))
     bins = equal_bins(values, 10)
     sizes = bins.value_counts()
@@ -330,7 +330,7 @@ def test_bins_differ_by_one_at_most_and_are_in_order():
 
 
 def rated_pairs(edits: list[int], ratings: list[float | None]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Stimuli and distances of pairs p0, p1 ...; of the last the two sentences are the same."""
+    """Stimuli and distances of pairs p0, p1 ..., of which the last has identical sentences."""
     ids = [f"p{number}" for number in range(len(edits))]
     stimuli = pd.DataFrame(
         {
@@ -344,7 +344,7 @@ def rated_pairs(edits: list[int], ratings: list[float | None]) -> tuple[pd.DataF
 
 
 def test_the_filter_keeps_what_its_reading_says():
-    """Of all six pairs the 75th percentile is 6.25, of the five rated ones 4; p5 is no pair."""
+    """The 75th percentile is 6.25 for six pairs and 4 for the five rated ones. p5 is no pair."""
     stimuli, distances = rated_pairs([1, 2, 4, 9, 7, 0], [0.0, 0.0, 0.0, None, 0.0, 0.0])
     kept = {}
     for population in ("rated", "all"):
@@ -361,8 +361,8 @@ def test_the_filter_keeps_what_its_reading_says():
     }
 
 
-def test_of_rated_pairs_are_those_that_the_stimuli_have():
-    """A pair that they lack has no rating; it counts among all that have distances."""
+def test_rated_pairs_are_those_of_the_stimuli():
+    """A pair that they lack has no rating, but counts among all that have distances."""
     stimuli, distances = rated_pairs([1, 2, 4, 0], [0.0, 0.0, 0.0, 0.0])
     distances.loc[len(distances)] = ["elsewhere", 100]
     for population, median in (("rated", 1.5), ("all", 2.0)):
@@ -377,7 +377,7 @@ def test_a_filter_of_rated_pairs_needs_some():
         edit_threshold(stimuli, distances, reading)
 
 
-def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path, monkeypatch):
+def test_an_embedding_is_the_mean_over_its_tokens(tmp_path, monkeypatch):
     save_tiny_tokenizer(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
     torch.manual_seed(0)
@@ -402,7 +402,7 @@ def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path, monke
     ("asked", "has_gpu", "device"),
     [("auto", True, "cuda"), ("auto", False, "cpu"), ("cpu", True, "cpu")],
 )
-def test_sentences_are_embedded_on_a_gpu_if_there_is_one(monkeypatch, asked, has_gpu, device):
+def test_sentences_are_embedded_on_an_available_gpu(monkeypatch, asked, has_gpu, device):
     model = SimpleNamespace(eval=lambda: None)
     model.to = lambda device: model
     monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
@@ -418,7 +418,7 @@ def test_a_directory_without_a_model_is_named(tmp_path):
         SentenceEmbedder(tmp_path, 64)
 
 
-def test_of_an_archive_the_model_s_own_folder_is_taken_and_nothing_below_it(tmp_path):
+def test_only_the_model_s_own_folder_is_extracted(tmp_path):
     archive, target = tmp_path / "model.zip", tmp_path / "model"
     target.mkdir()
     with zipfile.ZipFile(archive, "w") as opened:

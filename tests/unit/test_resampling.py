@@ -42,7 +42,7 @@ def scored(request):
     return scores + positive, positive
 
 
-def test_the_area_is_scikit_learn_s_and_that_of_counting_every_two(scored):
+def test_the_area_equals_scikit_learn_s_and_counting(scored):
     scores, positive = scored
     assert area_under_roc(scores, positive) == pytest.approx(roc_auc_score(positive, scores))
     difference = scores[positive][:, None] - scores[~positive][None, :]
@@ -91,7 +91,7 @@ def quantiles(values):
     return np.quantile(values, [0.025, 0.975])
 
 
-def test_a_resampled_area_is_that_of_the_repeated_rows(scored):
+def test_a_resampled_area_equals_that_of_repeats(scored):
     scores, positive = scored
     unit = np.arange(400) // 2
     draws = [row for part in resamples(200, 50, 7) for row in part]
@@ -104,7 +104,7 @@ def test_a_resampled_area_is_that_of_the_repeated_rows(scored):
     np.testing.assert_allclose(found, [loop, 1 - np.array(loop)])
 
 
-def test_a_resampled_correlation_is_that_of_the_repeated_rows():
+def test_a_resampled_correlation_equals_that_of_repeats():
     rng = np.random.default_rng(3)
     x = rng.standard_normal(90) * 10 - 300
     y = x + 5 * rng.standard_normal(90)
@@ -119,7 +119,7 @@ def test_a_resampled_correlation_is_that_of_the_repeated_rows():
     np.testing.assert_allclose(found, quantiles(loop))
 
 
-def test_a_resampled_mean_is_that_of_the_repeated_rows():
+def test_a_resampled_mean_equals_that_of_repeats():
     """Units 17 to 19 have no row here; weights 1 and 3 repeat a row as often."""
     rng = np.random.default_rng(4)
     unit = np.repeat(np.arange(17), [1, 2, 3, 6, 1] * 3 + [4, 1])
@@ -136,7 +136,7 @@ def test_a_resampled_mean_is_that_of_the_repeated_rows():
 
 
 @pytest.mark.parametrize("x", [np.full(9, 0.1), np.arange(9.0)[:2], 1e6 + 1e-6 * np.arange(9.0)])
-def test_what_does_not_vary_or_is_too_little_has_no_correlation(x):
+def test_constant_or_short_data_have_no_correlation(x):
     y = np.arange(9.0)[: len(x)]
     assert np.isnan(correlation(x, y))
     assert np.isnan(correlation(y, x))
@@ -178,7 +178,7 @@ def test_intervals_of_few_or_unequal_units_are_wider():
     assert np.isnan(widened(0.5, ends, np.array([7, 0]), (0.0, 1.0))).all()
 
 
-def test_a_column_with_a_value_missing_has_no_interval():
+def test_a_column_with_gaps_has_no_interval():
     values = np.column_stack([np.arange(9.0), np.append(np.arange(8.0), np.nan)])
     found = mean_intervals(values, np.arange(9), draws=30, seed=1)
     assert np.isfinite(found[0]).all()
@@ -186,7 +186,7 @@ def test_a_column_with_a_value_missing_has_no_interval():
 
 
 def test_draws_come_in_blocks_that_add_up(monkeypatch):
-    """Blocks of two resamples of ten units; the sums' own blocks are of 100."""
+    """Blocks of two resamples of ten units, with blocks of 100 for the sums."""
     x, y = np.random.default_rng(1).normal(size=(2, 30))
 
     def intervals():
@@ -199,7 +199,7 @@ def test_draws_come_in_blocks_that_add_up(monkeypatch):
     assert [part.shape for part in resamples(10, 5, 0)] == [(2, 10), (2, 10), (1, 10)]
 
 
-def test_a_sentence_of_weight_two_is_two_sentences_in_every_resample():
+def test_weight_two_is_two_sentences_in_resamples():
     """The same units are drawn, whatever their sentences weigh."""
     rng = np.random.default_rng(3)
     scores, positive, unit = rng.normal(size=(40, 2)), rng.random(40) < 0.5, np.arange(40) // 4
@@ -215,7 +215,7 @@ def test_a_sentence_of_weight_two_is_two_sentences_in_every_resample():
     assert weighted != pytest.approx(resampled_areas(scores, positive, unit, draws=30, seed=1))
 
 
-def test_a_tie_is_half_a_preference_and_a_missing_side_none():
+def test_a_tie_is_half_a_preference():
     found = preferences([-1.0, -2.0, -3.0, np.nan], [-2.0, -1.0, -3.0, 0.0])
     np.testing.assert_array_equal(found, [1.0, 0.0, 0.5, np.nan])
     # As the area under the ROC curve has it.
@@ -245,7 +245,7 @@ def test_without_clusters_the_interval_is_wilson_s():
     assert clustered_proportion_interval(correct, many) == pytest.approx(wilson, abs=1e-9)
 
 
-def test_a_design_effect_is_the_cluster_s_size_where_its_members_are_alike():
+def test_equal_members_give_the_cluster_size_as_effect():
     values = np.repeat([0.0, 1.0, 1.0, 0.0, 1.0, 0.0], 5)
     effect = design_effect(values, np.repeat(np.arange(6), 5))
     assert effect == pytest.approx(5 * (6 / 5) * (29 / 30))
@@ -257,7 +257,7 @@ def test_a_design_effect_is_the_cluster_s_size_where_its_members_are_alike():
     )
 
 
-def test_trials_are_worth_fewer_by_the_design_effect_and_by_few_clusters():
+def test_trials_are_worth_fewer_in_clusters():
     def wilson(share: float, n: float) -> list[float]:
         square = stats.norm.ppf(0.975) ** 2
         half = np.sqrt(square * (share * (1 - share) / n + square / 4 / n**2))
@@ -274,7 +274,7 @@ def test_trials_are_worth_fewer_by_the_design_effect_and_by_few_clusters():
     assert balanced == pytest.approx(wilson(0.5, 4 * ratio**2))
 
 
-def test_an_interval_of_all_or_none_ends_exactly_there():
+def test_an_interval_of_all_or_none_ends_there():
     for n in range(1, 60):
         one = np.zeros(n, int)
         assert clustered_proportion_interval(np.ones(n, bool), one)[1] == 1
@@ -292,7 +292,7 @@ def test_a_predictor_s_unit_changes_only_its_coefficient():
     assert small.log_likelihood == pytest.approx(fit.log_likelihood)
 
 
-def test_other_data_have_the_density_of_the_fitted_errors():
+def test_other_data_have_the_fitted_errors_density():
     numbers = np.random.default_rng(2)
     frame = pd.DataFrame(numbers.normal(size=(50, 2)), columns=["a", "y"])
     fit, other = fit_least_squares(frame[:30], "y", ["a"]), frame[30:]
