@@ -290,6 +290,8 @@ def test_groups_of_participants_are_correlated_where_there_are_judgments():
         found = table[table["dataset"] == name].reset_index(drop=True)
         pd.testing.assert_series_equal(found["r"], expected["r"])
         assert set(found["rating_source"]) == {source}
+        assert set(found["judgments"]) == {len(judgments)}
+        assert set(found["participants"]) == {judgments["participant_id"].nunique()}
     assert set(table["dataset"]) == {"a", "c"}
 
 

@@ -169,6 +169,14 @@ def test_own_models_ratings_and_scores_run_through(folder, monkeypatch):
         for name in ("tiny", "theirs")
     )
     assert set(theirs["dataset"]) == {"mine"}
+    tables = [
+        pd.read_csv(folder / f"results/morcela/by_sentence/{name}.csv")
+        for name in ("tiny", "theirs")
+    ]
+    assert tables[0]["text"].tolist() == [*SENTENCES, *NEW]
+    assert tables[0][["slor", "predicted"]].notna().all(axis=None)
+    assert tables[1]["text"].tolist() == SENTENCES
+    assert tables[1]["slor"].isna().all()
     new = ours[ours["dataset"] == "new"]
     assert set(new["text"]) == set(NEW)
     assert set(new["fitted_to"]) == {"mine"}

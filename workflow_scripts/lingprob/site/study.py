@@ -106,9 +106,10 @@ def _fates(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _agreement(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the correlations between groups of participants."""
+    """Yield the correlations between groups of participants, with the number of judgments."""
     for row in table.to_dict("records"):
-        yield _estimate(row, "r") | {"quantity": row["description"]}
+        about = {"quantity": row["description"], "n": row["judgments"]}
+        yield _estimate(row, "r") | about | {"note": f"judgments by {row['participants']} people"}
 
 
 def _estimate(row: Row, name: str) -> Row:

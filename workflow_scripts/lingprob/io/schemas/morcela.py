@@ -54,7 +54,7 @@ SCHEMAS = {
     "intergroup_correlation": pa.schema(
         required(TEXT, "dataset", "rating_source", "definition", "description")
         + required(FLOAT64, *estimated("r"))
-        + required(INT32, "draws")
+        + required(INT32, "draws", "judgments", "participants")
         + required(TEXT, "scale")
     ),
     # One row per bin of a shard's tokens: sums of unigram log-probability x and log-probability y.

@@ -208,10 +208,14 @@ def correlate_participant_groups(
     tables = [pd.DataFrame(columns=columns)]
     for dataset, items, judgments in zip(datasets, stimuli, ratings, strict=True):
         if len(judgments):
-            table = split_half(judgments, seed=seed)
-            tables.append(
-                table.assign(dataset=dataset, rating_source=rating_source(items), scale=scale)
-            )
+            about = {
+                "dataset": dataset,
+                "rating_source": rating_source(items),
+                "judgments": len(judgments),
+                "participants": judgments["participant_id"].nunique(),
+                "scale": scale,
+            }
+            tables.append(split_half(judgments, seed=seed).assign(**about))
     return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
 
 
