@@ -18,7 +18,8 @@ import yaml
 
 import checkout
 import lingprob
-from checkout import copy_of_the_checkout, snakemake
+from checkout import copy_of_the_checkout, planned_jobs, snakemake
+from lingprob.api.cli import main
 from lingprob.io.corpora import iter_documents
 from lingprob.io.tables import read_table
 from loopback import HubServer, Repository
@@ -35,6 +36,11 @@ TABLE = '{"title": "Bad", "kind": "stimuli", "parser": "table"'
 RECIPES = re.findall(
     r"```yaml\n(.*?)```", (checkout.ROOT / "docs/own_data.md").read_text(encoding="utf-8"), re.S
 )
+# Of results of experiment software: the recipe, what its command writes, and its table and report.
+OF_EXPORTS = {
+    "ratings": (RECIPES.pop(3), "my_judgments.csv", "stimuli/my-ratings", "report_morcela"),
+    "reading_times": (RECIPES.pop(3), "my_times.csv", "reading_times/my-times", "report_reading"),
+}
 # Tiny models in the place of those that a recipe names.
 STAND_INS = {
     "models": {
@@ -356,6 +362,36 @@ def test_every_recipe_of_the_page_reads_its_files(folder, recipes):
     lab = pd.read_parquet(folder / read[3])
     assert set(lab["passage_id"]) == {"1/a", "2/b"}
     assert sorted(lab["rt_ms"]) == sorted(times["rt_ms"])
+
+
+@pytest.mark.parametrize("kind", OF_EXPORTS)
+def test_recipes_of_exports_plan_one_study(folder, kind, monkeypatch):
+    recipe, output, made, report = OF_EXPORTS[kind]
+    assert len(recipe.splitlines()) <= 5
+    (folder / "export.yaml").write_text(recipe)
+    rows = [
+        (reader, item, text, 1 + (7 * item + reader) % 5, place, word, 300 + 7 * len(word) + reader)
+        for reader in range(5)
+        for item, text in enumerate(SENTENCES)
+        for place, word in enumerate(text.split(), start=1)
+    ]
+    columns = ["participant", "item", "sentence", "rating", "word_number", "word", "rt"]
+    export = pd.DataFrame(rows, columns=columns)
+    if kind == "ratings":
+        export = export.drop_duplicates(["participant", "item"])[columns[:4]]
+    export.sample(frac=1, random_state=2).to_csv(folder / "export.csv", index=False)
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit) as end:
+        main(["import", "export.csv", "--as", kind, "--output", output])
+    assert end.value.code == 0
+    options = ["--configfile", "export.yaml", "--"]
+    done = snakemake(folder, *options, f"results/{made}.parquet")
+    assert done.returncode == 0, done.stdout[-4000:]
+    plan = snakemake(folder, "-n", *options, "results/index.html")
+    jobs = planned_jobs(plan.stdout)
+    assert {name for name in jobs if name.startswith(("report_", "build_site"))} == {
+        report, "build_site",
+    }  # fmt: skip
 
 
 @pytest.mark.slow
