@@ -1,4 +1,4 @@
-"""What test folders share: the mirror, and the model that comes in a Python package."""
+"""Fixtures for all folders: the mirror, and the model from a Python package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
-    """The directory with the real data sets; the test is skipped where there is none."""
+    """The folder with the real data sets. Without it, the test is skipped."""
     folder = Path(os.environ.get("LINGPROB_MIRROR", BESIDE))
     if not folder.is_dir():
         pytest.skip("no real data: set LINGPROB_MIRROR to a directory with the data sets")

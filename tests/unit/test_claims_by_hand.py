@@ -1,4 +1,4 @@
-"""Statistics of claims by hand, where simulations see no difference: limits and intervals' ends."""
+"""Statistics of claims by hand: limits and ends of intervals, which simulations do not check."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def fit(model: str, linking_function: str, **columns: float) -> dict[str, Any]:
     return {**about, "rating_source": "human", "default_convention": True, **columns}
 
 
-def test_two_units_of_bic_either_way_are_no_evidence():
+def test_two_units_of_bic_are_no_evidence():
     fits = pd.DataFrame([fit("m", "morcela", bic=10.0), fit("m", "morcela_beta_1", bic=13.5)])
     ((name, found),) = morcela.bic_difference({"linking_functions": fits}, RUN)
     assert (name, ends(found)) == ("m/d", (3.5, 1.5, 5.5))
     assert not [*morcela.bic_difference({"linking_functions": fits.iloc[:1]}, RUN)]
 
 
-def test_people_are_above_a_model_by_what_both_intervals_leave():
+def test_differences_from_people_use_both_intervals():
     halves = pd.DataFrame({"dataset": ["d", "d"], "definition": ["equal_halves", "uneven_groups"],
                            "r": [0.8, 0.1], "r_low": [0.75, 0], "r_high": [0.9, 0.2]})  # fmt: skip
     fits = pd.DataFrame([fit("m", "morcela", r=0.1, r_cv=0.6, r_cv_low=0.55, r_cv_high=0.7)])
@@ -78,7 +78,7 @@ def of(statistic: Any, table: pd.DataFrame) -> list[Any]:
     return [found for _, found in statistic({"overlap": table}, RUN)]
 
 
-def test_limits_of_overlaps_are_as_the_paper_words_them():
+def test_limits_of_overlaps_follow_the_paper_s_words():
     """Less than half; above 100 tokens; half of a Provo passage or more, under ten times."""
     table = passages(("geco", 20, 10, 3), ("geco", 20, 9, 3), ("geco", 200, 100, 8),
                      ("geco", 300, 101, 5), ("provo", 20, 10, 9), ("provo", 20, 11, 10),
@@ -138,7 +138,7 @@ MODELS = {f"m{n}": {"family": "trained", "parameters": 10 ** (7 + n)} for n in r
 
 
 def trends(items: int) -> pd.DataFrame:
-    """Three models with 8, 6 and 2 nats a word; all passages are alike."""
+    """Three models with 8, 6 and 2 nats per word. All passages are alike."""
     nats = [8.0, 6.0, 2.0]
     deltas = pd.DataFrame({"model": list(MODELS), "delta": [3.0, 5.0, 4.0], "dataset": "d",
                            "rt_source": "human", "context": "passage", "corrected": True,
@@ -151,7 +151,7 @@ def trends(items: int) -> pd.DataFrame:
     return size_trends(deltas, gains, None, MODELS, draws=50, seed=0)
 
 
-def test_a_slope_of_log_perplexity_is_a_word_s_whatever_passages_are_drawn():
+def test_a_log_perplexity_slope_is_per_word():
     found = trends(4).set_index(["of", "on"])
     row = found.loc[("log_perplexity", "parameters")]
     assert (row["slope"], row["slope_low"], row["slope_high"]) == pytest.approx((-3, -3, -3))
@@ -169,7 +169,7 @@ def test_a_slope_of_log_perplexity_is_a_word_s_whatever_passages_are_drawn():
     assert on_perplexity["p"] == pytest.approx(expected.pvalue)
 
 
-def test_a_trend_without_items_has_the_interval_of_its_points():
+def test_a_trend_without_items_has_its_points_interval():
     ((name, found),) = reading.STATISTICS["fit_falls_with_size"]({"reading_trends": trends(4)}, RUN)
     error = stats.linregress([7, 8, 9], [3, 5, 4]).stderr
     reach = stats.t.ppf(0.975, 1) * error
@@ -202,7 +202,7 @@ def test_gains_are_judged_by_the_tables_interval():
 
 
 def slopes(*rows: dict[str, Any]) -> dict[str, pd.DataFrame]:
-    """Trends of ΔLogLik over three trained models that are finished, but for what is given."""
+    """Trends of ΔLogLik over three trained models that are finished, with changes."""
     usual = {"dataset": "d", "rt_source": "human", "context": "passage", "corrected": True,
              "convention": "", "family": "trained", "training_step": None, "fine_tuning_steps": 0,
              "of": "delta", "on": "parameters", "models": 3, "slope": 9.0, "slope_low": np.nan,
@@ -216,7 +216,7 @@ def values(found: Any) -> dict[str, float]:
     return {name: one.value for name, one in found}
 
 
-def test_trends_are_told_by_family_state_context_and_correction():
+def test_trends_separate_family_state_context_and_correction():
     """Neither those on other things nor those of models kept before their training was done."""
     changed = {"change": -2.0, "change_low": -3.0, "change_high": -1.0, "fine_tuning_steps": 1}
     imported = {"family": "gpt2", "context": "imported"}
@@ -246,7 +246,7 @@ def test_trends_are_told_by_family_state_context_and_correction():
     }
 
 
-def test_a_coefficient_has_an_interval_of_95_percent_by_suites():
+def test_coefficients_have_95_percent_intervals_over_suites():
     rows = pd.DataFrame({"model": ["m", "m"], "dataset": "blimp", "n": 30, "prefixes": "related",
                          "term": ["t", "u"], "estimate": [2.0, 9], "suite_std_error": [0.5, 1],
                          "suite_df": [np.inf, 4], "std_error": 7.0})  # fmt: skip
@@ -273,7 +273,7 @@ def test_a_coefficient_has_an_interval_of_95_percent_by_suites():
 
 
 def changes(*rows: tuple[str, str, str, int, float]) -> dict[str, pd.DataFrame]:
-    """Changes in accuracy, give or take .1: model, data set, kind of prefixes, tokens, value."""
+    """Changes in accuracy, give or take 0.1: model, data set, kind of prefixes, tokens, value."""
     columns = ["model", "dataset", "kind", "length", "delta"]
     table = pd.DataFrame(rows, columns=columns).assign(
         level="all", group="all", perturbation=None, n_suites=9, n_pairs=90,
@@ -285,7 +285,7 @@ def changes(*rows: tuple[str, str, str, int, float]) -> dict[str, pd.DataFrame]:
 UP, OTHER = "matched_acceptable", "mismatched_acceptable"
 
 
-def test_sums_over_kinds_are_of_those_that_have_them_all():
+def test_sums_over_kinds_need_all_of_them():
     tables = changes(("m", "d", UP, 10, 9.0), ("m", "d", UP, 20, 0.5), ("m", "d", OTHER, 20, 0.2),
                      ("n", "d", UP, 20, 0.7), ("m", "crows_pairs", UP, 20, 0.4),
                      ("m", "crows_pairs", OTHER, 20, 0.3))  # fmt: skip
@@ -309,7 +309,7 @@ def test_pairs_count_where_there_is_one_suite():
     assert ends(found) == pytest.approx((0.5, 0.4, 0.6))
 
 
-def test_rows_without_a_margin_have_no_part_in_margins():
+def test_rows_without_margins_do_not_count_in_margins():
     table = changes(("m", "d", UP, 10, 0.3), ("m", "d", UP, 20, 0.5))["context_accuracy"]
     for end in ("", "_low", "_high"):
         table[f"margin{end}"] = table[f"delta{end}"].where(table["length"] == 10)
@@ -325,7 +325,7 @@ def moved(table: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
 
 GRAMMAR, PLAIN, STEREOTYPES = ("blimp", "syntaxgym"), ("blimp",), ("crows_pairs",)
 PAPER = (*GRAMMAR, *STEREOTYPES)
-# What claims add up of GPT-2's changes, in hundredths, and on which data sets.
+# Terms of GPT-2's changes that claims add up, in hundredths, and their data sets.
 SUMS = {
     "matched_acceptable_raises": (1, GRAMMAR),
     "matched_unacceptable_lowers": (2, GRAMMAR),
@@ -357,8 +357,8 @@ SUMS = {
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_a_claim_adds_up_its_own_kinds_of_prefixes_on_its_own_data_sets(name):
-    """Kinds change by 1, 2, 4, ... hundredths, so that a sum tells what it is of."""
+def test_claims_sum_their_own_prefixes_and_data_sets(name):
+    """Kinds change by 1, 2, 4, ... hundredths, so that a sum identifies its terms."""
     kinds = (UP, "matched_unacceptable", OTHER, "mismatched_unacceptable", "unrelated",
              "acceptable", "unacceptable")  # fmt: skip
     deltas = changes(*((model, dataset, kind, length, times * factor * 2**place / 100)
@@ -378,7 +378,7 @@ def test_a_claim_adds_up_its_own_kinds_of_prefixes_on_its_own_data_sets(name):
     assert found == pytest.approx(dict.fromkeys(datasets, hundredths / 100))
 
 
-def test_what_lengths_change_is_the_longest_less_the_nearest_to_a_part_of_it():
+def test_length_effects_use_a_long_and_short_prefix():
     tables = changes(*((model, data, UP, length, length / 100)
                        for model in "mn" for data in ("d", "crows_pairs", "syntaxgym")
                        for length in (10, 40, 70, 100)),
@@ -393,7 +393,7 @@ def test_what_lengths_change_is_the_longest_less_the_nearest_to_a_part_of_it():
     assert ends(found) == pytest.approx((0.9, 0.9 - reach, 0.9 + reach))
 
 
-def test_models_are_compared_on_data_sets_that_both_have():
+def test_models_are_compared_on_common_data_sets():
     tables = changes(*((model, data, UP, 10, value)
                        for model, data, value in (("a", "d", 0.1), ("b", "d", 0.3), ("a", "e", 0.1),
                                                   ("b", "e", 0.5), ("a", "f", 1), ("c", "e", 9),
@@ -405,7 +405,7 @@ def test_models_are_compared_on_data_sets_that_both_have():
     )
 
 
-def test_a_trend_over_sizes_has_the_chance_of_models_and_of_suites():
+def test_size_trends_vary_over_models_and_suites():
     sizes, values = dict(zip("abce", (6, 7, 9, 10), strict=True)), (0.1, 0.3, 0.8, 0.9)
     rows = [(model, "d", UP, 10, value) for model, value in zip(sizes, values, strict=True)]
     few = [(model, data, UP, 10, 1.0) for model in "abc" for data in ("e", "crows_pairs")]
@@ -416,7 +416,7 @@ def test_a_trend_over_sizes_has_the_chance_of_models_and_of_suites():
     assert (found["all models/d"].value, found["all models/d"].n) == (pytest.approx(line.slope), 4)
     assert np.isnan(found["all models/e"].value), "a slope of three has one degree of freedom"
     assert set(found) == {"all models/d", "all models/e"}
-    # Without two suites nobody knows what others would have given.
+    # With one suite, the variation between suites is unknown.
     assert np.isnan([found["all models/d"].low, found["all models/d"].high]).all()
     assert "one suite" in found["all models/d"].note
     # A model without a size is in no trend; of two suites, all pairs of one in a fourth of draws.
@@ -435,7 +435,7 @@ def test_a_trend_over_sizes_has_the_chance_of_models_and_of_suites():
     found = dict(context.over_scale(UP)(together, Run("demo", unsized)))["all models/d"]
     assert (found.value, found.n) == (pytest.approx(line.slope), 4)
     alone = line.stderr * stats.t.ppf(0.975, 2)
-    # Draws' slopes: +.2 and -.2 in a fourth each, else (30 x .2 - 10 x .2) / 40 = +.1.
+    # Draws' slopes: +0.2 and -0.2 in a fourth each, else (30 x 0.2 - 10 x 0.2) / 40 = +0.1.
     ends = found.value - np.hypot(alone, 0.3), found.value + np.hypot(alone, 0.1)
     assert (found.low, found.high) == pytest.approx(ends)
 
@@ -559,7 +559,7 @@ def test_two_overlaps_have_one_set_of_permutations():
     assert same == apart
 
 
-def test_rows_of_suites_are_those_after_the_longest_prefixes_of_one_kind():
+def test_rows_of_suites_follow_the_longest_prefixes():
     rows = [("suite", UP, None, 20, 0.2), ("suite", UP, None, 10, 0.1),
             ("suite", OTHER, None, 30, 0.3), ("suite", UP, "all", 40, 0.4),
             ("all", UP, None, 50, 0.5)]  # fmt: skip
@@ -587,7 +587,7 @@ def test_correlations_are_named_by_what_they_are_of():
     assert found("suites", "accuracy", "x") == [("m/d", 0.5)]
 
 
-def test_cells_of_figure_14_are_averaged_with_their_intervals_but_after_their_own_suite():
+def test_figure_14_means_leave_out_the_own_suite():
     cells = pd.DataFrame(
         [("m", "x", "a_masc", 10.0, -5.0, 30.0, 20), ("m", "x", "b_masc", 20.0, 5.0, 50.0, 18),
          ("m", "x", "c_fem", 99.0, 98.0, 99.0, 18), ("m", "x", "x", 77.0, 77.0, 77.0, 2),
@@ -603,7 +603,7 @@ def test_cells_of_figure_14_are_averaged_with_their_intervals_but_after_their_ow
     assert found.value == pytest.approx((10 + 20 + 99) / 3)
 
 
-def test_feminine_reflexives_are_compared_after_reflexives_of_either_gender():
+def test_feminine_reflexives_are_compared_between_both_genders():
     fem, masc = ([f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
                  for gender in ("fem", "masc"))  # fmt: skip
     rows = [(fem[0], fem[1], 40), (fem[2], fem[0], 60), (fem[0], masc[0], -10),

@@ -27,7 +27,7 @@ RUN = Run("paper", {name: {"parameters": size, "family": name.split("-")[0]}
                     for name, size in SIZES.items()})  # fmt: skip
 DATASETS = (("blimp", 67), ("syntaxgym", 23), ("crows_pairs", 9))
 
-# Simulated tables of a room: a run is a model where a claim is about each model, else a data set.
+# Simulated tables of a room: a run is a model if a claim is about each model, else a data set.
 Simulated = dict[str, pd.DataFrame]
 Simulate = Callable[[np.random.Generator, float, int], Simulated]
 
@@ -114,8 +114,8 @@ def two_models(kind: str, error: float) -> Simulate:
 def all_models(kind: str, noise: float, suites: int = 12, sd: float = 0.0157) -> Simulate:
     """Simulate a slope on log10 parameters among the paper's models, families far apart.
 
-    Slopes differ between suites, by so much that the mean of the twelve is as uncertain as that of
-    BLiMP's 67 with Table 2's standard deviation of .037.
+    Slopes differ between suites. The mean of the twelve is as uncertain as that of BLiMP's 67 with
+    Table 2's standard deviation of 0.037.
     """
 
     def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
@@ -158,19 +158,19 @@ def drawn(rng: np.random.Generator, r: float, n: int, runs: int) -> np.ndarray:
     return np.tanh(rng.normal(np.arctanh(r), 1 / np.sqrt(n - 3), runs))
 
 
-# Standard deviation of rho where suites are permuted, and of r where they are resampled.
+# Standard deviation of rho if suites are permuted, and of r if they are resampled.
 PERMUTED, RESAMPLED = 0.066, 0.015
 
 
 def with_interval(rows: pd.DataFrame, sd: float) -> pd.DataFrame:
-    """Return correlations with intervals of Fisher's z that reach so many deviations."""
+    """Return correlations with intervals of Fisher's z of a given width in deviations."""
     z = np.arctanh(rows["value"].astype(float))
     return rows.assign(value_low=np.tanh(z - Z * sd), value_high=np.tanh(z + Z * sd))
 
 
 def overlaps(*measures: str, analysis: str = "suites", sd: float = PERMUTED, base: float = 0.0,
              ) -> Simulate:  # fmt: skip
-    """Simulate correlations of overlaps; the first exceeds the others, which are the base."""
+    """Simulate correlations of overlaps, of which the first exceeds the others."""
 
     def simulate(rng: np.random.Generator, effect: float, runs: int) -> Simulated:
         tables = [
@@ -210,8 +210,8 @@ def predictability(kind: str, gpt2: Sequence[float], opt: Sequence[float]) -> Si
 
 def matrix(suites: dict[str, Sequence[str]], truth: Callable[[str, float], float], sd: float,
            ) -> Simulate:  # fmt: skip
-    """Simulate Figure 14: target suites after prefix suites, whose errors are one, for the same
-    items stand after all of them, but another after masculine than after feminine ones."""
+    """Simulate Figure 14: target suites after prefix suites. The same items follow all prefixes,
+    so their errors are equal, except between masculine and feminine prefixes."""
 
     def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
         errors = {end: rng.normal(0, sd, n) for end in (True, False)}
@@ -255,8 +255,8 @@ MASCULINE, FEMININE = ([f"reflexive_{where}_{gender}" for where in ("orc", "prep
 class Case:
     """The paper's effect, in the statistic's units, and tables simulated with an effect.
 
-    Where the paper prints no effect, one within what its text says; standard errors are those of
-    67 suites of BLiMP whose changes have a standard deviation of .3 (matched) or .1.
+    If the paper prints no effect, one that agrees with its text is taken. Standard errors are those
+    of 67 suites of BLiMP whose changes have a standard deviation of 0.3 (matched) or 0.1.
     """
 
     effect: float
@@ -278,7 +278,7 @@ CASES = {
     "below_chance": Case(0.2, one_kind(DOWN, 0.037)),
     "unrelated_changes_nothing": Case(0, one_kind("unrelated", 0.012)),
     "unrelated_length_changes_nothing": Case(0, regression("unrelated", "log_length", 0.02)),
-    # The least z at which p is still below what the paper gives.
+    # The least z at which p is still below the paper's bound.
     "length_by_acceptability": Case(3.09, regression("related", "log_length:acceptable", 1)),
     "length_by_match_by_acceptability": Case(
         2.70, regression("related", "log_length:matched:acceptable", 1)
@@ -290,7 +290,7 @@ CASES = {
     "unacceptable_lower_by_30_to_40": Case(-0.35, one_kind("unacceptable", 0.025)),
     "matched_unacceptable_lower_by_50_to_80": Case(-0.65, one_kind(DOWN, 0.037)),
     "mismatched_unacceptable_lower_by_at_most_20": Case(-0.15, one_kind(OTHER_DOWN, 0.012)),
-    # Table 2's slope and what is left of it.
+    # Table 2's slope and the part of it that remains.
     "scale_amplifies_unacceptable": Case(-0.04, all_models("unacceptable", 0.01)),
     "scale_spares_acceptable": Case(0, all_models("acceptable", 0.01)),
     "opt_falls_below_gpt2": Case(-0.13, two_models("unacceptable", 0.025)),
@@ -367,7 +367,7 @@ def test_no_claim_goes_without_a_case():
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_without_its_effect_a_claim_is_supported_in_at_most_a_twentieth_of_runs(name):
+def test_without_effect_claims_are_rarely_supported(name):
     limits = [limit for limit in expected_range(CLAIMS[name]["expected"]) if np.isfinite(limit)]
     for limit in limits:
         runs = RUNS if "scale" not in name else 200
@@ -376,7 +376,7 @@ def test_without_its_effect_a_claim_is_supported_in_at_most_a_twentieth_of_runs(
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_with_the_paper_s_effect_a_claim_is_supported_or_its_power_is_stated(name):
+def test_with_the_effect_claims_are_supported_or_underpowered(name):
     runs = RUNS if "scale" not in name else 200
     shares = verdicts(name, np.random.default_rng(8), CASES[name].effect, runs)
     power = CLAIMS[name].get("power")
@@ -389,7 +389,7 @@ def test_with_the_paper_s_effect_a_claim_is_supported_or_its_power_is_stated(nam
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_with_its_effect_reversed_a_claim_is_contradicted(name):
-    """Beyond the limit as far as the effect is on its other side, more where power is low."""
+    """Beyond the limit as far as the effect is on its other side, and more if power is low."""
     low, high = expected_range(CLAIMS[name]["expected"])
     effect = CASES[name].effect
     if np.isfinite(low) and np.isfinite(high):
@@ -403,7 +403,7 @@ def test_with_its_effect_reversed_a_claim_is_contradicted(name):
     assert shares["supported"] == 0
 
 
-# What the paper prints of a claim's inputs.
+# The inputs of claims that the paper prints.
 TABLE_2 = next(item["rows"] for item in PUBLISHED["items"] if item["item"] == "Table 2")
 FIGURE_14 = next(item for item in PUBLISHED["items"] if item["item"] == "Figure 14")
 
@@ -437,7 +437,7 @@ def printed_table_2() -> Simulated:
 
 
 def printed_coefficient(prefixes: str, term: str, z: float) -> Simulated:
-    """Return a coefficient whose p is just what the paper says that it is below."""
+    """Return a coefficient whose p equals the bound that the paper prints."""
     return {
         "context_regression": pd.DataFrame({"model": ["gpt2"], "dataset": ["blimp"], "n": [1],
                                     "prefixes": [prefixes], "term": [term], "estimate": [z],
@@ -493,7 +493,7 @@ AT_THE_EDGE = {
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_on_the_paper_s_printed_numbers_a_claim_comes_out_as_the_paper_says(name):
+def test_printed_numbers_give_the_paper_s_verdicts(name):
     rows = judge_claims({"paper": "context", "claims": [CLAIMS[name]]},
                         {name: STATISTICS[name]}, PRINTED[name](), RUN)  # fmt: skip
     verdicts = {row["row"].split("/")[-1]: row["verdict"] for row in rows}

@@ -50,7 +50,7 @@ def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
     write_table(table, "linking_functions", tmp_path / "fits.parquet")
 
 
-def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
+def test_the_default_convention_has_one_policy_and_source():
     stimuli, scores = inputs()
     given = [scores.assign(unigrams=name) for name in ("u", "v")]
     fitting = {"folds": 5, "repeats": 1, "bootstrap": 2, "seed": 1}
@@ -81,10 +81,8 @@ def test_a_sentence_without_rating_is_named():
         ("sentence", 30, 60, "sentence"),
     ],
 )
-def test_what_intervals_resample_is_the_wanted_unit_or_the_next_finer_one(
-    wanted, articles, pairs, used, caplog
-):
-    """Fewer than twenty clusters tell little; here paradigms are unknown of one sentence."""
+def test_intervals_resample_the_wanted_or_next_finer_unit(wanted, articles, pairs, used, caplog):
+    """Fewer than twenty clusters are too few. Here the paradigm of one sentence is unknown."""
     items = pd.DataFrame({"item_id": [f"s{row}" for row in range(120)]})
     items["pair_id"] = [f"p{row % pairs}" for row in range(120)]
     items["paradigm"] = ["x", *[None] * 119]
@@ -122,7 +120,7 @@ def test_intervals_resample_the_unit_that_the_table_names():
     assert widths["article"] > 1.3 * widths["sentence"]
 
 
-def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
+def test_published_values_are_shown_for_their_data_alone():
     table = fits()
     theirs = published_fits(PUBLISHED, table)
     assert len(theirs) == 64
@@ -137,7 +135,7 @@ def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
     assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
 
 
-def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path):
+def test_the_scorecard_judges_claims_and_names_gaps(tmp_path):
     table = fits()
     stimuli = pd.DataFrame(
         {"item_id": range(1450), "dataset": "linguistic_inquiry", "text": "x", "rating": 0.0}
@@ -174,7 +172,7 @@ def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path
     }
 
 
-def test_agreement_is_that_of_equal_halves_of_the_paper_s_data():
+def test_agreement_is_that_of_equal_halves():
     kinds = [("linguistic_inquiry", "equal_halves"), ("linguistic_inquiry", "one_and_rest"),
              ("elsewhere", "equal_halves")]  # fmt: skip
     halves = pd.DataFrame(kinds, columns=["dataset", "definition"])
@@ -198,8 +196,8 @@ def test_numbers_on_simulated_ratings_never_meet_published_ones():
     assert claims["note"].str.contains("simulated ratings").all()
 
 
-def test_published_r_is_that_of_the_sse_and_stands_beside_the_printed_one():
-    """OPT 350M: sqrt(1 - 530.9 / 878.9) = .629, where Table 2 has .751."""
+def test_published_r_follows_from_the_printed_sse():
+    """OPT 350M: sqrt(1 - 530.9 / 878.9) = 0.629, but Table 2 has 0.751."""
     table = printed_fits(PUBLISHED).set_index(["model", "linking_function"])
     odd = table.loc[("opt-350m", "morcela")]
     assert (round(odd["r"], 3), odd["r_cv"]) == (0.629, 0.751)
@@ -210,8 +208,8 @@ def test_published_r_is_that_of_the_sse_and_stands_beside_the_printed_one():
     }  # fmt: skip
 
 
-def test_a_second_data_set_leaves_the_published_values_and_the_first_one_s_numbers_alone():
-    """Its total sum of squares drew the published SLOR of Pythia 12B at 0 instead of .479."""
+def test_a_second_data_set_leaves_the_first_unchanged():
+    """Its total sum of squares drew the published SLOR of Pythia 12B at 0 instead of 0.479."""
     alone, both = fits(), two_datasets()
     theirs = published_fits(PUBLISHED, both)
     pd.testing.assert_frame_equal(theirs, published_fits(PUBLISHED, alone))
@@ -228,7 +226,7 @@ def test_a_second_data_set_leaves_the_published_values_and_the_first_one_s_numbe
         assert own.filter(like="_published").isna().all(axis=None)
 
 
-def test_scores_are_taken_under_one_convention_and_in_the_order_of_the_stimuli():
+def test_scores_follow_one_convention_in_stimulus_order():
     scores = pd.DataFrame([
         {"item_id": item, "bos": bos, "unigrams": unigrams, "logprob": float(place)}
         for place, (bos, unigrams) in enumerate([("a", "u"), ("a", "v"), ("b", "u"), ("b", "v")])
@@ -244,7 +242,7 @@ def test_scores_are_taken_under_one_convention_and_in_the_order_of_the_stimuli()
 
 
 def in_articles(articles: int) -> dict[str, DataSet]:
-    """A data set of 60 sentences in so many articles, rated by chance."""
+    """A data set of 60 sentences in a number of articles, rated by chance."""
     rng = np.random.default_rng(2)
     items = [f"s{k}" for k in range(60)]
     stimuli = pd.DataFrame({
@@ -273,7 +271,7 @@ def test_folds_keep_articles_together_where_each_has_five(articles, kept):
     assert len(by_article) == len(by_sentence)
 
 
-def test_groups_of_participants_are_correlated_where_there_are_judgments():
+def test_groups_are_correlated_if_there_are_judgments():
     judged = []
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
@@ -296,7 +294,7 @@ def test_groups_of_participants_are_correlated_where_there_are_judgments():
 
 
 def one_fit(linking_function: str, **columns: float) -> dict:
-    """A row of `linking_functions`, whose columns have intervals of .1 below and .2 above."""
+    """A row of `linking_functions`, whose columns have intervals of 0.1 below and 0.2 above."""
     values = {"beta": 0.5, "gamma": 9.0, "logprob_slope": 1.0, "over_slor": 0.12,
               "below_morcela": 0.3, **columns}  # fmt: skip
     ends = {f"{name}_low": value - 0.1 for name, value in values.items()}
@@ -308,7 +306,7 @@ def one_fit(linking_function: str, **columns: float) -> dict:
 
 
 @pytest.mark.parametrize(("slor", "reduced"), [(0.56, True), (0.86, False)])
-def test_an_error_is_reduced_by_the_gain_s_part_of_it(slor, reduced):
+def test_an_error_falls_by_the_gain_s_share(slor, reduced):
     """0.12 (0.02 to 0.32) of 0.86 - 0.56."""
     fits = pd.DataFrame(
         [one_fit("logprob", r_cv=0.4), one_fit("slor", r_cv=slor), one_fit("morcela", r_cv=0.6)]
@@ -348,7 +346,7 @@ def test_points_have_a_gain_without_beta_and_gamma():
 PREDICTING = {"convention": ("bos", "u"), "cluster": "sentence", "scale": "demo"}
 
 
-def test_unrated_sentences_get_a_prediction_by_every_function_and_rated_data_set(tmp_path):
+def test_unrated_sentences_get_predictions_by_every_fit(tmp_path):
     new = data_set("new", 20, 1, rated=False)
     rated = {"first": data_set("a", 100, 2), "second": data_set("b", 100, 3, gamma=-5)}
     every = predict_ratings("m", {**rated, "new": new}, fitted_to=[*rated], **PREDICTING)
@@ -369,7 +367,7 @@ def test_unrated_sentences_get_a_prediction_by_every_function_and_rated_data_set
     write_table(every, "predicted_ratings", tmp_path / "table.parquet")
 
 
-def test_a_rated_data_set_has_residuals_and_predictions_without_the_sentence():
+def test_rated_sentences_get_residuals_and_held_out_predictions():
     own = data_set("a", 60, 4)
     given = {"own": own, "other": data_set("b", 60, 5)}
     every = predict_ratings("m", given, fitted_to=[*given], **PREDICTING)
@@ -411,7 +409,7 @@ def test_sentences_have_one_row_each_with_their_columns():
     )
 
 
-def test_simulated_ratings_are_said_to_be_and_absent_unigrams_leave_functions_out():
+def test_simulated_ratings_are_marked_and_unigrams_may_lack():
     rated, new = data_set("a", 40, 6), data_set("n", 5, 7, rated=False)
     rated.stimuli["rating_source"] = "simulated"
     for given in (rated, new):
@@ -421,7 +419,7 @@ def test_simulated_ratings_are_said_to_be_and_absent_unigrams_leave_functions_ou
     assert set(table["rating_source"]) == {"simulated"}
 
 
-def test_a_data_set_that_is_scored_under_another_convention_is_named():
+def test_scores_under_another_convention_are_named():
     new = data_set("n", 5, 8, rated=False)
     new = new._replace(scores=new.scores[new.scores["bos"] == "none"])
     with pytest.raises(LingprobError, match=r"'new': m has scored it under .*morcela.predicted"):
@@ -458,8 +456,8 @@ def two_models(shift: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tuple(pd.concat(table, ignore_index=True) for table in tables)
 
 
-def test_models_differ_by_what_their_scores_do_in_every_resample(tmp_path):
-    """p + .1 u for p: beta rises by .1 exactly, so that the paired interval has no width."""
+def test_models_differ_as_their_scores_in_every_resample(tmp_path):
+    """p + 0.1 u for p: beta rises by exactly 0.1, so that the paired interval has no width."""
     fits, draws = two_models(0.1)
     write_table(draws, "linking_draws", tmp_path / "draws.parquet")
     row = parameter_differences(default_fits(fits), draws).iloc[0]

@@ -20,12 +20,12 @@ CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 RUN = Run("demo")
 TOY, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
 STRINGS = TOY[["text", "grammatical"]]
-# Claims whose input the paper prints: a bound on all areas and an accuracy. All others are of
-# what it draws.
+# Claims whose input the paper prints: a bound on all areas and an accuracy. All others are
+# drawn.
 PRINTED = {"poor_separation": 0.75, "good_accuracy": 0.8}
 # The limit of each claim, an effect beyond it and the standard error of the paper's n (1,018 pairs
-# for Prediction 1, 1,883 for 2, thousands of sentences for 3). The paper prints no effect but for
-# PRINTED; these are of the size that its words ("strong", "decreases") would have.
+# for Prediction 1, 1,883 for 2, thousands of sentences for 3). The paper prints effects only for
+# PRINTED. The others have the size that its words ("strong", "decreases") suggest.
 ASSUMED = {
     "prediction_1a": (0.5, 0.4, 0.006),
     "prediction_1b": (0, -0.2, 0.02),
@@ -88,7 +88,7 @@ def separated(column: str, metric: str, value: np.ndarray, error: float) -> pd.D
     [("lead", "slor", "slor_leads"), ("lead", "mean_logprob", "mean_logprob_leads"),
      ("accuracy", "logprob", "good_accuracy")],
 )  # fmt: skip
-def test_data_sets_without_the_number_are_no_populations_of_a_claim(column, metric, claim):
+def test_data_sets_without_the_number_are_no_populations(column, metric, claim):
     table = separated(column, metric, np.array([0.1, np.nan]), 0.01)
     one = {**PUBLISHED, "claims": [CLAIMS[claim]]}
 
@@ -146,7 +146,7 @@ def simulated(claim: str, effect: float, runs: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_without_its_effect_a_claim_is_hardly_ever_supported(claim):
+def test_without_its_effect_a_claim_is_rarely_supported(claim):
     """A thousand runs; of the eight strings, whose verdict costs milliseconds, 200."""
     runs = 200 if claim in COSTS else 1000
     assert simulated(claim, 0, runs, 1).count("supported") <= 0.05 * runs
@@ -160,7 +160,7 @@ def test_a_reversed_effect_contradicts_a_claim(claim):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_the_paper_s_effect_at_its_size_is_found(claim):
+def test_the_paper_s_effect_is_found(claim):
     assert simulated(claim, 1, 60, 3).count("supported") >= 48
 
 
@@ -175,7 +175,7 @@ def test_what_the_paper_prints_supports_its_claims(claim):
 
 
 @pytest.mark.parametrize("claim", [*CORRELATIONS, *CHANGES])
-def test_a_claim_is_of_its_own_prediction_and_quantity(claim):
+def test_a_claim_uses_its_prediction_and_quantity(claim):
     made = [estimated(other, 1, 3, np.random.default_rng(0)) for other in [*CORRELATIONS, *CHANGES]]
     tables = {
         name: pd.concat([each[name] for each in made if name in each], ignore_index=True)
@@ -197,7 +197,7 @@ BITS = {"The moon emerges.": 30.0, "A moon emerges.": 33.0, "The moons emerge.":
         ("moons_below_moon", 38 - 35),
     ],
 )
-def test_differences_between_the_eight_strings_by_hand_to_half_precision(claim, bits):
+def test_eight_strings_differ_by_hand_at_half_precision(claim, bits):
     surprisals = STRINGS.assign(model="m", surprisal=TOY["text"].map(BITS))
     ((model, found),) = STATISTICS[claim]({"toy_surprisals": surprisals}, RUN)
     assert model == "m"
@@ -205,7 +205,7 @@ def test_differences_between_the_eight_strings_by_hand_to_half_precision(claim, 
     assert ends == pytest.approx((bits, bits - 0.05, bits + 0.05))
 
 
-def test_areas_are_of_the_paper_s_metrics_on_whole_data_sets():
+def test_areas_are_of_whole_data_sets():
     table = separated("auc", "slor", np.array([0.7]), 0.01)
     # The highest area and the highest end are those of two metrics.
     wide = table["metric"] == "logprob"

@@ -59,7 +59,7 @@ def tokens(*spans: tuple[int, int]) -> Tokens:
 
 
 def test_spaces_move_to_the_word_before():
-    """`a bc d`: tokens a | _b c | _d; all powers of one half, so bits are whole numbers."""
+    """`a bc d`: tokens a | _b c | _d, with powers of one half, so that bits are whole numbers."""
     half = -np.log(2)
     passage = ScoredPassage(
         logprob=half * np.array([3, 5, 1, 4]), space=half * np.array([9, 2, 7, 1, 6])
@@ -81,7 +81,7 @@ def test_first_words_without_context_have_no_surprisal():
 
 
 def test_tokens_belong_to_their_last_letters_word():
-    # "to be": offsets with the space inside the token, beside it, and as a token of its own.
+    # "to be": offsets with the space inside the token, next to it, and as a separate token.
     for spans in [((0, 2), (2, 5)), ((0, 2), (3, 5)), ((0, 1), (1, 2), (2, 3), (3, 5))]:
         index = token_word_index(["to", "be"], tokens(*spans), "x")
         assert index.tolist() == [0] * (len(spans) - 1 - (len(spans) == 4)) + [1] * (
