@@ -79,33 +79,15 @@ def two_kinds(first: str, second: str, errors: tuple[float, float], base: float)
     return kinds(lambda effect: {first: (base + effect, errors[0]), second: (base, errors[1])})
 
 
-def two_lengths(kind: str, error: float, sooner: int, model: str | None = None) -> Simulate:
-    """Simulate an effect between two lengths, of one model on many data sets or of many models."""
+def two_rows(kind: str, error: float, first: dict, second: dict, **about: str) -> Simulate:
+    """Simulate an effect between rows that differ in some columns, of many models or data sets."""
 
     def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
-        about = (
-            {"model": names("m", n), "dataset": "blimp"}
-            if model is None
-            else {"model": model, "dataset": names("d", n)}
-        )
+        many = {"dataset": names("d", n)} if "dataset" not in about else {"model": names("m", n)}
         tables = [
-            accuracy_rows(kind, rng.normal(truth, error, n), error, length=length, **about)
-            for truth, length in ((0.0, sooner), (effect, 1000))
+            accuracy_rows(kind, rng.normal(truth, error, n), error, **{**many, **about, **own})
+            for truth, own in ((0.0, first), (effect, second))
         ]
-        return {"context_accuracy": pd.concat(tables, ignore_index=True)}
-
-    return simulate
-
-
-def two_models(kind: str, error: float) -> Simulate:
-    """Simulate an effect between OPT 6.7B and GPT-2 on many data sets."""
-
-    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
-        tables = [
-            accuracy_rows(kind, rng.normal(truth, error, n), error, model=model,
-                          dataset=names("d", n))
-            for model, truth in (("gpt2", 0.0), ("opt-6.7b", effect))
-        ]  # fmt: skip
         return {"context_accuracy": pd.concat(tables, ignore_index=True)}
 
     return simulate
@@ -247,6 +229,7 @@ def dependency_overlaps(rng: np.random.Generator, effect: float, n: int) -> Simu
 UP, DOWN = "matched_acceptable", "matched_unacceptable"
 OTHER_UP, OTHER_DOWN = "mismatched_acceptable", "mismatched_unacceptable"
 CROWS = {"dataset": "crows_pairs"}
+SMALL_AND_LARGE = ({"model": "gpt2"}, {"model": "opt-6.7b"})
 MASCULINE, FEMININE = ([f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
                        for gender in ("masc", "fem"))  # fmt: skip
 
@@ -293,9 +276,9 @@ CASES = {
     # Table 2's slope and the part of it that remains.
     "scale_amplifies_unacceptable": Case(-0.04, all_models("unacceptable", 0.01)),
     "scale_spares_acceptable": Case(0, all_models("acceptable", 0.01)),
-    "opt_falls_below_gpt2": Case(-0.13, two_models("unacceptable", 0.025)),
-    "opt_gains_above_gpt2": Case(0.05, two_models(UP, 0.037)),
-    "gpt2_recovers": Case(0.05, two_lengths("unacceptable", 0.025, 500, "gpt2")),
+    "opt_falls_below_gpt2": Case(-0.13, two_rows("unacceptable", 0.025, *SMALL_AND_LARGE)),
+    "opt_gains_above_gpt2": Case(0.05, two_rows(UP, 0.037, *SMALL_AND_LARGE)),
+    "gpt2_recovers": Case(0.05, two_rows("unacceptable", 0.025, {"length": 500}, {}, model="gpt2")),
     "perturbed_acceptable_still_raise": Case(0.3, one_kind(UP, 0.067, perturbation="all")),
     "perturbed_unacceptable_still_lower": Case(-0.6, one_kind(DOWN, 0.067, perturbation="all")),
     "similarity_raises_acceptable": Case(0.93, perturbations(UP)),
@@ -322,7 +305,7 @@ CASES = {
                     lambda prefix, e: e * prefix.endswith("fem"), 100)
     ),
     # No margin is printed: five standard errors.
-    "margin_falls_with_length": Case(-1, two_lengths(DOWN, 0.2, 32)),
+    "margin_falls_with_length": Case(-1, two_rows(DOWN, 0.2, {"length": 32}, {}, dataset="blimp")),
     "margin_unacceptable_below_acceptable": Case(-1, two_kinds(DOWN, UP, (0.2, 0.2), 1)),
     "margin_related_below_unrelated": Case(-1, two_kinds(UP, "unrelated", (0.2, 0.2), 1)),
 }  # fmt: skip
