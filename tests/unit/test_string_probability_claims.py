@@ -60,11 +60,13 @@ METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "m
 COSTS = {"grammatical_strings_likelier": 4.0, "one_moon_likelier": 6.0, "moons_below_moon": 5.0}
 
 
-def verdicts(claim: str, tables: dict[str, pd.DataFrame]) -> list[str]:
+def judged(claim: str, tables: dict[str, pd.DataFrame]) -> list[dict]:
     one = {**PUBLISHED, "claims": [CLAIMS[claim]]}
-    return [
-        row["verdict"] for row in judge_claims(one, {claim: STATISTICS[claim]}, tables, RUN)
-    ]  # fmt: skip
+    return judge_claims(one, {claim: STATISTICS[claim]}, tables, RUN)
+
+
+def verdicts(claim: str, tables: dict[str, pd.DataFrame]) -> list[str]:
+    return [row["verdict"] for row in judged(claim, tables)]
 
 
 def separated(column: str, metric: str, value: np.ndarray, error: float) -> pd.DataFrame:
@@ -90,11 +92,9 @@ def separated(column: str, metric: str, value: np.ndarray, error: float) -> pd.D
 )  # fmt: skip
 def test_data_sets_without_the_number_are_no_populations(column, metric, claim):
     table = separated(column, metric, np.array([0.1, np.nan]), 0.01)
-    one = {**PUBLISHED, "claims": [CLAIMS[claim]]}
 
     def populations(table: pd.DataFrame) -> list[str]:
-        rows = judge_claims(one, {claim: STATISTICS[claim]}, {"string_separation": table}, RUN)
-        return [row["row"] for row in rows]
+        return [row["row"] for row in judged(claim, {"string_separation": table})]
 
     assert populations(table) == ["m/0"]
     assert populations(table[table["dataset"] == "1"]) == ["(none)"]
@@ -218,9 +218,7 @@ def test_areas_are_of_whole_data_sets():
 
 
 def separation_verdicts(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    one = {**PUBLISHED, "claims": [CLAIMS["poor_separation"]]}
-    given = {"poor_separation": STATISTICS["poor_separation"]}
-    rows = judge_claims(one, given, {"string_separation": table}, RUN)
+    rows = judged("poor_separation", {"string_separation": table})
     return {row["row"].partition("/")[2]: (row["verdict"], row["note"]) for row in rows}
 
 
