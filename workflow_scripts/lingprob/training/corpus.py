@@ -291,8 +291,8 @@ class TrainingData:
         held_out = TokenRows(described["validation"], row_length)
         own = len(held_out) == 0
         source = self.rows if own else held_out
-        chosen = np.linspace(0, len(source) - 1, min(validation_examples, len(source)))
-        numbers = np.unique(chosen.astype(np.int64))
+        spread = np.linspace(0, len(source) - 1, min(validation_examples, len(source)))
+        numbers = np.unique(spread.astype(np.int64))
         self._validation = source.take(numbers)
         self._numbers = np.setdiff1d(np.arange(len(self.rows)), numbers) if own else None
         self.n_examples = len(self.rows) if self._numbers is None else len(self._numbers)
@@ -329,8 +329,8 @@ def examples_of_step(step: int, batch_size: int, n_examples: int, seed: int) -> 
     epochs, within = np.divmod(places, n_examples)
     numbers = np.empty(batch_size, dtype=np.int64)
     for epoch in np.unique(epochs):
-        chosen = epochs == epoch
-        numbers[chosen] = _shuffle(seed, int(epoch), n_examples)[within[chosen]]
+        here = epochs == epoch
+        numbers[here] = _shuffle(seed, int(epoch), n_examples)[within[here]]
     return numbers
 
 

@@ -250,6 +250,6 @@ def select_chunks(
             "overlap.max_overlap, or make the chunks smaller."
         )
     names = np.sort(chunks["chunk"][free].to_numpy(dtype=str))
-    chosen = np.random.default_rng(seed).choice(names, size=chunks_selected, replace=False)
-    table = chunks.assign(leakage_free=free, selected=chunks["chunk"].isin(chosen).to_numpy())
+    selected = np.random.default_rng(seed).choice(names, size=chunks_selected, replace=False)
+    table = chunks.assign(leakage_free=free, selected=chunks["chunk"].isin(selected).to_numpy())
     return table[SCHEMAS["overlap_chunks"].names]
