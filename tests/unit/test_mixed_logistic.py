@@ -166,7 +166,8 @@ def test_group_errors_are_about_refits_mean() -> None:
     frame["correct"] = (frame["trials"] * expit(0.3 + 0.2 * frame["a"] + 0.1 * frame["b"])).round()
 
     def fit(of: pd.DataFrame) -> tuple[MixedLogisticFit, Aggregated]:
-        cells = aggregate(of["correct"], of[["a", "b"]], of["group"], of["trials"])
+        counts = (of[name].to_numpy(float) for name in ("correct", "trials"))
+        cells = Aggregated(*counts, of[["a", "b"]], of["group"])
         return fit_mixed_logistic(*cells), cells
 
     refits = pd.DataFrame([fit(frame[frame["group"] != name])[0].estimates for name in range(3)])
