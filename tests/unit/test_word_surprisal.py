@@ -210,9 +210,10 @@ def test_windows_of_long_passages(lm, counts, fed, stride, step):
     assert table["surprisal_uncorrected"].to_numpy() == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    "changed", ["nothing", "start_token", "spaces", "window_counts", "weights"]
-)
+CHANGES = {"start_token": "none", "window_counts": "fed", "window": 9, "stride": 3}
+
+
+@pytest.mark.parametrize("changed", ["nothing", "spaces", "weights", *CHANGES])
 def test_a_killed_job_resumes_only_its_own_settings(lm, words, tmp_path, monkeypatch, changed):
     """A setting that changes between the runs leaves nothing stale; shards are by batch."""
     monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 5)
@@ -220,19 +221,13 @@ def test_a_killed_job_resumes_only_its_own_settings(lm, words, tmp_path, monkeyp
     word_surprisals(lm, words, **first)
     # The two passages are the same, so is their shard.
     assert len(list(tmp_path.glob("*.parquet"))) == 1
-    second = dict(first)
-    if changed == "start_token":
-        second["start_token"] = "none"
-    if changed == "window_counts":
-        second["window_counts"] = "fed"
+    second = first | {name: value for name, value in CHANGES.items() if name == changed}
     if changed == "weights":
         second["shards"] = Shards(tmp_path, "y")
     if changed == "spaces":
         monkeypatch.setattr("lingprob.reading.surprisal.SPACES", ("Ġt", "Ġs"))
-    kept = {
-        name: value for name, value in second.items() if name in ("start_token", "window_counts")
-    }
-    expected = word_surprisals(lm, words, **kept)
+    settings = {name: value for name, value in second.items() if name != "shards"}
+    expected = word_surprisals(lm, words, **settings)
     scored = []
     score = Scorer.score
     monkeypatch.setattr(Scorer, "score", lambda *a, **b: scored.append(1) or score(*a, **b))
