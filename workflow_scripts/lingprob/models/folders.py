@@ -46,6 +46,7 @@ TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model
 # For `from_pretrained`: nothing from the network, no code of the folder's own.
 ONLY_DATA: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 SAID = 300  # characters of another library's message that an error repeats
+KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")  # of a manifest, in provenance
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
 
 
@@ -249,17 +250,25 @@ def read_manifest(path: str | Path) -> dict[str, str]:
     return {**content, "directory": directory}
 
 
-def refuse_changed_files(manifest: str | Path, content: dict[str, str]) -> None:
-    """Raise LingprobError if a model's files are no longer those that its manifest was made for.
+def read_unchanged(manifest: str | Path) -> dict[str, str]:
+    """Return the content of a manifest, as `read_manifest` does.
 
-    A damaged disk or a replaced file would give other numbers silently.
+    Raises LingprobError also if the model's files are no longer those that it was made for: a
+    damaged disk or a replaced file would give other numbers silently.
     """
+    content = read_manifest(manifest)
+    if missing := [key for key in KEPT if key not in content]:
+        raise LingprobError(
+            f"{manifest}: lacks {', '.join(missing)}, because another version wrote it. Delete it "
+            "and run again. The model's files are kept."
+        )
     directory = Path(content["directory"])
-    if files_digest(directory) != content.get("files_digest"):
+    if files_digest(directory) != content["files_digest"]:
         raise LingprobError(
             f"{directory}: the model's files have changed since {manifest} was written, or are "
             "damaged. Restore them, or delete the manifest to have the model prepared again."
         )
+    return content
 
 
 def seen_from(manifest: Path, directory: Path) -> str:

@@ -21,13 +21,13 @@ from transformers.utils import logging as transformers_logging
 from lingprob.errors import LingprobError
 from lingprob.models.devices import choose_device
 from lingprob.models.folders import (
+    KEPT,
     ONLY_DATA,
     TOKENIZER_FILES,
     check_folder,
     is_masked,
     read_json,
-    read_manifest,
-    refuse_changed_files,
+    read_unchanged,
     refuse_other_kinds,
     stated_base,
     unloadable,
@@ -49,7 +49,6 @@ UNSTATED_CONTEXT_WINDOW = 2048
 # Names of tables of learnt positions in transformers' models.
 POSITION_TABLES = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
 COMPILED = "_orig_mod."  # torch.compile's prefix of a weight's name
-KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")
 
 
 @dataclass(eq=False)
@@ -345,18 +344,6 @@ def load_prepared(
         unknown_letters=unknown_letters,
     )
     return lm, provenance_of(content, lm)
-
-
-def read_unchanged(manifest: str | Path) -> dict[str, str]:
-    """Return the content of a manifest. Raise LingprobError if the model's files have changed."""
-    content = read_manifest(manifest)
-    if missing := [key for key in KEPT if key not in content]:
-        raise LingprobError(
-            f"{manifest}: lacks {', '.join(missing)}, because another version wrote it. Delete it "
-            "and run again. The model's files are kept."
-        )
-    refuse_changed_files(manifest, content)
-    return content
 
 
 def provenance_of(content: dict[str, str], lm: Any) -> dict[str, str]:

@@ -13,12 +13,12 @@ from transformers import AutoModelForMaskedLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.devices import choose_device
+from lingprob.models.folders import read_unchanged
 from lingprob.models.loading import (
     DTYPES,
     choose_context_window,
     provenance_of,
     read_model,
-    read_unchanged,
 )
 from lingprob.models.tokenizer import Letters, Tokens, encode, name_different_tokens, tokens_of
 
