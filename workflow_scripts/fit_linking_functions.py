@@ -5,7 +5,7 @@ import pandas as pd
 from lingprob.io.tables import write_csv, write_table
 from lingprob.papers.morcela.analysis import (
     fit_model,
-    predict_ratings,
+    predict_datasets,
     read_datasets,
     tabulate_sentences,
 )
@@ -32,7 +32,7 @@ with job(snakemake):
     write_csv(fits, output.csv)
     write_table(draws, "linking_draws", output.draws, origin)
     about = {"convention": convention, "cluster": params.cluster, "scale": scale}
-    predicted = predict_ratings(model, every, fitted_to=params.fitted, **about)
+    predicted = predict_datasets(model, every, fitted_to=params.fitted, **about)
     write_csv(predicted, output.predictions_csv)
     write_table(predicted, "predicted_ratings", output.predictions)
     described = (

@@ -14,7 +14,7 @@ from lingprob.papers.morcela.analysis import (
     DataSet,
     correlate_participant_groups,
     fit_model,
-    predict_ratings,
+    predict_datasets,
     sampling_units,
     scores_under,
     tabulate_sentences,
@@ -22,10 +22,10 @@ from lingprob.papers.morcela.analysis import (
 )
 from lingprob.papers.morcela.claims import compare, morcela_quantities
 from lingprob.papers.morcela.tables import (
+    comparable_fits,
     default_fits,
     parameter_differences,
     printed_fits,
-    published_fits,
     tabulate,
 )
 from lingprob.papers.morcela.trends import points_of
@@ -122,7 +122,7 @@ def test_intervals_resample_the_unit_that_the_table_names():
 
 def test_published_values_are_shown_for_their_data_alone():
     table = fits()
-    theirs = published_fits(PUBLISHED, table)
+    theirs = comparable_fits(PUBLISHED, table)
     assert len(theirs) == 64
     shown = tabulate(tables_of(table), RUN)
     row = shown["table_2"].set_index("model").loc["pythia-70m"]
@@ -132,7 +132,7 @@ def test_published_values_are_shown_for_their_data_alone():
     pythia = shown["table_4"].loc[lambda rows: rows["model"] == "pythia-70m"]
     assert pythia["bic"].is_monotonic_increasing
     assert set(shown["table_3"]["model"].str.split("-").str[0]) == {"opt"}
-    assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
+    assert comparable_fits(PUBLISHED, table.assign(dataset="other")).empty
 
 
 def test_the_scorecard_judges_claims_and_names_gaps(tmp_path):
@@ -211,8 +211,8 @@ def test_published_r_follows_from_the_printed_sse():
 def test_a_second_data_set_leaves_the_first_unchanged():
     """Its total sum of squares drew the published SLOR of Pythia 12B at 0 instead of 0.479."""
     alone, both = fits(), two_datasets()
-    theirs = published_fits(PUBLISHED, both)
-    pd.testing.assert_frame_equal(theirs, published_fits(PUBLISHED, alone))
+    theirs = comparable_fits(PUBLISHED, both)
+    pd.testing.assert_frame_equal(theirs, comparable_fits(PUBLISHED, alone))
     slor = theirs.set_index(["model", "linking_function"]).loc[("pythia-12b", "slor"), "r"]
     assert slor == pytest.approx(0.479, abs=0.001)
     shown = {name: tabulate(tables_of(table), RUN) for name, table in (("1", alone), ("2", both))}
@@ -349,7 +349,7 @@ PREDICTING = {"convention": ("bos", "u"), "cluster": "sentence", "scale": "demo"
 def test_unrated_sentences_get_predictions_by_every_fit(tmp_path):
     new = data_set("new", 20, 1, rated=False)
     rated = {"first": data_set("a", 100, 2), "second": data_set("b", 100, 3, gamma=-5)}
-    every = predict_ratings("m", {**rated, "new": new}, fitted_to=[*rated], **PREDICTING)
+    every = predict_datasets("m", {**rated, "new": new}, fitted_to=[*rated], **PREDICTING)
     table = every[every["dataset"] == "new"]
     assert len(table) == 2 * len(LINKING_FUNCTIONS) * 20
     assert set(table["bos"]) == {"bos"}
@@ -370,7 +370,7 @@ def test_unrated_sentences_get_predictions_by_every_fit(tmp_path):
 def test_rated_sentences_get_residuals_and_held_out_predictions():
     own = data_set("a", 60, 4)
     given = {"own": own, "other": data_set("b", 60, 5)}
-    every = predict_ratings("m", given, fitted_to=[*given], **PREDICTING)
+    every = predict_datasets("m", given, fitted_to=[*given], **PREDICTING)
     table = every[every["dataset"] == "own"]
     assert np.allclose(table["residual"], table["rating"] - table["predicted"])
     within = table[table["fitted_to"] == "own"]
@@ -379,7 +379,7 @@ def test_rated_sentences_get_residuals_and_held_out_predictions():
     assert morcela["residual"].sum() == pytest.approx(0, abs=1e-9)
     # A fit without the sentence is farther from it, always.
     assert ((morcela["rating"] - morcela["held_out"]).abs() > morcela["residual"].abs()).all()
-    by_pair = predict_ratings("m", given, fitted_to=["own"], **{**PREDICTING, "cluster": "pair"})
+    by_pair = predict_datasets("m", given, fitted_to=["own"], **{**PREDICTING, "cluster": "pair"})
     by_pair = by_pair[by_pair["dataset"] == "own"]
     assert not np.allclose(by_pair["held_out"], within["held_out"])
 
@@ -388,7 +388,7 @@ def test_sentences_have_one_row_each_with_their_columns():
     """Of a rated set in other order, by its own fit; of a new one, by the first set's."""
     given = {"b": data_set("b", 60, 5), "own": data_set("a", 60, 4)}
     given["new"] = data_set("n", 8, 6, rated=False)
-    predicted = predict_ratings("m", given, fitted_to=["b", "own"], **PREDICTING)
+    predicted = predict_datasets("m", given, fitted_to=["b", "own"], **PREDICTING)
     described = {
         name: one.stimuli[["item_id"]].assign(slor="mine", note=name)[::-1]
         for name, one in given.items()
@@ -414,7 +414,7 @@ def test_simulated_ratings_are_marked_and_unigrams_may_lack():
     rated.stimuli["rating_source"] = "simulated"
     for given in (rated, new):
         given.scores["unigram_logprob"] = np.nan
-    table = predict_ratings("m", {"own": rated, "new": new}, fitted_to=["own"], **PREDICTING)
+    table = predict_datasets("m", {"own": rated, "new": new}, fitted_to=["own"], **PREDICTING)
     assert set(table["linking_function"]) == {"logprob", "mean_logprob"}
     assert set(table["rating_source"]) == {"simulated"}
 
@@ -423,7 +423,7 @@ def test_scores_under_another_convention_are_named():
     new = data_set("n", 5, 8, rated=False)
     new = new._replace(scores=new.scores[new.scores["bos"] == "none"])
     with pytest.raises(LingprobError, match=r"'new': m has scored it under .*morcela.predicted"):
-        predict_ratings(
+        predict_datasets(
             "m",
             {"own": data_set("a", 40, 9), "new": new},
             fitted_to=["own"],

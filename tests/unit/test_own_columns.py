@@ -19,7 +19,7 @@ from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import as_table
 from lingprob.papers.context.analysis import Settings, summarise
-from lingprob.papers.morcela.analysis import DataSet, fit_model, predict_ratings
+from lingprob.papers.morcela.analysis import DataSet, fit_model, predict_datasets
 from lingprob.papers.run import Run, failures
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Options, assemble
@@ -89,7 +89,7 @@ def run_morcela(stimuli: pd.DataFrame, target: str) -> None:
     fits, _ = fit_model("m", every, **how, **options)
     as_table(fits, "linking_functions", target)
     options["convention"] = options.pop("default_convention")
-    predicted = predict_ratings("m", every, fitted_to=["mine"], **options)
+    predicted = predict_datasets("m", every, fitted_to=["mine"], **options)
     assert set(predicted["item_id"]) == set(stimuli["item_id"])
 
 

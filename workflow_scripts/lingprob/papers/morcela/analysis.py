@@ -18,9 +18,9 @@ from lingprob.stats.linking_fits import (
     LINKING_FUNCTIONS,
     needs_unigrams,
     predict_held_out,
+    predict_ratings,
     rated_sentences,
 )
-from lingprob.stats.linking_fits import predict_ratings as predict
 
 logger = logging.getLogger(__name__)
 
@@ -219,7 +219,7 @@ def correlate_participant_groups(
     return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
 
 
-def predict_ratings(
+def predict_datasets(
     model: str,
     datasets: Mapping[str, DataSet],
     *,
@@ -267,7 +267,7 @@ def _predicted(
     """Return predictions of `rows` by a function fitted to `sample`, the same rows if `within`."""
     scores = (sample["logprob"], sample["unigram_logprob"], sample["n_tokens"])
     data = rated_sentences(function, *scores, sample["rating"], unit)
-    found = predict(data, rows["logprob"], rows["unigram_logprob"], rows["n_tokens"])
+    found = predict_ratings(data, rows["logprob"], rows["unigram_logprob"], rows["n_tokens"])
     return found.assign(
         linking_function=function,
         item_id=rows["item_id"],

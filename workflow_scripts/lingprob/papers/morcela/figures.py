@@ -35,11 +35,11 @@ from lingprob.papers.morcela.parameter_figures import (
     trends,
 )
 from lingprob.papers.morcela.tables import (
+    comparable_fits,
     default_fits,
     main_dataset,
     parameter_differences,
     printed_agreement,
-    published_fits,
     slope_may_be_zero,
     with_certain_parameters,
 )
@@ -74,7 +74,7 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
         scored_first: the BOS policies that score a sentence's first token, for `trends`.
     """
     every = tables["linking_functions"]
-    fits, published = default_fits(every), published_fits(run.published, every)
+    fits, published = default_fits(every), comparable_fits(run.published, every)
     # Two published r are at odds. All linking functions have the one of the SSE.
     published = published.assign(r_cv=published["r"])
     compared = ["logprob", "slor", "morcela"]

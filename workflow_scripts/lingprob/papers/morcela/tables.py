@@ -20,7 +20,7 @@ PARAMETERS = ["beta", "gamma", "r_cv"]
 def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     """Return Tables 2 to 4 and the differences between models, by name."""
     fits = default_fits(tables["linking_functions"])
-    theirs = published_fits(run.published, fits)
+    theirs = comparable_fits(run.published, fits)
     return make_each(
         {
             "table_2": lambda: table_2(fits, theirs, run.models),
@@ -124,7 +124,7 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
     return pd.DataFrame(rows, columns=["dataset", "model", "other", *ends])
 
 
-def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
+def comparable_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
     """Return `printed_fits`, without rows if no fit is to the paper's ratings."""
     table = printed_fits(published)
     return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
