@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import nbformat
 import pytest
 
 from plain_english import PATTERNS, places, project_files
@@ -51,6 +54,34 @@ def test_docstrings_comments_and_messages_are_read(tmp_path):
         (4, "'blank' for space"),
         (3, "beside"),
     ]
+
+
+def test_only_docstrings_and_comments_of_tests_are_read(tmp_path):
+    module = tmp_path / "test_module.py"
+    module.write_text('"""One line joins them; it is dotted."""\n\nX = "no blank is left here"\n')
+    assert [name for _, name, _ in places(module)] == ["a semicolon that joins sentences"]
+
+
+def test_text_cells_of_notebooks_are_read(tmp_path):
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell("x = '; it is'"),
+            nbformat.v4.new_markdown_cell("Mend it."),
+        ]
+    )
+    nbformat.write(notebook, tmp_path / "page.ipynb")
+    assert len(list(places(tmp_path / "page.ipynb"))) == 1
+
+
+def test_names_of_tests_have_at_most_eight_words():
+    names = [
+        name
+        for path in project_files()
+        if path.name.startswith("test_")
+        for name in re.findall(r"^ *def test_(\w+)", path.read_text(encoding="utf-8"), re.M)
+    ]
+    assert len(names) > 1000
+    assert [name for name in names if len(re.findall("[^_]+", name)) > 8] == []
 
 
 def test_the_project_has_no_odd_english():

@@ -215,7 +215,7 @@ CHANGES = {"start_token": "none", "window_counts": "fed", "window": 9, "stride":
 
 @pytest.mark.parametrize("changed", ["nothing", "spaces", "weights", *CHANGES])
 def test_a_killed_job_resumes_only_its_own_settings(lm, words, tmp_path, monkeypatch, changed):
-    """A setting that changes between the runs leaves nothing stale; shards are by batch."""
+    """A setting that changes between the runs leaves no stale shard."""
     monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 5)
     first = {"start_token": "bos", "shards": Shards(tmp_path, "x")}
     word_surprisals(lm, words, **first)
