@@ -36,7 +36,7 @@ TABLE = '{"title": "Bad", "kind": "stimuli", "parser": "table"'
 RECIPES = re.findall(
     r"```yaml\n(.*?)```", (checkout.ROOT / "docs/own_data.md").read_text(encoding="utf-8"), re.S
 )
-# Of results of experiment software: the recipe, the output of its command, and its table and report.
+# Results of experiment software: the recipe, the output of its command, its table and report.
 OF_EXPORTS = {
     "ratings": (RECIPES.pop(3), "my_judgments.csv", "stimuli/my-ratings", "report_morcela"),
     "reading_times": (RECIPES.pop(3), "my_times.csv", "reading_times/my-times", "report_reading"),
