@@ -396,6 +396,5 @@ def test_recipes_of_exports_plan_one_study(folder, kind, monkeypatch):
 @pytest.mark.slow
 def test_every_recipe_of_the_page_runs_through(folder, recipes):
     run_recipes(folder, recipes[:7], "--", "morcela", "audit", "context", "overlap", "reading")
-    run_recipes(folder, recipes[6:], "--", "reading")
     deltas = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")
     assert set(deltas["model"]) == {"smollm2-135m", "their-surprisals"}
