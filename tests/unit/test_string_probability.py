@@ -124,6 +124,17 @@ def test_the_edit_filter_is_of_prediction_2_alone():
     assert n.to_dict() == {1: 119, 2: near}
 
 
+def test_prediction_3_shares_pairs_with_prediction_2_alone():
+    """Without Prediction 1, the table has the near pairs only, as Table 1a counts LI."""
+    every, rated = (
+        string_scores("m", made("mine", numbers), VOCABULARY, OPTIONS)
+        for numbers in ({1, 2, 3}, {2, 3})
+    )
+    near = every[every["meaning_matched"].eq(True)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(rated, near)
+    assert 0 < len(near) < len(every)
+
+
 def test_prediction_3_equals_scikit_learn_s_area(results):
     scores, table = results["string_scores"], results["string_separation"]
     for name in ["pairs", "rated", "single"]:

@@ -135,7 +135,8 @@ def string_scores(
     """Return the `string_scores` table of a data set: each sentence's metrics.
 
     Pairs of identical sentences are left out. `meaning_matched` tells the pairs of Prediction 2,
-    which differ by few edits (string_probability, §5.1).
+    which differ by few edits (string_probability, §5.1). If Prediction 1 does not use the data set,
+    Prediction 3 uses these pairs too: Table 1a counts 1,883 pairs of LI for both.
     """
     stimuli = dataset.stimuli
     refuse_rows(
@@ -151,6 +152,8 @@ def string_scores(
     table = table[table["pair_id"].isna() | table["pair_id"].isin(different)]
     if 2 in dataset.predictions:
         table = table.assign(meaning_matched=table["pair_id"].isin(near_pairs(dataset, options)))
+        if 1 not in dataset.predictions:
+            table = table[table["pair_id"].isna() | table["meaning_matched"]]
     if dataset.distances is not None:
         distances = dataset.distances[["pair_id", "cosine_distance"]]
         table = table.merge(distances, on="pair_id", how="left")
