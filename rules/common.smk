@@ -107,12 +107,12 @@ def scorecard_pages(paper):
         category="Scorecard",
         labels={"what": paper},
     )
-    tables = collect("results/{paper}/{name}.csv", paper=paper, name=["scorecard", "sentences"])
+    tables = collect("results/{paper}/{name}.csv", paper=paper, name=["scorecard", "verdicts"])
     return [*tables, page]
 
 
 def report_params(paper, models, titles, note=""):
-    """What a paper's report depends on beside its tables.
+    """Return the parameters of a paper's report.
 
     A name or pattern of `models` is of those that figures show.
     """

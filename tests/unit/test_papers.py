@@ -65,7 +65,7 @@ def test_tables_have_schema_names_and_files_are_joined(inputs):
         read_tables({"reading_counts": "elsewhere.parquet"})
 
 
-PAGES = ("scorecard.csv", "scorecard.html", "sentences.csv")
+PAGES = ("scorecard.csv", "scorecard.html", "verdicts.csv")
 
 
 def run_report(inputs: dict[str, Any], folder: Path, figures: list[str]) -> SimpleNamespace:

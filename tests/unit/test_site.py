@@ -244,7 +244,7 @@ def test_pages_list_values_without_figures_and_missing_ones(made):
 def test_every_link_leads_to_an_existing_file(made):
     pages = {**site_pages(made)}
     for room in made.cards:  # which the rule requires
-        for name in ("scorecard.html", "scorecard.csv", "sentences.csv"):
+        for name in ("scorecard.html", "scorecard.csv", "verdicts.csv"):
             path = made.results / room / name
             path.parent.mkdir(exist_ok=True)
             path.touch()

@@ -56,7 +56,7 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str 
 def write_scorecard_pages(card: pd.DataFrame, paths: Iterable[str | Path], note: str = "") -> None:
     """Write a scorecard to results/PAPER/ as CSV, as verdicts on sentences and as a page."""
     for path in map(Path, paths):
-        if path.name == "sentences.csv":
+        if path.name == "verdicts.csv":
             write_csv(judge_sentences(card), path)
         elif path.suffix == ".csv":
             write_csv(card, path)
