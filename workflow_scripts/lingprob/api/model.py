@@ -58,19 +58,19 @@ def load(
             in `owner/name@revision`.
         family: a family of the catalog, such as gpt2. A model in a folder or repository then uses
             the conventions of this family.
-        unigrams: log-probabilities of single tokens (nats), from which `score` computes SLOR. This
-            is the name of a source, a series by token id, or a Parquet file, CSV file or data frame
-            with the columns `token_id` and `logprob`. Default: a source of the model's entry that
-            is in the cache, if any.
+        unigrams: log-probabilities of single tokens (nats), from which `score` computes SLOR. Give
+            the name of a unigram source in the catalog, a series indexed by token id, or a Parquet
+            file, CSV file or data frame with the columns `token_id` and `logprob`. Default: the
+            first source of the model's catalog entry that is already in the cache, if any.
         device: auto (a GPU if there is one), cpu, cuda, cuda:N or mps (an Apple GPU, untested).
             Default: the setting `scoring.device`.
         dtype: auto (the catalog's), float32, bfloat16 or float16. Default: the setting
             `scoring.dtype`.
         tokens_per_batch: number of tokens in a forward pass. It affects only speed and memory.
             Default: the setting `scoring.tokens_per_batch`.
-        correction: tokens that a masked model masks together with the predicted one. They are the
-            later tokens of the same word (within_word_l2r, the default), all tokens of the same
-            word (whole_word), or none.
+        correction: which tokens a masked model masks together with the predicted one.
+            `within_word_l2r` (default) masks the later tokens of the same word, `whole_word` all
+            its tokens, and `none` no others.
         unknown_letters: `warn` logs texts with letters that the tokenizer cannot represent.
             `refuse` raises LingprobError for them.
         config: a configuration file like config.yaml, or its content, with your own entries and
@@ -155,8 +155,9 @@ class Model:
             context: a text that precedes all sentences, or one text for each sentence. After a
                 context, every token of a sentence counts. None and an empty text mean no context.
             context_separator: text between a context and a sentence. Default: a space, or nothing
-                if the language of the model's entry has no spaces.
-            bos: a BOS policy, or `paper`. Default: a start token, and every token counts.
+                if the model's language (in its catalog entry) is written without spaces.
+            bos: a BOS policy such as `bos`, `endoftext` or `none` (docs/conventions.md), or
+                `paper`. Default: a start token, and every token counts.
             chat: whether to score the sentences as the assistant's turns in the model's chat
                 template. The context is the user's turn.
 
@@ -165,7 +166,7 @@ class Model:
             bos (the BOS policy). If unigrams are known, also unigram_logprob (nats) and slor,
             which is (logprob - unigram_logprob) / n_tokens.
 
-        Raises LingprobError with the sentence if one is empty or too long.
+        Raises LingprobError that quotes the sentence if a sentence is empty or too long.
         """
         if chat and not (bos is None and context_separator is None):
             raise LingprobError("chat=True: the template sets bos and separators. Leave them out.")
@@ -203,18 +204,20 @@ class Model:
             texts: one text, several texts, or a data frame with a column `text` and optionally
                 `context` and `regions`. The result keeps its other columns.
             context: a text that precedes all texts, or one text for each. Its words have no rows.
-            regions: a list of regions for each text, or a text with `|` between regions. Joined,
-                the regions must give the text. A region can be several words or part of a word,
-                such as `it` and `'s`. Default: words, separated by spaces and line breaks.
-            bos: a BOS policy, of which only the start token matters. Default: as for `score`.
-                `paper` gives the same result, because its papers put a start token before a text.
+            regions: a list of regions for each text, or a text with `|` between regions. Apart from
+                spaces between regions, the regions must together spell out the text. A region can
+                be several words or part of a word, such as `it` and `'s`. Default: words, separated
+                by spaces and line breaks.
+            bos: a BOS policy. Only its start token matters here. Default: as for `score`. `paper`
+                gives the same result, because the paper on reading times puts a start token
+                before a text.
 
         Returns:
             The columns text_id (from 1), word_index (from 0 in its text), word, surprisal (bits,
-            including the space after the word: leakage, §3.1), surprisal_uncorrected (including
-            the space before it instead) and n_tokens. A masked model also sees the words after a
-            word. Its surprisal is -log2 of the word's probability given the rest of the text, and
-            there is no surprisal_uncorrected.
+            including the space after the word, as in §3.1 of the leakage paper),
+            surprisal_uncorrected (including the space before it instead) and n_tokens. A masked
+            model also sees the words after a word. Its surprisal is -log2 of the word's probability
+            given the rest of the text, and there is no surprisal_uncorrected.
 
         Raises LingprobError for a word or text that the model cannot read.
         """
@@ -285,14 +288,14 @@ class Model:
         Args:
             context: a text. If it is empty, only the start token precedes the words.
             top: number of words.
-            bos: a BOS policy, of which only the start token matters.
+            bos: a BOS policy. Only its start token matters here.
 
         Returns:
             The columns rank (from 1), word, probability, logprob (nats), surprisal (bits) and
             n_tokens.
 
-        Raises LingprobError for a masked model, for a model whose tokens begin with no spaces, or
-        if nothing precedes the word.
+        Raises LingprobError for a masked model, for a model none of whose tokens begins with
+        a space, or if the context is empty and there is no start token.
         """
         start_token = self.direction.start_token(self.direction.convention(bos))
         return distributions.likeliest_words(self.lm, context, start_token, top)
@@ -312,15 +315,15 @@ class Model:
                 `pair`, `phenomenon` and `paradigm`. A table of sentences has the columns
                 `sentence`, `pair` and `grammatical`.
             by: phenomenon, paradigm or pair.
-            bos: a BOS policy, as for `score`. If its first token does not count, a warning says
-                how many pairs differ in that token.
+            bos: a BOS policy, as for `score`. If the policy leaves out the first token
+                of a sentence, a warning says in how many pairs the first tokens differ.
 
         Returns:
-            By phenomenon or paradigm, one row for each in the order of the pairs, and one for all
-            pairs. The columns are its name, n, accuracy, accuracy_low and accuracy_high (Wilson's
-            95% interval) and bos. A tie counts as one half. By pair, the columns are pair, good,
-            bad, logprob_good and logprob_bad (nats), difference, preferred (good, bad or neither)
-            and bos.
+            By phenomenon or paradigm, one row for each in order of first appearance, and then
+            one row `all`. The columns are phenomenon or paradigm, n, accuracy, accuracy_low and
+            accuracy_high (Wilson's 95% interval) and bos. A tie counts as one half. By pair, the
+            columns are pair, good, bad, logprob_good and logprob_bad (nats), difference, preferred
+            (good, bad or neither) and bos.
         """
         from lingprob.api.pairs import preference_table
 

@@ -26,22 +26,24 @@ def longest_overlaps(
 ) -> pd.DataFrame:
     """Return the longest overlap of each text with each corpus, one row per text and corpus.
 
-    Each text is searched for as the first of a document and after a space. The overlap with the
-    larger share of its tokens counts, and among equally long ones the most frequent.
+    Each text is searched for in two forms: as if at the start of a document, and after a space
+    (which changes its first token). The overlap that covers the largest share of its tokens is
+    returned, and among equally long ones the most frequent.
 
     Args:
         texts: by text_id, none empty. Runs of white space count as one space.
-        corpora, tokenizer: the tokenizer is that of texts and corpora.
+        corpora: the corpora to search.
+        tokenizer: tokenizes the texts and the corpora.
         min_length: shortest overlaps that count, tokens.
 
     Returns:
         Columns text_id, text, n_tokens and corpus.
         overlap_tokens (0 without an overlap), overlap_text (as in the text), last_token (its
         number in the text from 0, or -1) and occurrences in the corpus.
-        whole_words (those that lie whole in the overlap), and corpus_words (of the whole corpus,
-        null if they were not counted).
+        whole_words (the words that lie entirely within the overlap, as text), and corpus_words
+        (number of words in the corpus, null if they were not counted).
 
-    Raises LingprobError as `search` and `merge`.
+    Raises LingprobError in the same cases as `search` and `merge`.
     """
     texts = texts.map(normalise)
     index, table = _overlaps(texts, corpora, tokenizer, min_length)

@@ -93,8 +93,9 @@ def word_surprisals(
 
     Args:
         lm: the language model.
-        words: a `words` table. A column `glued` says which words follow without a space.
-        scorer: one of this model that has already checked it.
+        words: a `words` table. A column `glued` (bool, optional) is true for words that follow the
+            previous word without a space.
+        scorer: a Scorer of `lm` that has already checked the model. Default: a new one.
         shards: finished passages, so that a killed job can resume.
         workers: threads that score passages at the same time on a CPU.
         convention: the fields of a Convention.

@@ -103,9 +103,9 @@ def fit_linking_functions(
         clusters: ids of the sampled units, shape (n,). Sentences of one article, paradigm or pair
             are not independent, so a resample draws them together. The workflow uses articles.
             None resamples sentences.
-        options: `linking_functions` (names, all six by default), `folds` (5), `repeats` (100
-            shuffles into folds), `bootstrap` (1000 resamples), `confidence` (0.95), `seed` (0) and
-            `together` (ids of sentences that no fold separates).
+        options: `linking_functions` (names, all six by default), `folds` (5), `repeats` (100, how
+            often sentences are shuffled into folds), `bootstrap` (1000 resamples), `confidence`
+            (0.95), `seed` (0) and `together` (ids, shape (n,), of sentences that stay in one fold).
     """
     given = (logprob, unigram_logprob, n_tokens, rating)
     return resample_linking_functions(*given, clusters=clusters, **options)[0]
@@ -123,33 +123,39 @@ def resample_linking_functions(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fit and evaluate linking functions on n sentences, and on resamples of them.
 
-    All functions, and all models of the same sentences in the same order, share folds and
-    resamples. Arguments are those of `fit_linking_functions`. (morcela, §3.4, appendix C)
+    All linking functions share folds and resamples. So do calls for different language models if
+    the sentences, their order and the seed are the same. Arguments are those of
+    `fit_linking_functions`. (MORCELA paper, §3.4, Appendix C)
 
     Returns:
         A table with one row per function:
 
-        - linking_function, predictors (with the intercept) and n.
+        - linking_function, predictors (their number, with the intercept) and n.
         - r_cv: Pearson's r between held-out predictions and ratings, averaged over test folds and
-          shuffles. A single term is its own score, so a wrong sign shows. r_cv_low and r_cv_high
-          come from the same cross-validation of each resample, as deviations from their mean.
+          shuffles. With a single term, the term itself is correlated with the ratings, so a
+          relation in the wrong direction has a negative r_cv. For r_cv_low and r_cv_high, each
+          resample is cross-validated in the same way. The percentile interval of these values is
+          shifted so that their mean is r_cv.
         - r_cv_shuffle_sd: standard deviation over shuffles of the same sentences.
         - r, r_low, r_high: in-sample r, with the percentile interval of refits.
         - logprob_slope, with _low and _high: of the first term, which contains the logprob.
-        - beta, gamma, with _low and _high: values that a function sets have no interval. Refits
-          with a logprob slope near 0 give wild ratios. Non-finite ones are logged and left out.
+        - beta, gamma, with _low and _high: a value that the function fixes (such as beta = 1) has
+          no interval. Refits with a logprob slope near 0 give wild ratios. Non-finite ones are
+          logged and left out.
         - sse, aic, bic: of the OLS fit on all data.
-        - over_slor, below_morcela, with _low and _high: r_cv minus SLOR's, and MORCELA's r_cv minus
-          this, paired by resample. NaN if either function is left out.
+        - over_slor, below_morcela, with _low and _high: r_cv minus that of SLOR, and the r_cv of
+          MORCELA minus that of this function, paired by resample. NaN if either function is left
+          out.
 
         And a table with one row per function and draw: linking_function, draw, r_cv, r,
         logprob_slope, beta and gamma.
 
-    The authors' released code scores the functions of one term and MORCELA with beta = 1 once, on
-    all sentences. So the paper's values of these compare with r, not with r_cv.
+    For functions with a single term, and for MORCELA with beta fixed at 1, the authors' released
+    code computes r only once, on all sentences. So the paper's values of these compare with r, not
+    with r_cv.
 
-    Raises LingprobError for unequal lengths, missing or infinite values, n_tokens below 1, terms
-    that determine no fit, or too few sentences for the folds. Memory: 24 bytes times n times
+    Raises LingprobError for unequal lengths, missing or infinite values, n_tokens below 1, constant
+    or collinear terms, or too few sentences for the folds. Memory: 24 bytes times n times
     bootstrap.
     """
     how = Resampling(**options)

@@ -61,7 +61,8 @@ def count_datasets(
 
     `counted` has the units of the paper: pairs of different sentences, rated pairs that pass the
     filter (those of Prediction 2), or sentences if there are no pairs. Scored are `used_pairs` and
-    `used_sentences`, which Prediction 1 uses whole (`data.string_scores` has the rule of the others).
+    `used_sentences`, which Prediction 1 uses whole (`data.string_scores` has the rule of the
+    others).
 
     Args:
         whole, used: `stimuli` tables. `used` are samples of `whole`, or the same.
