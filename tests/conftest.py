@@ -24,6 +24,11 @@ pytest.register_assert_rewrite("strings_for_tests")
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of whole runs, which take minutes, first. Then two processes end together."""
+    items.sort(key=lambda item: "workflow" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """The folder with the real data sets. Without it, the test is skipped."""
