@@ -241,6 +241,9 @@ def test_the_site_of_a_study_shows_its_rooms():
     assert settings["site"]["papers"] == ["morcela"]
     settings = read_settings({**own, "site": {"papers": ["context"]}})[0]
     assert settings["site"]["papers"] == ["context"]
+    replaced = {"linguistic_inquiry": OWN_STIMULI}  # another file for the paper's data
+    papers = {"morcela": {"datasets": ["linguistic_inquiry"]}}
+    assert len(read_settings({"datasets": replaced, **papers})[0]["site"]["papers"]) == 6
 
 
 STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [16, 64]}}

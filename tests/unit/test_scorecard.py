@@ -297,7 +297,6 @@ def test_numbers_are_judged_by_their_printed_places():
         ("large", "r"): Estimate(0.84, 0.80, 0.88, 100, "mine"),
     }
     rows = compare_numbers(PUBLISHED, ours, "demo")
-    assert [rows[3][name] for name in ("ours", "low", "high", "difference")] == [None] * 4
     card = make_scorecard(rows)
     assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "not run"]
     assert card.loc[0, ["ours", "low", "high"]].tolist() == [0.8604, 0.85, 0.87]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -233,7 +234,11 @@ def test_a_hangup_ends_jobs_unless_it_is_ignored(command, tmp_path):
     (tmp_path / "Snakefile").write_text(HANGUP)
     command = [*command, sys.executable, "-m", "snakemake", "--cores", "1"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    running = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **quiet)
+    # These tests may themselves run under nohup, whose children ignore hangups.
+    heeded = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+    running = subprocess.Popen(
+        command, cwd=tmp_path, start_new_session=True, preexec_fn=heeded, **quiet
+    )
     try:
         started = tmp_path / "started"
         deadline = time.monotonic() + 60

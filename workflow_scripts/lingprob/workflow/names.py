@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from lingprob.catalog import Catalog
+from lingprob.catalog import Catalog, read_datasets
 from lingprob.errors import LingprobError, nearest, unknown_name
 from lingprob.workflow.settings import Key, keys, value_of
 
@@ -55,12 +55,16 @@ OWN_LISTS = {
 
 
 def own_rooms(settings: dict[str, Any]) -> list[str]:
-    """Return the papers, or parts of papers, whose data sets are all the user's own."""
+    """Return the papers, or parts of papers, whose data sets are all the user's own.
+
+    An entry with the name of a data set of the catalog gives that data set another file.
+    """
+    own = settings["datasets"].keys() - read_datasets().keys()
     named = {
         room: {name for key in lists for name in settings[room][key]}
         for room, lists in OWN_LISTS.items()
     }
-    return [room for room, names in named.items() if names and names <= settings["datasets"].keys()]
+    return [room for room, names in named.items() if names and names <= own]
 
 
 def check_names(settings: dict[str, Any], catalog: Catalog) -> None:
