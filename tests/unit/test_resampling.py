@@ -339,3 +339,29 @@ def test_crossed_draws_are_shared_by_all_variables():
     low, high = items.interval(np.ones(1))
     assert (items.units, high - low) == (20, pytest.approx(2 * reach, rel=0.06))
     assert np.isnan(sum_interval(one[:1, :1], 10, 0)).all()
+
+
+@pytest.mark.parametrize(("readers", "items"), [(8, 40), (20, 20)])
+def test_crossed_intervals_cover_the_sum(readers, items):
+    random = np.random.default_rng(8)
+    found = []
+    for run in range(150):
+        cells = 0.5 * random.normal(size=(readers, 1)) + 0.5 * random.normal(size=(1, items))
+        low, high = sum_interval(cells + random.normal(size=(readers, items)), 200, run)
+        found.append(low <= 0 <= high)
+    assert 0.89 <= np.mean(found) <= 0.99
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_intervals_cover_the_share_over_prefixes(spread):
+    """Each of ten prefixes precedes three items. The truth is the share over all prefixes."""
+    random = np.random.default_rng(0)
+    effects = spread * random.normal(size=(1000, 10))
+    population = 1 / (1 + np.exp(-(0.5 + spread * random.normal(size=100_000))))
+    cluster = np.repeat(np.arange(10), 3)
+    covered = []
+    for effect in effects:
+        chances = 1 / (1 + np.exp(-(0.5 + effect[cluster])))
+        low, high = clustered_proportion_interval(random.random(30) < chances, cluster)
+        covered.append(low <= population.mean() <= high)
+    assert 0.93 < np.mean(covered) < 0.995
