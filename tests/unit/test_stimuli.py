@@ -288,7 +288,7 @@ def test_bad_tables_of_pairs_are_named(tmp_path, text, columns, said):
 JUDGED = """who,item,version,sentence,score,ok
 b,2,x,C d.,6,fine
 a,1,y,B a.,5,*
-a,1,x,A b.,1,fine
+a,1,x,A b. ,1,fine
 b,1,x,A b.,2,fine
 a,2,x,C d.,3,fine
 b,1,y,B a.,,*

@@ -81,8 +81,9 @@ def average(
 ) -> tuple[pd.DataFrame, pd.DataFrame, Entry]:
     """Average a table of judgments over participants.
 
-    Rows with one sentence, item and condition are one sentence. Its rating is the mean of z-scores
-    within participants or, if the entry has `standardise: false`, of the ratings as given.
+    Rows with one sentence, item and condition are one sentence (without spaces at its ends). Its
+    rating is the mean of z-scores within participants or, if the entry has `standardise: false`, of
+    the ratings as given.
 
     Returns:
         A table with one row per sentence under our names, with other columns that have one value
@@ -98,6 +99,9 @@ def average(
     others = other_columns(frame, columns.values())
     frame = frame[[name for name in columns.values() if name in frame.columns]]
     frame = frame.rename(columns={name: key for key, name in columns.items()})
+    # Rows that differ in spaces at the ends alone are judgments of one sentence.
+    stripped = frame["sentence"].map(lambda text: text.strip() if isinstance(text, str) else text)
+    frame = frame.assign(sentence=stripped)
     participant = text_of(path, columns["participant"], frame["participant"])
     refuse(path, columns["participant"], participant.isna(), "no participant")
     rating = numeric(path, columns["rating"], frame["rating"], nullable=True)
