@@ -43,7 +43,7 @@ Simulate = Callable[[Random, float, int], Tables]
 
 
 class Case(NamedTuple):
-    """How to simulate a claim's data, how often, and the paper's data if they are printed."""
+    """A claim's simulated data, the number of draws, and the paper's data if it prints them."""
 
     simulate: Simulate
     runs: int = 200

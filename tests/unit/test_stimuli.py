@@ -315,6 +315,15 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
     assert raw["rating"].tolist() == [4.5, 5, 1.5]
 
 
+def test_judgments_of_one_sentence_share_its_letters(tmp_path):
+    """Composed in one row, decomposed in another, and with spaces at the end."""
+    rows = "p,Zo\u00eb ran.,1\nq,Zoe\u0308 ran.\u00a0,2\np,It ran.,3\nq,It ran.\t,5\n"
+    path = write(tmp_path / "mine.csv", f"participant,sentence,rating\n{rows}")
+    stimuli, _ = own(path, standardise=False)
+    assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "It ran."]
+    assert stimuli["rating"].tolist() == [1.5, 4]
+
+
 def test_other_columns_of_sentences_are_kept(tmp_path):
     """Of judgments, only those with one value per sentence. Known names are changed."""
     table = "text,sentence,N,list,participant,rating\nw,A b.,07,1,p,3\nx,B a.,,1,p,5\n"
@@ -340,6 +349,7 @@ def test_other_columns_of_sentences_are_kept(tmp_path):
         (",2,x,C d.,4,fine", "data row 7, column 'who': no participant"),
         ("c,2,x,C d.,4,maybe", "another value"),
         ("a,3,x,C d.,1e400,fine", "infinite"),
+        ("c,2,x,C e.,4,fine", "data row 7, column 'sentence': another sentence .*: 'C e.'"),
     ],
 )
 def test_bad_judgments_are_named(tmp_path, row, said):

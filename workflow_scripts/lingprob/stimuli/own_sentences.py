@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pandas as pd
 
@@ -81,9 +82,9 @@ def average(
 ) -> tuple[pd.DataFrame, pd.DataFrame, Entry]:
     """Average a table of judgments over participants.
 
-    Rows with one sentence, item and condition are one sentence (without spaces at its ends). Its
-    rating is the mean of z-scores within participants or, if the entry has `standardise: false`, of
-    the ratings as given.
+    Rows that share sentence (in NFC, without spaces at its ends), item and condition are one
+    sentence. Its rating is the mean of z-scores within participants or, if the entry has
+    `standardise: false`, of the ratings as given.
 
     Returns:
         A table with one row per sentence under our names, with other columns that have one value
@@ -99,17 +100,24 @@ def average(
     others = other_columns(frame, columns.values())
     frame = frame[[name for name in columns.values() if name in frame.columns]]
     frame = frame.rename(columns={name: key for key, name in columns.items()})
-    # Rows that differ in spaces at the ends alone are judgments of one sentence.
-    stripped = frame["sentence"].map(lambda text: text.strip() if isinstance(text, str) else text)
-    frame = frame.assign(sentence=stripped)
+    texts = frame["sentence"].map(lambda text: text.strip() if isinstance(text, str) else text)
+    # Letters may be composed in one row and decomposed in another.
+    same = texts.map(lambda text: normalize("NFC", text) if isinstance(text, str) else text)
+    frame = frame.assign(sentence=texts)
     participant = text_of(path, columns["participant"], frame["participant"])
     refuse(path, columns["participant"], participant.isna(), "no participant")
     rating = numeric(path, columns["rating"], frame["rating"], nullable=True)
     rated = rating.notna()
     if not rated.all():
         logger.warning("%s: %d judgments have no rating and are left out", path, (~rated).sum())
-    keys = [key for key in ("sentence", "item", "condition") if key in frame.columns]
-    sentence = frame.groupby(keys, sort=False, dropna=False).ngroup()
+    ids = [frame[key] for key in ("item", "condition") if key in frame.columns]
+    if "item" in frame.columns:
+        other = same.notna() & (same != same.groupby(ids, dropna=False).transform("first"))
+        refuse(
+            path, columns["sentence"], other, "another sentence than an earlier row of its item",
+            texts, "Correct it, or tell the two apart by `item` or `condition`.",
+        )  # fmt: skip
+    sentence = frame.groupby([same, *ids], sort=False, dropna=False).ngroup()
     for key in (key for key in ABOUT if key in frame.columns):
         first = frame[key].astype(str).groupby(sentence).transform("first")
         changed = frame[key].astype(str) != first

@@ -311,7 +311,10 @@ def tabulate_sentences(
         fitted_to = found["fitted_to"]
         found = found[fitted_to == (name if name in {*fitted_to} else next(iter(fitted_to), name))]
         scores = scores.merge(found[["item_id", *PREDICTED]], on="item_id", how="left")
-        tables.append(described[name].merge(scores, on="item_id", suffixes=("_given", "")))
+        kept = described[name].merge(
+            scores, on="item_id", how="right", suffixes=("_given", ""), validate="one_to_one"
+        )
+        tables.append(kept)
     return pd.concat(tables, ignore_index=True)
 
 
