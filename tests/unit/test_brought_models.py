@@ -341,9 +341,11 @@ sys.path.insert(0, sys.argv[1])
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.models.masked import load_masked_model
-pages = int(open("/proc/self/statm").read().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 60_000_000,) * 2)
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 for load, folder in ((load_language_model, "causal"), (load_masked_model, "masked")):
+    pages = int(open("/proc/self/statm").read().split()[0])
+    room = pages * resource.getpagesize() + 100_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (room, hard))
     try:
         load(sys.argv[2] + folder, device="cpu")
     except LingprobError as error:
@@ -353,8 +355,8 @@ for load, folder in ((load_language_model, "causal"), (load_masked_model, "maske
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc here")
 def test_memory_is_named_if_it_runs_out(tmp_path):
-    """The address space has room for 60 MB more, and the weights have 100 MB."""
-    wide = {**SMALL, "vocab_size": 50_000, "hidden_size": 512, "num_hidden_layers": 1}
+    """Each load has an address space of 100 MB, and the weights of each model have 200 MB."""
+    wide = {**SMALL, "vocab_size": 100_000, "hidden_size": 512, "num_hidden_layers": 1}
     special = {"mask_token": "<s>", "unk_token": "</s>"}
     save(tmp_path / "masked", byte_level(), hf.BertForMaskedLM(hf.BertConfig(**wide)), **special)
     llama = causal(hf.LlamaConfig(**wide, tie_word_embeddings=True))
@@ -362,7 +364,10 @@ def test_memory_is_named_if_it_runs_out(tmp_path):
     package = str(Path(lingprob.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", MEMORY, package, f"{tmp_path}/"], capture_output=True, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+        env={
+            **os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false",
+            "MALLOC_ARENA_MAX": "1",
+        },
     )  # fmt: skip
     messages = done.stdout.splitlines()
     assert len(messages) == 2, done.stderr
