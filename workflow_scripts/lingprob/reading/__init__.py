@@ -1,1 +1,1 @@
-"""Texts that people read and how long they took: to tables of words, times and surprisals."""
+"""Parse texts that people read and their reading times, and compute word surprisals for them."""

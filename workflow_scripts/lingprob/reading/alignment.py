@@ -1,4 +1,4 @@
-"""Words of a table of reading times, found again in the text that was read."""
+"""Match the words of a table of reading times with the words of the text that was read."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ KEYS = ["passage_id", "word_index"]
 
 
 def align_words(found: Sequence[str], expected: Sequence[str], about: str) -> np.ndarray:
-    """Return the place in `expected` of each word of `found`, -1 if it has none.
+    """Return the index in `expected` of each word of `found`, or -1, as an int array (len(found),).
 
-    Both are in reading order and compared without case and punctuation. A short stretch of other
-    words counts as a typing error if it replaces as many. Raises LingprobError at the first
-    difference if fewer than 95% of the words are the text's own.
+    Both lists are in reading order. Words are compared without case and punctuation. Up to three
+    consecutive words that differ from as many words of `expected` count as typing errors, and get
+    the indices of these. Raises LingprobError if fewer than 95% of the words of `found` match.
+    `about` is the beginning of its message.
     """
     ours, theirs = [_plain(word) for word in found], [_plain(word) for word in expected]
     place = np.full(len(ours), -1)
@@ -52,10 +53,11 @@ def align_words(found: Sequence[str], expected: Sequence[str], about: str) -> np
 
 
 def attach_words(times: pd.DataFrame, words: pd.DataFrame, about: str) -> pd.DataFrame:
-    """Replace `number` by the text's `word_index`, even if the words are numbered otherwise.
+    """Return reading times with the text's `word_index` in place of the column `number`.
 
-    `times` has passage_id, number (any that grows along a passage), word, and more columns. Rows
-    of words that the text does not have are left out, which is logged.
+    `times` has passage_id, word, number (an int that grows along each passage) and other columns.
+    `words` is a `words` table. `align_words` matches the two. Rows of words that the text does not
+    have are left out, and a warning counts them.
     """
     labels = times[["passage_id", "number", "word"]].drop_duplicates(["passage_id", "number"])
     texts = dict(list(words.groupby("passage_id", sort=False)["word"]))
@@ -83,10 +85,11 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, about: str) -> pd.Dat
 def check_words(
     times: pd.DataFrame, words: pd.DataFrame, about: str, kind: str = "reading times"
 ) -> None:
-    """Check that the words (passage_id, word_index, word) of one `kind` are the text's.
+    """Check that `times` names the same word as the text at each passage_id and word_index.
 
-    Letters alone are compared. Raises LingprobError for a word that the text does not have, or if
-    more than 5% are other words than the text's. Fewer, such as typing errors, are logged.
+    Both tables have passage_id, word_index and word. Case and punctuation are ignored. Raises
+    LingprobError at an index that the text does not have, or if more than 5% of the words differ.
+    A warning counts fewer differences, such as typing errors. `kind` names the data in messages.
     """
     seen = times[[*KEYS, "word"]].drop_duplicates()
     both = seen.merge(words[[*KEYS, "word"]], on=KEYS, how="left", suffixes=("", "_of_text"))
@@ -117,10 +120,10 @@ def check_words(
 
 
 def check_numbers(times: pd.DataFrame, words: pd.DataFrame, about: str) -> None:
-    """Warn that times are aligned by word numbers alone, and refuse numbers that look shifted.
+    """Warn that reading times are matched with words by `word_index` alone.
 
-    Raises LingprobError if no reader has a time for the first word of any passage, or if every
-    passage has more (or fewer) words in the times than in the text, by the same number.
+    Raises LingprobError if the indices look shifted: if no reader has a time for word 0 of any
+    passage, or if the last index of every passage differs from the text's by the same number.
     """
     remedy = (
         "Words are numbered from 0 in each passage, and none is left out of the numbering. Add a "
@@ -145,6 +148,7 @@ def check_numbers(times: pd.DataFrame, words: pd.DataFrame, about: str) -> None:
 
 
 def _plain(word: str) -> str:
+    """Return a word in NFC and lower case without punctuation (unchanged if it has no letter)."""
     composed = unicodedata.normalize("NFC", word)
     bare = PUNCTUATION.sub("", composed.replace("\u2019", "").lower())
     return bare or composed

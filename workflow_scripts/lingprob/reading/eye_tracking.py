@@ -1,10 +1,12 @@
-"""Fixation durations by subject or as means, 0 or NaN if a word was not fixated.
+"""Parsers of eye-tracking corpora (see `reading.tables` for their arguments and results).
 
-The files of the Dundee corpus (Kennedy et al. 2003): sXNNma1p.dat has the fixations of reader sX on
-text NN in their order: WORD TEXT LINE OLEN WLEN XPOS WNUM FDUR OBLP WDLP LAUN TXFR, after a line of
-names. WNUM counts the words of the text from 1, and *Blink and *Off-screen take the place of
-a word. txNNwrdp.dat has the words of text NN: word, file, screen, line, place in the line, place on
-the screen, ..., place in the text (13th field).
+`rt_ms` is the fixation duration of a word, 0 or NaN if the word was not fixated.
+
+The Dundee corpus (Kennedy et al. 2003) has two kinds of files. sXNNma1p.dat lists the fixations of
+reader sX on text NN in temporal order, after a line of column names: WORD TEXT LINE OLEN WLEN XPOS
+WNUM FDUR OBLP WDLP LAUN TXFR. WNUM counts the words of the text from 1. *Blink and *Off-screen
+replace WORD. txNNwrdp.dat lists the words of text NN: word, file, screen, line, place in the line,
+place on the screen, ..., place in the text (13th field).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.reading.alignment import align_words, attach_words
+from lingprob.reading.alignment import KEYS, align_words, attach_words
 from lingprob.reading.printed import printed_geco
 from lingprob.reading.tables import READER, Source, read_times
 
@@ -25,7 +27,7 @@ SMALLEST_SHARE = 0.9  # of GECO's words that must be in its material
 
 
 def ucl_first_pass(source: Source) -> pd.DataFrame:
-    """Read eyetracking.RT.txt (Frank et al. 2013)."""
+    """Return the first-pass times in eyetracking.RT.txt of the UCL corpus (Frank et al. 2013)."""
     columns = {"subject_id": "subj_nr", "passage_id": "sent_nr", "number": "word_pos",
                "word": "word", "rt_ms": "RTfirstpass"}  # fmt: skip
     times = read_times(source.files[0], "\t", columns, encoding="cp1252")
@@ -33,10 +35,9 @@ def ucl_first_pass(source: Source) -> pd.DataFrame:
 
 
 def provo_first_pass(source: Source) -> pd.DataFrame:
-    """Read Provo_Corpus-Eyetracking_Data.csv: the duration of the first run of fixations.
+    """Return first-pass times from Provo_Corpus-Eyetracking_Data.csv (Luke & Christianson 2018).
 
-    IA_SKIP marks the words that were passed over at first. Their first run comes later, so it is
-    not a first pass (Luke & Christianson 2018).
+    A word that was skipped at first (IA_SKIP) has NaN: its first run of fixations is a later pass.
     """
     path = source.files[0]
     columns = {"subject_id": "Participant_ID", "passage_id": "Text_ID", "number": "IA_ID",
@@ -47,7 +48,10 @@ def provo_first_pass(source: Source) -> pd.DataFrame:
 
 
 def provo_motr(source: Source) -> pd.DataFrame:
-    """Read reader_N_reading_measures.csv, one file per reader (Wilcox et al. 2024)."""
+    """Return gaze durations from reader_N_reading_measures.csv, one file per reader.
+
+    The Provo passages were read by mouse tracking, MoTR (Wilcox et al. 2024).
+    """
     columns = {"passage_id": "para_nr", "word": "word", "number": "word_nr",
                "rt_ms": "gaze_duration"}  # fmt: skip
     parts = [
@@ -59,10 +63,10 @@ def provo_motr(source: Source) -> pd.DataFrame:
 
 
 def geco_first_pass(source: Source) -> pd.DataFrame:
-    """Read MonolingualReadingData (.xlsx or saved as .csv): the duration of the first pass.
+    """Return first-pass times from GECO's MonolingualReadingData, .xlsx or .csv (Cop et al. 2017).
 
-    WORD_SKIP marks the words that were passed over at first, as in Provo. The other files are the
-    material and the novel, from which a WORD_ID gets its place (Cop et al. 2017).
+    A word that was skipped at first (WORD_SKIP) has NaN. The second and third file are the material
+    and the novel, which `printed_geco` takes.
     """
     path, *printed = source.files
     columns = {"subject_id": "PP_NR", "word_id": "WORD_ID", "rt_ms": "WORD_GAZE_DURATION",
@@ -71,24 +75,28 @@ def geco_first_pass(source: Source) -> pd.DataFrame:
 
 
 def geco_total(source: Source) -> pd.DataFrame:
-    """Read ppN-relfix-feats.csv, one file per reader: total times, 0 if never fixated.
+    """Return total times, 0 if never fixated, from GECO's ppN-relfix-feats.csv (one per reader).
 
-    The first two files are the material and the novel, from which a word gets its place.
+    The first two files are the material and the novel, which `printed_geco` takes.
     """
     columns = {"word_id": "word_id_orig", "rt_ms": "TRT"}
     return _placed(source.files[2:], columns, source.files[:2])
 
 
 def _without_skipped(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the times without those of words that were passed over at first."""
+    """Return times with NaN as `rt_ms` if `skipped` is 1, and without the column `skipped`."""
     return times.assign(rt_ms=times["rt_ms"].where(times.pop("skipped") == 0))
 
 
 def _placed(
     files: Sequence[Path], columns: dict[str, str], printed: Sequence[Path]
 ) -> pd.DataFrame:
-    """Read GECO's times and give each word its place in print, without other words."""
-    places = geco_places(*printed)
+    """Read GECO's files and replace `word_id` by the word's passage_id and word_index in print.
+
+    Rows with a WORD_ID that the material `printed` lacks are left out.
+    """
+    words = printed_geco(*printed).dropna(subset="word_id")
+    places = words.set_index("word_id")[KEYS]
     parts = []
     for path in files:
         times = read_times(path, ",", columns, quoting=0)
@@ -104,19 +112,13 @@ def _placed(
     return pd.concat(parts, ignore_index=True)
 
 
-def geco_places(material: Path, novel: Path) -> pd.DataFrame:
-    """Return passage_id and word_index by WORD_ID, as the printed words are numbered."""
-    words = printed_geco(material, novel).dropna(subset="word_id")
-    return words.set_index("word_id")[["passage_id", "word_index"]]
-
-
 def dundee_first_pass(source: Source) -> pd.DataFrame:
-    """Return the first pass of every word that a reader fixated.
+    """Return the first-pass time of every word that a reader of the Dundee corpus fixated.
 
-    It is the sum of the fixations on a word from the first one to the first on another word. If a
-    later word was fixated before, there is no first pass. `saccade` is the number of words from
-    the fixation before. `previous_fixated` tells whether any fixation before was on the word
-    before. The words of all texts, in the order of the files, are the corpus's.
+    It is the sum of the fixations on the word until the eyes first leave it. A word has no row if a
+    later word was fixated before it. `saccade` is the distance in words from the previous fixation.
+    `previous_fixated` tells whether the preceding word had been fixated by then. The txNNwrdp.dat
+    files, in the order of their names, have the words of `source.words`.
     """
     files = sorted(source.files, key=lambda path: path.name)
     texts = [_dundee_text(path) for path in files if path.name.startswith("tx")]
@@ -128,13 +130,14 @@ def dundee_first_pass(source: Source) -> pd.DataFrame:
     read_words = pd.concat(texts, ignore_index=True)
     place = align_words(read_words["word"].tolist(), source.words["word"].tolist(), "dundee")
     found = read_words[place >= 0].reset_index(drop=True)
-    keys = source.words[["passage_id", "word_index"]].iloc[place[place >= 0]].reset_index(drop=True)
+    keys = source.words[KEYS].iloc[place[place >= 0]].reset_index(drop=True)
     passes = pd.concat([_dundee_passes(path) for path in readers], ignore_index=True)
     located = passes.merge(pd.concat([found, keys], axis=1), on=["text", "number"])
     return located.drop(columns=["text", "number"])
 
 
 def _dundee_text(path: Path) -> pd.DataFrame:
+    """Return word, number (WNUM), text (NN) and at_edge (first or last of a line) by word."""
     rows = []
     for line in path.read_text(encoding=DUNDEE_ENCODING).splitlines():
         fields = line.split()
@@ -149,7 +152,7 @@ def _dundee_text(path: Path) -> pd.DataFrame:
 
 
 def _dundee_passes(path: Path) -> pd.DataFrame:
-    """Return text, number, rt_ms, previous_fixated and saccade of one reader's first passes."""
+    """Return one row per first pass: number, rt_ms, saccade, previous_fixated, text, subject_id."""
     rows: list[list[Any]] = []
     furthest = previous = 0
     is_first_pass = False
@@ -178,16 +181,15 @@ def _dundee_passes(path: Path) -> pd.DataFrame:
 
 
 def provo_first_pass_means(source: Source) -> pd.DataFrame:
-    """Read the means of all passages but their first words; a skipped word counts as 0 ms.
+    """Return Provo's mean first-pass times over readers; a skipped word counts as 0 ms in a mean.
 
-    The file has neither passages nor places, so its words are found again in the text.
+    The file lacks the first word of each passage. It has neither passages nor word numbers, so
+    `align_words` finds its words in the text. The saccade to each word counts as 1.
     """
     path = source.files[0]
     times = read_times(path, ",", {"word": "word", "rt_ms": "first_pass_dur"}, quoting=0)
-    text = source.words.sort_values(
-        ["passage_id", "word_index"], key=lambda key: key.astype(int), ignore_index=True
-    )
+    text = source.words.sort_values(KEYS, key=lambda key: key.astype(int), ignore_index=True)
     place = align_words(times["word"].tolist(), text["word"].tolist(), str(path))
-    found = text.iloc[place[place >= 0]][["passage_id", "word_index", "word"]]
+    found = text.iloc[place[place >= 0]][[*KEYS, "word"]]
     rt_ms = times["rt_ms"][place >= 0].to_numpy()
     return found.assign(rt_ms=rt_ms, subject_id=READER, saccade=1.0).reset_index(drop=True)

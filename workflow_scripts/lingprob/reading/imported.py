@@ -1,4 +1,4 @@
-"""Word surprisals from elsewhere: CSV, TSV, Parquet, or JSON by passage."""
+"""Read word surprisals that another program computed: CSV, TSV, Parquet, Excel or JSON."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def import_word_surprisals(
     text: str = "",
     texts_in_file: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return a `surprisal` table from a file of word surprisals.
+    """Return a `surprisal` table (bits) with one row per word of a text, read from a file.
 
-    A word may lack its surprisal (NaN, an empty field, null or no row), as first words do without
-    a context. It is missing in the result, and the log says how many are.
+    A word may lack a surprisal (NaN, an empty field, null or no row), as the first word of a
+    passage often does. The result has NaN for it, and a warning counts such words.
 
     Args:
-        path: a table (`table_files.FORMATS`) with passage_id, word_index (from 0), surprisal and
-            optionally word, which is checked; or JSON {passage_id: numbers, possibly in lists by
-            sentence}. Passages that the text does not have are ignored. With a column `text`, only
-            rows of `text` are read.
+        path: a table (`table_files.FORMATS`) with the columns passage_id, word_index (from 0) and
+            surprisal, and optionally word (compared with the text) and text (only rows equal to the
+            argument `text` are read). Or JSON {passage_id: numbers}, the numbers possibly in one
+            list per sentence. Passages that `words` lacks are ignored.
         words: the `words` table of the text, whose passages must all be in the file.
-        unit: `bits` or `nats`.
+        unit: `bits` or `nats`, of the file.
         text: the text's name.
-        texts_in_file: all texts that the file covers. If there are several, a column `text` must
-            say which row is of which, because their passages may have the same ids.
+        texts_in_file: names of all texts in the file. If there are several, the file must have a
+            column `text`, because passages of different texts may have the same id.
 
-    Raises LingprobError that names the file and the first row, passage or word at fault: negative
-    surprisals, words twice or not in the text, passages without any surprisal.
+    Raises LingprobError that names the file and the first row, passage or word at fault: a negative
+    surprisal, a word that occurs twice or is not in the text, a passage without any surprisal.
     """
     if unit not in BITS:
         raise LingprobError(f"{path}: unit {unit!r} is neither 'bits' nor 'nats'.")
@@ -76,7 +76,10 @@ def import_word_surprisals(
 
 
 def _check_missing(path: Path, joined: pd.DataFrame) -> None:
-    """Refuse passages of several words without any surprisal, and log other missing ones."""
+    """Log how many surprisals are missing.
+
+    Raises LingprobError if a passage of several words, or the whole text, has no surprisal.
+    """
     missing = joined["surprisal"].isna()
     by_passage = missing.groupby(joined["passage_id"])
     refuse_rows(
@@ -104,7 +107,10 @@ def read_story_json(path: Path) -> dict[str, list[list[float]]]:
     try:
         content = json.loads(decoded(path), object_pairs_hook=_each_once)
         return {
-            str(story): [[_float(value) for value in part] for part in _parts(values)]
+            str(story): [
+                [np.nan if value is None else float(value) for value in part]
+                for part in (values if values and isinstance(values[0], list) else [values])
+            ]
             for story, values in content.items()
         }
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -120,15 +126,8 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _float(value: Any) -> float:
-    return float("nan") if value is None else float(value)
-
-
-def _parts(values: Any) -> list[Any]:
-    return values if values and isinstance(values[0], list) else [values]
-
-
 def _from_json(path: Path, words: pd.DataFrame) -> pd.DataFrame:
+    """Return passage_id, word_index and surprisal of all passages of `words` from a JSON file."""
     stories = read_story_json(path)
     rows: list[tuple[str, int, float]] = []
     for passage, count in words.groupby("passage_id", sort=False).size().items():
@@ -140,19 +139,18 @@ def _from_json(path: Path, words: pd.DataFrame) -> pd.DataFrame:
             )
         rows += [(str(passage), index, value) for index, value in enumerate(values)]
     found = pd.DataFrame(rows, columns=[*KEYS, "surprisal"]).astype({"surprisal": float})
-    values = found["surprisal"]
-    for at_fault, fault in ((np.isinf(values), "infinite."), (values < 0, "below 0. " + SIGN)):
-        refuse_rows(
-            at_fault,
-            "{path}: passage {passage_id!r}, word {word_index}: {surprisal}, {fault}",
-            found,
-            path=path,
-            fault=fault,
-        )
+    refuse_rows(
+        np.isinf(found["surprisal"]) | (found["surprisal"] < 0),
+        "{path}: passage {passage_id!r}, word {word_index}: {surprisal}, below 0 or infinite. "
+        + SIGN,
+        found,
+        path=path,
+    )
     return found
 
 
 def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str) -> pd.DataFrame:
+    """Return passage_id, word_index and surprisal of those rows of a file that are of one text."""
     need_columns(path, given, [*KEYS, "surprisal"], REMEDY)
     frame = pd.DataFrame(
         {

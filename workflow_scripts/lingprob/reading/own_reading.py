@@ -25,10 +25,13 @@ TEXT = ("subject_id", "passage_id", "item", "condition", "word", "text", "senten
 
 
 def own_reading_times(source: Source) -> pd.DataFrame:
-    """Read subject_id, word_index, rt_ms, and passage_id or item with or without condition.
+    """Return a user's table of reading times, one row per reader and word (see `reading.tables`).
 
-    `word`, a word or region, is optional and checked. Times must be milliseconds: if half of them
-    are below SECONDS, they are refused.
+    Its columns are subject_id, word_index, rt_ms, and passage_id or item (with an optional
+    condition). An optional `word`, a word or region, is compared with the text later.
+
+    Raises LingprobError for negative times, and if half of the times are below SECONDS, because
+    they are then not milliseconds.
     """
     path = source.files[0]
     frame = _read(path, source.entry, ["subject_id", "word_index", "rt_ms"])
@@ -43,12 +46,12 @@ def own_reading_times(source: Source) -> pd.DataFrame:
 
 
 def own_passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Read a table of texts: one passage per row (`text`), or one word or region per row (`word`).
+    """Return passage_id, word and sentence_index of a user's table of texts, one row per word.
 
-    Words are in the order of `word_index` if there is one. Then their rows may be repeated, as in a
-    file with the times of all readers. A new value of `sentence` begins a sentence.
-
-    Returns passage_id, word and sentence_index, in the order of the file's passages.
+    A row of the file has a passage (column `text`), or a word or region (column `word`). With a
+    column `word_index`, words are sorted by it, and rows of a word may be repeated, as in a file
+    with the times of all readers. A sentence begins when the value of `sentence` changes. Without
+    this column, sentence_index is None. Passages keep the order of the file.
     """
     frame = _read(path, entry, [])
     if "text" in frame:
@@ -68,9 +71,9 @@ def own_passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _in_order(path: Path, entry: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per word, passages in the order of the file and words in that of `word_index`.
+    """Return one row per word: passages in the order of the file, words sorted by `word_index`.
 
-    Raises LingprobError if a number has two words, or if the numbers of a passage have gaps.
+    Raises LingprobError if an index has two words, or if the indices of a passage have gaps.
     """
     keys = ["passage_id", "word_index"]
     other = frame["word"] != frame.groupby(keys)["word"].transform("first")
@@ -89,12 +92,16 @@ def _in_order(path: Path, entry: Mapping[str, Any], frame: pd.DataFrame) -> pd.D
 
 
 def _read(path: Path, entry: Mapping[str, Any], needed: list[str]) -> pd.DataFrame:
-    """Return the columns of a table under our names, with passage_id, words counted from 0."""
+    """Return the columns of a user's table under the names of TEXT, word_index and rt_ms.
+
+    word_index counts from 0. passage_id is added from item and condition if the file has none.
+    Raises LingprobError if a column of `needed`, or one that the entry names, is absent.
+    """
     given = read_frame(path)
     named = dict(entry.get("columns", {}))
     need_columns(path, given, named.values(), REMEDY)
     own = {name: name for name in (*TEXT, "word_index", "rt_ms")} | named
-    columns = {ours: theirs for ours, theirs in own.items() if theirs in given.columns}
+    columns = {name: column for name, column in own.items() if column in given.columns}
     frame = pd.DataFrame(index=given.index)
     for name in [name for name in TEXT if name in columns]:
         frame[name] = text_of(path, columns[name], given[columns[name]])

@@ -1,4 +1,4 @@
-"""The predictors of reading times, joined to the times and standardised (leakage, Appendix B)."""
+"""Join predictors to reading times, and standardise them (leakage, Appendix B)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ RANDOM_SLOPES = {
 
 @dataclass(frozen=True)
 class Predictors:
-    """The columns of a regression of one language model's surprisal.
+    """Names of the columns of `regression_frame` that a regression on one model's surprisal uses.
 
-    `surprisal` and `previous` (of the words before, the nearest first) name its columns in the
-    frame. `baseline` names the others, and `factors` those of them that code conditions.
+    `surprisal` is the column of the word's own surprisal, and `previous` has those of the words
+    before it, the nearest first. `baseline` has the other predictors. `factors`, a part of
+    `baseline`, has the columns that code conditions. `model` is the language model's name.
     """
 
     model: str
@@ -43,22 +44,22 @@ class Predictors:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All predictors, in the order of the paper's formula."""
+        """Columns of all predictors, in the order of the paper's formula."""
         return (self.surprisal, *self.previous, *self.baseline)
 
     @property
     def roles(self) -> dict[str, str]:
-        """The paper's name of each column, in the order of `all`."""
+        """The paper's name of each column in `all` (such as `surprisal`), by column."""
         lags = {name: previous_name("surprisal", n) for n, name in enumerate(self.previous, 1)}
         return {self.surprisal: "surprisal"} | lags | {name: name for name in self.baseline}
 
     def named(self, formula: str) -> str:
-        """Return a formula with the paper's names."""
+        """Return a formula with each column replaced by its paper's name."""
         return re.sub(r"\w+", lambda found: self.roles.get(found[0], found[0]), formula)
 
 
 def previous_name(column: str, lag: int) -> str:
-    """Return the name for the surprisal (`column`) of the `lag`-th word before."""
+    """Return the name of the column for the surprisal of the `lag`-th word before a word."""
     return f"previous_{lag}_{column}" if lag > 1 else f"previous_{column}"
 
 
@@ -72,22 +73,22 @@ def regression_frame(
     previous_words: int = 1,
     about: str = "",
 ) -> tuple[pd.DataFrame, list[Predictors]]:
-    """Return the reading times that are not excluded with their predictors, not yet standardised.
+    """Return the reading times that are not excluded, and their predictors in original units.
 
     Args:
         times: a `reading_times` table. Its conditions, if it has several, are predictors.
         words: the `words` table of its text.
-        unigram_surprisal: of each row of `words`, in bits.
-        surprisals: a `surprisal` table by model.
-        corrected: take the surprisals with the correction for trailing spaces.
-        previous_words: words before a word whose surprisals are predictors as well.
-        about: the data set, for messages.
+        unigram_surprisal: unigram surprisal (bits) of each row of `words`, shape (len(words),).
+        surprisals: the `surprisal` table of each model, by the model's name.
+        corrected: use the surprisals with the correction for trailing spaces.
+        previous_words: number of preceding words whose surprisals are predictors too.
+        about: the data set's name in messages.
 
     Returns:
-        A frame with subject_id, sentence (from 0 through all passages), partition, rt_ms,
-        unigram_surprisal (bits), length (letters), index (place in the sentence from 1),
-        previous_fixated if the data set knows it, and the surprisals of each model, with the names
-        of its predictors. A row that lacks any predictor is left out for all models.
+        A frame with subject_id, sentence (int from 0 through all passages), partition, rt_ms,
+        unigram_surprisal (bits), length (letters), index (place in the sentence, from 1),
+        previous_fixated if the data set has it, and the surprisals of each model (bits). Rows that
+        lack any predictor are left out. Then a list with the Predictors of each model.
 
     Raises LingprobError if nothing is left, if a surprisal is infinite, or if the times do not fit
     the words.
@@ -130,7 +131,11 @@ def regression_frame(
 
 
 def _with_factors(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Add a column for each condition but the last: 1 in it, -1 in the last one, 0 elsewhere."""
+    """Return the frame with sum-coded conditions, and the names of the new columns.
+
+    Each condition but the last has a column: 1 in this condition, -1 in the last one, else 0. There
+    are no columns if conditions are unknown.
+    """
     if "condition" not in frame or frame["condition"].isna().any():
         return frame, ()
     *levels, last = sorted(frame["condition"].unique())
@@ -146,7 +151,7 @@ def _with_factors(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 
 def _complete(frame: pd.DataFrame, columns: Sequence[str], about: str) -> pd.DataFrame:
-    """Return the rows that have all predictors, and log how many do not."""
+    """Return the rows that have a value in all `columns`, and log how many do not."""
     absent = frame[columns].isna()
     left_out = absent.any(axis=1)
     if left_out.any():
@@ -161,9 +166,9 @@ def _complete(frame: pd.DataFrame, columns: Sequence[str], about: str) -> pd.Dat
 
 
 def standardised(frame: pd.DataFrame, columns: Sequence[str], about: str = "") -> pd.DataFrame:
-    """Return the frame with columns z-transformed by mean and deviation of the fit partition.
+    """Return the frame with `columns` z-transformed by their mean and SD in the fit partition.
 
-    Raises LingprobError for a column that is constant there.
+    Raises LingprobError for a column that is constant in the fit partition.
     """
     fitted = frame.loc[frame["partition"] == "fit", list(columns)]
     mean, deviation = fitted.mean(), fitted.std(ddof=1)
@@ -177,9 +182,10 @@ def standardised(frame: pd.DataFrame, columns: Sequence[str], about: str = "") -
 
 
 def perplexity(surprisal: pd.DataFrame, corrected: bool = True) -> tuple[float, float | None]:
-    """Return a text's perplexity by word and by token (None if the tokens are not known).
+    """Return the perplexity per word and per token of a text from its `surprisal` table.
 
-    The perplexity by token is that of the uncorrected surprisals, which are the tokens' own.
+    The perplexity per token is 2 to the uncorrected surprisal (bits) divided by the number of
+    tokens, or None if the number is unknown.
     """
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"]
     by_word = float(2 ** bits.mean())
@@ -191,6 +197,7 @@ def perplexity(surprisal: pd.DataFrame, corrected: bool = True) -> tuple[float, 
 
 
 def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, about: str) -> np.ndarray:
+    """Return a column (bits) of a `surprisal` table, whose rows must be those of `words`."""
     same = len(found) == len(words) and (found[KEYS].to_numpy() == words[KEYS].to_numpy()).all()
     if not same:
         raise LingprobError(
@@ -211,11 +218,12 @@ def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, about: str) 
 def unigram_surprisal(
     words: pd.Series, counts: Iterable[pd.DataFrame], smoothing: float = 1.0
 ) -> np.ndarray:
-    """Return the unigram surprisal (bits, float64) of each word by the sum of `word_counts` tables.
+    """Return the unigram surprisal (bits, float64) of each of n words, shape (n,).
 
-    The paper takes KenLM's unigrams of OpenWebText. Here a word's probability is its count plus one
-    over the number of words and forms plus one. Words are compared without case and outer
-    punctuation (leakage, Appendix B). A region of several words has the sum of its words.
+    Counts are the sums over `word_counts` tables, in which words have no case and no outer
+    punctuation. The probability of a word with count c is (c + s) / (N + s (V + 1)) for N words of
+    V forms, with s the `smoothing`. The paper instead takes KenLM's unigrams of OpenWebText
+    (leakage, Appendix B). A region of several words gets the sum over its words.
 
     Raises LingprobError if a word is absent from the corpus and `smoothing` is 0.
     """

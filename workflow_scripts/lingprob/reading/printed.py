@@ -1,9 +1,9 @@
-"""The words of a corpus that lost their punctuation, in the form that the book prints them in.
+"""Restore the punctuation and the missing words of GECO's material from the printed novel.
 
 The public material of GECO (Cop et al. 2017) has no punctuation. It also lacks the names and
 compounds that its lexicon lacks, about one word in thirty. But its ids count the words that readers
-saw: 1-5-42 after 1-5-40 means that a word stood between them. Aligned with the printed novel, every
-word gets its printed form, and the words left out come back.
+saw: 1-5-42 after 1-5-40 means that one word between them is missing. The words are aligned with the
+novel ("the print"), which gives each word its printed form and has the missing words.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ SMALLEST_SHARE = 0.95
 SENTENCE_END = r"[.?!][\"'\u201d\u2019)\]]*$"
 
 Opcode = tuple[str, int, int, int, int]
-# Place in the material (None for a word left out), place in the print, word.
+# Index in the material (None for a word that it lacks), index in the print, word.
 Row = tuple[int | None, int, str]
 
 
 def printed_geco(material: Path, novel: Path) -> pd.DataFrame:
-    """Return the words of GECO in print, one row per word.
+    """Return the words that GECO's readers saw, in their printed form, one row per word.
 
     Args:
-        material: EnglishMaterial.csv: WORD_ID (part-trial-number of the word on the screen),
-            SENTENCE_ID, WORD.
-        novel: the text of Project Gutenberg.
+        material: EnglishMaterial.csv with WORD_ID (PART-TRIAL-NUMBER of the word on the screen),
+            SENTENCE_ID and WORD.
+        novel: the novel as Project Gutenberg's text file.
 
     Returns:
-        passage_id (the chapter, from 1), word_index (from 0 in the chapter), word, sentence_index
-        (from 0 in the chapter) and word_id (of the word on the screen, missing if the editions
-        differ). All words of the material are there, in their order.
+        passage_id (the chapter, from 1), word_index and sentence_index (from 0 in the chapter),
+        word, and word_id (WORD_ID, missing if the editions differ). All words of the material are
+        included, in their order.
 
     Raises LingprobError if the novel has no chapters, or another text than the material.
     """
@@ -79,9 +79,9 @@ def printed_geco(material: Path, novel: Path) -> pd.DataFrame:
 
 
 def chapters(novel: Path) -> list[str]:
-    """Return the chapters of a Project Gutenberg text, without their headings.
+    """Return the text of each chapter of a Project Gutenberg file, without its heading.
 
-    Raises LingprobError if there are none.
+    Raises LingprobError if there is no chapter.
     """
     text = novel.read_text(encoding="utf-8-sig").translate(TYPOGRAPHY)
     end = END.search(text)
@@ -100,10 +100,10 @@ def _letters(word: str) -> str:
 
 
 def _opcodes(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Opcode]:
-    """Yield difflib's opcodes of two long sequences that differ little, one window at a time.
+    """Yield the opcodes of difflib.SequenceMatcher that turn `ours` into `theirs`.
 
-    A window's opcodes count up to its last run of ANCHOR or more equal words, at which the
-    next window begins. Without such a run the window is doubled.
+    The sequences are long and differ little, so windows of them are compared one by one. A window
+    ends with its last run of ANCHOR or more equal words. Without such a run it is doubled.
     """
     i = j = 0
     size = WINDOW
@@ -125,8 +125,9 @@ def _opcodes(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Opcode]:
 def _aligned(material: Sequence[str], printed: Sequence[str], where: str) -> list[Row]:
     """Return one row per word of the material or the print.
 
-    Words with the same letters have their printed form. Others keep the letters of the material,
-    which are those that were read, with the punctuation of the print.
+    Words with the same letters get their printed form. Others keep the letters of the material,
+    because readers saw these, and get the punctuation of the print. Raises LingprobError if fewer
+    than 95% of the words have the same letters. `where` is the beginning of its message.
     """
     ours, theirs = [_letters(word) for word in material], [_letters(word) for word in printed]
     rows: list[Row] = []
@@ -149,12 +150,11 @@ def _aligned(material: Sequence[str], printed: Sequence[str], where: str) -> lis
 def _of_other_words(
     material: Sequence[str], printed: Sequence[str], places: range, units: range
 ) -> list[Row]:
-    """Return the rows of a stretch in which material and print differ.
+    """Return the rows of a stretch in which the material (`places`) and the print (`units`) differ.
 
-    If the letters of the material's words are in the print without a gap (every one: everyone),
-    they are cut out of it. The words before and after them are those that the material leaves out.
-    Otherwise as many words replace each other (practiced: practised), and keep the letters of the
-    material.
+    If the print has the letters of the material's words without a gap (every one: everyone), these
+    words get this part of the print. The material lacks the words before and after it. Otherwise
+    the same number of words replace each other (practiced: practised), with the material's letters.
     """
     if not places:
         return [(None, unit, printed[unit]) for unit in units]
@@ -174,12 +174,13 @@ def _of_other_words(
 
 
 def cut_out(words: Sequence[str], text: str) -> tuple[list[str], list[str], list[str]] | None:
-    """Find words in a text by their letters alone; return the text before, in and after them.
+    """Find words in a text by their letters, and return the words before them, they, and the rest.
 
     >>> cut_out(["girl", "who"], "the girl--who, perhaps")
     (['the'], ['girl--', 'who,'], ['perhaps'])
 
-    Punctuation goes with the word before it. None if the letters are not there without a gap.
+    Punctuation belongs to the word before it. The result is None if the text does not have the
+    letters without a gap.
     """
     at = [place for place, letter in enumerate(text) if _letters(letter)]
     offset = "".join(_letters(text[place]) for place in at).find("".join(map(_letters, words)))
@@ -196,17 +197,15 @@ def cut_out(words: Sequence[str], text: str) -> tuple[list[str], list[str], list
 
 
 def _punctuated(word: str, printed: str) -> str:
-    """Return a word between the punctuation around a printed one."""
-    found = re.fullmatch(r"(\W*)(.*?)(\W*)", printed, re.DOTALL)
-    assert found is not None  # the pattern fits every text
-    return found[1] + word + found[3]
+    """Return `word` with the punctuation before and after the word `printed`."""
+    return re.sub(r"^(\W*)(.*?)(\W*)$", lambda found: found[1] + word + found[3], printed, count=1)
 
 
 def _with_ids(rows: pd.DataFrame, ids: pd.Series) -> pd.DataFrame:
-    """Add word_id: words left out get the ids that lie between those of their neighbours.
+    """Return `rows` with word_id, without the words that were not on the screen.
 
-    `rows` has place (in `ids`, missing for a word left out). Words that were not on the screen are
-    dropped.
+    `rows` has the index of each word in `ids` (column `place`), missing for words that the material
+    lacks. These get the ids between the ids of their neighbours.
     """
     rows = rows.astype({"place": "Int64"})
     split = ids.str.rsplit("-", n=1)
@@ -227,10 +226,10 @@ def _with_ids(rows: pd.DataFrame, ids: pd.Series) -> pd.DataFrame:
 def ids_between(
     before: tuple[str, int] | None, after: tuple[str, int] | None, count: int
 ) -> list[str | None]:
-    """Return the ids of `count` words between two whose trial and number are known.
+    """Return the ids of `count` words between two words with the (trial, number) before and after.
 
-    A trial's numbers start from 1, and its length is unknown. Ids are None if a trial has other
-    words than the print. There are none at all if its numbers leave no room.
+    A trial's numbers start from 1, and its length is unknown. The ids are None if the numbers leave
+    room for another count of words. The list is empty if they leave no room.
 
     >>> ids_between(("1-5", 8), ("1-6", 2), 3)
     ['1-5-9', '1-5-10', '1-6-1']
@@ -248,9 +247,10 @@ def ids_between(
 
 
 def _sentences(rows: pd.DataFrame, sentence_ids: pd.Series) -> np.ndarray:
-    """Return each word's sentence. A word left out is in that of its neighbours.
+    """Return the sentence id of each word; a word that the material lacks gets its neighbours'.
 
-    Between two sentences it is in the first if it or a later word left out there ends a sentence.
+    Between two sentences it belongs to the first if it, or a later missing word there, has the
+    punctuation of a sentence's end.
     """
     sentence = sentence_ids.reindex(rows["place"]).reset_index(drop=True)
     before, after = sentence.ffill().bfill(), sentence.bfill().ffill()

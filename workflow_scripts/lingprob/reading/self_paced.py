@@ -1,4 +1,4 @@
-"""Self-paced reading and maze times: by subject, as means over readers, or simulated."""
+"""Parsers of self-paced reading and maze times (see `reading.tables` for arguments and results)."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ SUBJECTS = 8  # simulated
 
 
 def natural_stories(source: Source) -> pd.DataFrame:
-    """Read processed_RTs.tsv (Futrell et al. 2021); see `shifted` for older releases."""
+    """Return the times of each subject in processed_RTs.tsv (Futrell et al. 2021), `shifted`."""
     columns = {"subject_id": "WorkerId", "passage_id": "item", "number": "zone", "word": "word",
                "rt_ms": "RT", "correct": "correct"}  # fmt: skip
     return shifted(read_times(source.files[0], "\t", columns), source)
 
 
 def natural_stories_means(source: Source) -> pd.DataFrame:
-    """Read processed_wordinfo.tsv (Futrell et al. 2021); see `shifted` for older releases."""
+    """Return the mean times in processed_wordinfo.tsv (Futrell et al. 2021), `shifted`."""
     columns = {"word": "word", "number": "zone", "passage_id": "item", "rt_ms": "meanItemRT"}
     times = read_times(source.files[0], "\t", columns)
     return shifted(times.assign(subject_id=READER), source)
 
 
 def shifted(times: pd.DataFrame, source: Source) -> pd.DataFrame:
-    """Turn zones (`number`, from 1) into words, and move the times on by the entry's `zone_shift`.
+    """Replace zones (`number`, from 1) by word_index, moved on by the entry's `zone_shift`.
 
-    Releases before May 2025 give a zone the time of the word after it, which `zone_shift: 1`
-    corrects. Words (column `word`) are checked before they move. Times that would move beyond the
-    end of their passage are left out.
+    Releases of Natural Stories before May 2025 give a zone the time of the next word, which
+    `zone_shift: 1` corrects. The column `word` is compared with the text before times are moved.
+    Times that would move beyond the end of their passage are left out.
     """
     words, by = source.words, source.entry.get("zone_shift", 0)
     times = times.assign(word_index=times.pop("number") - 1)
@@ -61,9 +61,9 @@ def shifted(times: pd.DataFrame, source: Source) -> pd.DataFrame:
 
 
 def brown_spr(source: Source) -> pd.DataFrame:
-    """Read brown_spr.csv: text_id and text_pos from 0 (Smith & Levy 2013).
+    """Return the times of each subject in brown_spr.csv (Smith & Levy 2013).
 
-    Its texts are numbered in the order of the `words` table.
+    text_id numbers the passages of the `words` table from 0, in their order.
     """
     path = source.files[0]
     columns = {"subject_id": "subject", "sentence": "text_id", "number": "text_pos",
@@ -80,7 +80,7 @@ def brown_spr(source: Source) -> pd.DataFrame:
 
 
 def brown_spr_means(source: Source) -> pd.DataFrame:
-    """Read docid, word, mean_rt (empty for first words; Smith & Levy 2013)."""
+    """Return the mean times in a table with docid, word and mean_rt (Smith & Levy 2013)."""
     columns = {"passage_id": "docid", "word": "word", "rt_ms": "mean_rt"}
     times = read_times(source.files[0], "\t", columns)
     index = times.groupby("passage_id").cumcount()
@@ -88,11 +88,12 @@ def brown_spr_means(source: Source) -> pd.DataFrame:
 
 
 def natural_stories_maze(source: Source) -> pd.DataFrame:
-    """Read rt, wlen, subject, docid, sentid (from 0 through all stories), sentpos (from 1).
+    """Return the A-maze times of each subject in Natural Stories (Boyce & Levy 2023).
 
-    Its sentences are those of the text except for two that it splits. First and last words have no
-    times. So a sentence has one word after its last position, and a sentence without any times has
-    the words of its story that remain. The lengths of the words (wlen) are checked.
+    Columns of the file: rt, wlen, subject, docid, sentid (from 0 through all stories) and sentpos
+    (from 1). Its sentences are those of the text except for two that it splits. First and last
+    words have no times. So a sentence has one word after its last position, and a sentence without
+    any times has the remaining words of its story. The lengths of words (wlen) must be the text's.
     """
     path = source.files[0]
     columns = {"subject_id": "subject", "passage_id": "docid", "sentence": "sentid",
@@ -115,7 +116,7 @@ def natural_stories_maze(source: Source) -> pd.DataFrame:
 
 
 def _sentence_starts(times: pd.DataFrame, words: pd.DataFrame, path: Path) -> dict[int, int]:
-    """Return the word (from 0 in its story) at which each sentence begins."""
+    """Return the index of the first word of each sentence in its story, by sentence number."""
     by_sentence = times.groupby("sentence")
     lengths, stories = by_sentence["position"].max() + 1, by_sentence["passage_id"].first()
     sizes = words.groupby("passage_id").size()
@@ -140,7 +141,10 @@ def _sentence_starts(times: pd.DataFrame, words: pd.DataFrame, path: Path) -> di
 
 
 def ucl(source: Source) -> pd.DataFrame:
-    """Read the self-paced trials in prompts.jsonl.zip, one line per subject (Frank et al. 2013)."""
+    """Return the self-paced times of the UCL corpus (Frank et al. 2013).
+
+    The file prompts.jsonl.zip has one line per subject with the text of all trials.
+    """
     path = source.files[0]
     texts = source.words.groupby("passage_id", sort=False)["word"].agg(" ".join)
     passages = {text: passage for passage, text in texts.items()}
@@ -169,9 +173,10 @@ def ucl(source: Source) -> pd.DataFrame:
 
 
 def demo_reading_times(source: Source) -> pd.DataFrame:
-    """Simulate self-paced times (ms): longer for long words and for words that the text has once.
+    """Return simulated self-paced times (ms) of eight readers.
 
-    Readers differ in pace and in how much a letter costs them. Noise is log-normal.
+    They are longer for long words and for words that occur once in the text. Readers differ in
+    pace and in the time per letter. Noise is log-normal.
     """
     words = source.words
     random = np.random.default_rng(source.seed)

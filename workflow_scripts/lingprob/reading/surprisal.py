@@ -2,7 +2,7 @@
 
 A token of a byte-level vocabulary contains the space before its word. So the tokens of a word mark
 its beginning but not its end. The correction moves the probability of the following space to the
-word that it ends: P(word) times P(a space follows the word) over P(a space follows the words
+word before the space: P(word) times P(a space follows the word) over P(a space follows the words
 before) (Oh & Schuler 2024, Pimentel & Meister 2024).
 """
 
@@ -27,7 +27,7 @@ from lingprob.scoring.engine import Scorer, worker_map
 # How sentence-piece and byte-level vocabularies write a space. Passages contain no other white
 # space, so a line break ends no word.
 SPACES = ("Ġ", "▁", " ")
-# Tokens of a window besides those that are predicted in it.
+# Number of tokens of a window that are not predicted in it.
 WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
 CONTEXTS = ("passage", "sentence")
@@ -35,18 +35,18 @@ KEYS = ["passage_id", "word_index"]
 
 
 class Convention(NamedTuple):
-    """The context of a word.
+    """The preceding text that predicts a word.
 
-    - start_token: before each passage, as in `LanguageModel.start_id`. After 'none' a passage's
-      first token has no log-probability, nor its first word a surprisal.
+    - start_token: token before each passage, as in `LanguageModel.start_id`. With 'none' the first
+      word of a passage has no surprisal.
     - context: `passage` (the paper's) or `sentence`.
-    - window_counts: `predicted`: a window has as many tokens as are predicted in it, so that the
-      first token after one has `window - stride` tokens of context (the paper's wording); `fed`:
-      it has those that the model is fed, and the last of them predicts the first token after it
-      from the whole window (the public code of the authors).
-    - window: tokens; at most the model's context window.
-    - stride: tokens from one window to the next (paper: half a window, so that the second half of
-      a window is the context of the next).
+    - window: number of tokens in a window, at most the model's context window.
+    - window_counts: which tokens `window` counts. `predicted` counts those that the window
+      predicts, so that the first token after it has `window - stride` tokens of context (the
+      paper's wording). `fed` counts the model's inputs, the last of which predicts the first token
+      after the window from the whole window (the authors' public code).
+    - stride: number of tokens between the beginnings of windows (None, as in the paper: half a
+      window).
     """
 
     start_token: str
@@ -57,10 +57,10 @@ class Convention(NamedTuple):
 
 
 class ScoredPassage(NamedTuple):
-    """Log-probabilities (nats) of a passage's n tokens, and of a space at n + 1 places.
+    """Log-probabilities (nats) of a passage's n tokens: `logprob` (n,) and `space` (n + 1,).
 
-    `space[k]` is that of any token that begins with a space in the place of token k or, for k = n,
-    after the last one. A first token without context has NaN in both.
+    `space[k]` is the log-probability that the token with index k is any token that begins with a
+    space. Index n is the token after the last one. A first token without context has NaN in both.
     """
 
     logprob: np.ndarray
@@ -69,9 +69,10 @@ class ScoredPassage(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a passage: its name for messages, its words, and their keys in the table.
+    """A passage or sentence, which a model reads without any other.
 
-    `glued` says which words follow without a space, bool of shape (n_words,).
+    Its `name` is for messages, and `keys` has KEYS for each of its `words`. `glued`, bool of shape
+    (n_words,), is true for words that follow the previous word without a space.
     """
 
     name: str
@@ -95,10 +96,10 @@ def word_surprisals(
         lm: the language model.
         words: a `words` table. A column `glued` (bool, optional) is true for words that follow the
             previous word without a space.
-        scorer: a Scorer of `lm` that has already checked the model. Default: a new one.
-        shards: finished passages, so that a killed job can resume.
-        workers: threads that score passages at the same time on a CPU.
-        convention: the fields of a Convention.
+        scorer: a Scorer of `lm` that is used again. Default: a new one.
+        shards: store of finished batches, so that a killed job can resume.
+        workers: number of threads that score batches at the same time on a CPU.
+        convention: fields of Convention.
 
     Raises LingprobError that names the passage and word if the tokens do not cover the text, and
     if no token of the vocabulary begins with a space.
@@ -123,10 +124,11 @@ def word_surprisals(
     return words[KEYS].merge(pd.concat(rows, ignore_index=True), on=KEYS)
 
 
-def join_words(words: Sequence[str], glued: np.ndarray | None = None) -> str:
-    """Return the text of words, with a space before each word that is not glued."""
-    joined = np.zeros(len(words), dtype=bool) if glued is None else glued
-    parts = [word if one else f" {word}" for word, one in zip(words, joined, strict=True)]
+def join_words(words: Sequence[str], glued: np.ndarray | None) -> str:
+    """Return the text of words, with a space before each word but the first and glued ones."""
+    if glued is None:
+        return " ".join(words)
+    parts = [word if one else f" {word}" for word, one in zip(words, glued, strict=True)]
     return "".join(parts).removeprefix(" ")
 
 
@@ -136,11 +138,11 @@ def sum_words(
     passage: ScoredPassage,
     glued: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return a passage's columns of a `surprisal` table (bits), each of shape (n_words,).
+    """Return surprisal, surprisal_uncorrected (bits) and n_tokens of words, (n_words,) each.
 
-    The uncorrected surprisals sum to the passage's. The corrected ones sum to that of the passage
-    and a following space. The first word takes no account of a space before it, because nothing
-    precedes it. Nor do words that are `glued`, and words before these of a space after them.
+    `word_of_token` (n,) has the index of each token's word. The uncorrected surprisals sum to the
+    surprisal of the passage, and the corrected ones to that of the passage and a following space.
+    No correction is made for a space before the first word, or between a word and a `glued` one.
     """
     first = np.searchsorted(word_of_token, np.arange(n_words))
     end = np.append(first[1:], len(word_of_token))
@@ -162,10 +164,11 @@ def sum_words(
 def token_word_index(
     words: Sequence[str], tokens: Tokens, where: str, glued: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the word (from 0) of every token of the words joined by single spaces, if not glued.
+    """Return the index (int, from 0) of the word of every token of `join_words`, shape (n_tokens,).
 
-    A token belongs to the word of its last letter; a space alone, to the word after it. Raises
-    LingprobError for a token that spans two words and for a letter that no token covers.
+    A token belongs to the word of its last letter. A token of a space alone belongs to the word
+    after it. Raises LingprobError for a token that spans two words and for a letter that no token
+    covers. `where` is the beginning of the message.
     """
     lengths = np.array([len(word) for word in words])
     gaps = np.ones(len(words), dtype=np.int64)
@@ -208,7 +211,7 @@ def token_word_index(
 def _check_vocabulary(
     tokenizer: Any, pieces: Sequence[Piece], tokens: Sequence[Tokens], index: Sequence[np.ndarray]
 ) -> None:
-    """Raise LingprobError at the first word with a token that stands for anything unknown."""
+    """Raise LingprobError at the first word with the tokenizer's token for unknown text."""
     for piece, found, of_token in zip(pieces, tokens, index, strict=True):
         unknown = found.ids == tokenizer.unk_token_id  # no id is None
         if unknown.any():
@@ -222,7 +225,7 @@ def _check_vocabulary(
 def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
     """Return the ids (int64) of the tokens that begin with a space.
 
-    Raises LingprobError if there are none: then a word's tokens do say where it ends.
+    Raises LingprobError if there are none. Such vocabularies mark the ends of words themselves.
     """
     names = tokenizer.convert_ids_to_tokens(list(range(min(len(tokenizer), vocabulary_size))))
     special = set(tokenizer.all_special_ids)
@@ -240,7 +243,7 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
 
 
 class _Passages:
-    """Scores passages in batches, and keeps finished batches as shards."""
+    """Log-probabilities of passages under a Convention, computed in batches that are kept."""
 
     def __init__(self, scorer: Scorer, convention: Convention, shards: Shards) -> None:
         lm = scorer.language_model
@@ -251,11 +254,10 @@ class _Passages:
         self.stride = convention.stride or window // 2
         self.spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
         digest = hashlib.sha256(self.spaces.tobytes()).hexdigest()
-        dtype = str(lm.dtype)
-        self.settings = [self.start_id, self.window, self.stride, digest, dtype]
+        self.settings = [self.start_id, self.window, self.stride, digest, str(lm.dtype)]
 
     def score(self, sequences: Sequence[np.ndarray], workers: int) -> list[ScoredPassage]:
-        """Return the log-probabilities of sequences of token ids."""
+        """Return the log-probabilities of sequences of token ids (n,), in their order."""
         found: list[ScoredPassage] = []
         batches = list(_batches(sequences))
         with (
@@ -271,9 +273,9 @@ class _Passages:
         return found
 
     def _table(self, batch: list[np.ndarray]) -> pa.Table:
-        """Return a batch's log-probabilities, with one more row after each passage.
+        """Return `logprob` and `space` of a batch, with n + 1 rows for a passage of n tokens.
 
-        Whichever token follows the last one makes room for the space after it. It is not fed.
+        The last token is repeated, so that `space` has a row after it. The copy is not fed.
         """
         described = [self.settings, [ids.tolist() for ids in batch]]
         if (kept := self.shards.read(described)) is not None:
@@ -289,6 +291,7 @@ class _Passages:
 
 
 def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    """Yield consecutive sequences until they have TOKENS_PER_BATCH_OF_PASSAGES tokens."""
     batch: list[np.ndarray] = []
     for ids in sequences:
         batch.append(ids)

@@ -1,9 +1,10 @@
-"""The tables that reading times come as, read with clear errors.
+"""Read published tables of reading times.
 
-A parser of reading times takes a Source and returns subject_id, passage_id, word_index and rt_ms
-(ms, NaN or 0 if a word was not fixated). If the data have them, it also returns word,
-previous_fixated, saccade (words), at_edge (of a line or screen) and correct (answers to
-comprehension questions). `lingprob.io.parsers` has the parsers by the name in a data set's entry.
+A parser of reading times takes a Source. It returns a frame with subject_id, passage_id, word_index
+and rt_ms (ms, NaN or 0 if a word was not fixated), one row per reader and word. If the data have
+them, it also returns word, previous_fixated, saccade (distance in words from the previous
+fixation), at_edge (of a line or screen) and correct (number of comprehension questions that the
+reader answered correctly). `io.parsers` lists the parsers by their names in the catalog.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ WHOLE = {"number", "sentence", "position", "letters"}
 
 
 class Source(NamedTuple):
-    """The material of a data set's parser: `words` is a `words` table, `entry` the catalog's.
+    """The argument of a parser: a data set's files, the `words` table of its text, catalog entry.
 
-    `seed` is for simulated times.
+    `seed` is the seed of simulated times.
     """
 
     files: Sequence[Path]
@@ -43,9 +44,10 @@ def read(
     encoding: str = "utf-8-sig",
     quoting: int = 3,
 ) -> pd.DataFrame:
-    """Read `columns` of a table as text. With quoting 3, quotation marks are text.
+    """Return `columns` of a CSV file or workbook as text, '' if empty.
 
-    Raises LingprobError that names the file if it cannot be read or lacks a column.
+    `quoting` is pandas's; with 3, quotation marks are text. Raises LingprobError that names the
+    file if it cannot be read or lacks a column.
     """
     try:
         if path.suffix in (".xlsx", ".xls"):
@@ -85,13 +87,14 @@ def _first_sheet(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def read_times(path: Path, separator: str, columns: Mapping[str, str], **how: Any) -> pd.DataFrame:
-    """Read a table of times: `columns` has the file's name of each of our columns.
+    """Return a table of times with the columns that are the keys of `columns`.
 
-    NUMBERS are floats, NaN if the field is empty, a dot or NA. WHOLE are whole numbers. The rest is
-    text. `how` is as in `read`. Errors name the file, the column and the first row at fault.
+    The values of `columns` are the names in the file. NUMBERS are floats, NaN if the field is
+    empty, a dot or NA. WHOLE are ints, and others text. `how` has options of `read`. Errors name
+    the file, the column and the first row at fault.
     """
     table = read(path, separator, list(columns.values()), **how)
-    frame = pd.DataFrame({ours: table[theirs] for ours, theirs in columns.items()})
+    frame = pd.DataFrame({name: table[column] for name, column in columns.items()})
     for name in NUMBERS & set(columns):
         values = frame[name].mask(frame[name] == ".", "")
         frame[name] = numeric(path, columns[name], values, nullable=True)

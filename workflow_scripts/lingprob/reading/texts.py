@@ -1,8 +1,8 @@
-"""The texts of reading-time corpora, one row per word.
+"""Parse the texts of reading-time corpora to tables with one row per word.
 
-Joined by single spaces the words are the passages. So joined and tokenised with Pythia's tokenizer,
+A passage is its words joined by single spaces. Tokenised with Pythia's tokenizer, the passages of
 Brown, Provo and Natural Stories (except for one token of story 2) have the lengths in the paper's
-tables (leakage, footnote 4), and GECO's chapters differ from them by 0.1 to 1.7%.
+tables (leakage, footnote 4). GECO's chapters differ from these by 0.1 to 1.7%.
 """
 
 from __future__ import annotations
@@ -35,19 +35,17 @@ PASSAGES_READ = 6  # of the demo, in simulated reading times
 
 
 def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd.DataFrame:
-    """Parse a corpus's text with the parser that its catalog entry names, and check the result.
+    """Return the `words` table of a corpus, by the parser that its catalog entry names.
+
+    Its columns are passage_id, word, and word_index and sentence_index (both from 0 in each
+    passage). Sentences are found by rule if the corpus does not mark them.
 
     Args:
         corpus: name in the catalog or in config.yaml.
-        entry: its entry, with the expected counts of `passages` and `words`.
+        entry: its catalog entry, with the expected numbers of `passages` and `words`.
         files: its files.
 
-    Returns:
-        A `words` table: passage_id, word_index (from 0 in its passage), word, sentence_index (from
-        0 in its passage, by rule if the corpus does not mark sentences). Passages keep their order.
-
-    Raises LingprobError that names the file and the remedy for bad input, or if the counts are not
-    those that the catalog expects.
+    Raises LingprobError that names the file for bad input, or if a number is not the expected one.
     """
     for path in files:
         if not path.is_file():
@@ -65,15 +63,15 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
 
 
 def words_of(passages: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Return the words of passages, each by its id, as `text_units.split_words` finds them."""
+    """Return PARSED for passages given as (id, text), split by `text_units.split_words`."""
     rows = [(name, word, None) for name, text in passages for word in split_words(text)]
     return pd.DataFrame(rows, columns=PARSED)
 
 
 def with_places(words: pd.DataFrame) -> pd.DataFrame:
-    """Return a `words` table without empty words, each with its place in its passage.
+    """Return a `words` table from PARSED, without empty words.
 
-    If sentences are not marked, `text_units.sentence_ends` finds them.
+    If no sentence_index is known, `text_units.sentence_ends` finds the sentences.
     """
     words["word"] = words["word"].str.strip()
     words = words[words["word"] != ""].reset_index(drop=True)
@@ -91,14 +89,14 @@ def with_places(words: pd.DataFrame) -> pd.DataFrame:
 
 
 def passage_texts(words: pd.DataFrame) -> pd.Series:
-    """Return each passage's words joined by single spaces, by passage_id, in the table's order."""
+    """Return the text of each passage of a `words` table, indexed by passage_id in its order."""
     return words.groupby("passage_id", sort=False)["word"].agg(" ".join)
 
 
 def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
-    """Read all_stories.tok: word, zone, item (Futrell et al. 2021).
+    """Return PARSED of Natural Stories from all_stories.tok (Futrell et al. 2021).
 
-    A second file has the sentence of each word: story_num, sentence_num, word_num_in_story.
+    A second file with story_num, sentence_num and word_num_in_story marks the sentences.
     """
     table = read(path, "\t", ["word", "item", "zone"])
     words = table[["word"]].assign(passage_id=table["item"], sentence_index=None)
@@ -119,7 +117,7 @@ def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
 
 
 def _brown_spr(path: Path) -> pd.DataFrame:
-    """Read docid, sentid, sentpos, word, mean_rt (Smith & Levy 2013)."""
+    """Return PARSED of the Brown texts from docid, sentid and word (Smith & Levy 2013)."""
     table = read(path, "\t", ["docid", "sentid", "word"])
     sentence = table["sentid"].astype(int)
     first = sentence.groupby(table["docid"]).transform("min")
@@ -127,9 +125,9 @@ def _brown_spr(path: Path) -> pd.DataFrame:
 
 
 def _geco(path: Path, novel: Path | None = None) -> pd.DataFrame:
-    """Read the English material in print, because its own words have no punctuation.
+    """Return COLUMNS of GECO, from its English material and the novel (see `printed`).
 
-    A passage is a chapter of the novel, the second file (Cop et al. 2017).
+    A passage is a chapter of the novel (Cop et al. 2017).
     """
     if novel is None:
         raise LingprobError(
@@ -140,10 +138,11 @@ def _geco(path: Path, novel: Path | None = None) -> pd.DataFrame:
 
 
 def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
-    """Read one passage per line, in the order of the corpus's Text_ID (Luke & Christianson 2018).
+    """Return PARSED of Provo from a file with one passage per line (Luke & Christianson 2018).
 
-    Passages are in the order of the published overlaps, which sort the numbers as text: 1, 10, 11.
-    A second file has the sentences without case and punctuation: Text_ID, Sentence_Number, text.
+    The line number is the passage_id. Passages are sorted by it as text (1, 10, 11), as in the
+    published overlaps. A second file with Text_ID, Sentence_Number and text has the sentences
+    without case and punctuation.
     """
     numbered = [(str(number), text) for number, text in enumerate(lines_of(path), start=1)]
     words = words_of(sorted(numbered))
@@ -159,9 +158,10 @@ def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
 
 
 def _marked(words: list[str], marks: pd.DataFrame, path: Path, passage: str) -> np.ndarray:
-    """Return each word's sentence, for words that the marks lack that of the word before.
+    """Return the sentence (int from 0) of each of a passage's words, shape (len(words),).
 
-    Marks of words out of their order do not count (stray rows of Provo's passages 21 and 45).
+    `marks` has word and Sentence_Number. A word without a mark is in the sentence of the word
+    before it. Marks out of order are ignored (stray rows of Provo's passages 21 and 45).
     """
     if marks.empty:
         raise LingprobError(f"{path}: no sentences of passage {passage!r}. Download it again.")
@@ -173,14 +173,14 @@ def _marked(words: list[str], marks: pd.DataFrame, path: Path, passage: str) -> 
 
 
 def _frank2013(path: Path) -> pd.DataFrame:
-    """Read sent_nr, sentence, question, answer: each sentence a passage (Frank et al. 2013)."""
+    """Return PARSED of the UCL corpus, in which each sentence is a passage (Frank et al. 2013)."""
     table = read(path, "\t", ["sent_nr", "sentence"], encoding="cp1252")
     words = words_of(zip(table["sent_nr"], table["sentence"], strict=True))
     return words.assign(sentence_index=0)
 
 
 def _passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
-    """Read a user's own text: one passage per line, numbered from 1, or a table (`own_reading`)."""
+    """Return PARSED of a user's text: a table (`own_reading`), or one passage per line from 1."""
     if path.suffix.lower() in FORMATS:
         return own_passages(path, entry)
     lines = [line for line in lines_of(path) if line.strip()]
@@ -188,7 +188,7 @@ def _passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _demo_passages() -> pd.DataFrame:
-    """Make passages of the acceptable sentences of the demo's minimal pairs."""
+    """Return PARSED of passages made of the acceptable sentences of the demo's minimal pairs."""
     sentences = pd.read_csv(MINIMAL_PAIRS)["good"]
     rows = [
         (f"{number // SENTENCES_PER_PASSAGE + 1:02d}", word, number % SENTENCES_PER_PASSAGE)
@@ -199,7 +199,7 @@ def _demo_passages() -> pd.DataFrame:
 
 
 def _demo_reading() -> pd.DataFrame:
-    """Make the first of the demo's passages, few enough to be scored in seconds."""
+    """Return the first six of the demo's passages, which are scored in seconds."""
     words = _demo_passages()
     return words[words["passage_id"].astype(int) <= PASSAGES_READ]
 

@@ -1,9 +1,9 @@
-"""Reading times of every corpus as one table: who read which word for how long, and its use.
+"""Build the `reading_times` table of a data set, with its exclusions and partitions.
 
-Each data set of kind `reading_times` names the text that was read (`texts`) and how it was read
-(`method`: self_paced or eye_tracking), which decides the exclusions and the regression. It also
-says whether a row is a reader's time or a mean over readers (`unit`). Exclusions are those of
-leakage, Appendix B.
+A catalog entry of kind `reading_times` names the text that was read (`texts`) and the `method`
+(self_paced or eye_tracking), which decides the exclusions and the regression. Its `unit` is
+`subject` if a row has a reader's time, and `word` if it has a mean over readers. Exclusions are
+those of leakage, Appendix B.
 """
 
 from __future__ import annotations
@@ -40,20 +40,19 @@ def build_reading_times(
     *,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Parse a corpus's reading times, say which are excluded, and divide the rest into partitions.
+    """Return the `reading_times` table of a data set, one row per reader and word.
+
+    Excluded times have the reason in `excluded`. Others have a `partition`.
 
     Args:
-        corpus: name in the catalog or in config.yaml.
-        entry: its entry, with the expected number of `subjects`.
+        corpus: name of the data set in the catalog or in config.yaml.
+        entry: its catalog entry, with the expected number of `subjects`.
         words: the `words` table of its text.
         files: its files.
-        seed: of simulated times.
-
-    Returns:
-        A `reading_times` table, one row per reader and word, with the excluded ones.
+        seed: seed of simulated times.
 
     Raises LingprobError that names file, passage and word for times that are not numbers or do not
-    fit the text, and if all are excluded or a partition is empty.
+    fit the text, and if all times are excluded or a partition is empty.
     """
     about = f"data set {corpus!r}"
     parse = load_parser(corpus, entry["parser"])
@@ -91,22 +90,22 @@ def build_reading_times(
 
 
 def load_parser(corpus: str, parser: str) -> Callable[[Source], pd.DataFrame]:
-    """Return a data set's parser, by its name. Raises LingprobError if there is none."""
+    """Return the parser of a data set by its name. Raises LingprobError if there is none."""
     return import_parser(reading_times_parser(corpus, parser))
 
 
 def partitions(times: pd.DataFrame) -> pd.Series:
-    """Return the partition of each row: (subject + sentence) mod 4 is 0, 1: fit, 2: exploratory.
+    """Return the partition of each row of reading times by (subject + sentence) mod 4.
 
-    Subjects are numbered from 0 in the order of their names (as numbers, if they have any), and
-    sentences from 0 through all passages (column `sentence`).
+    0 and 1 are `fit`, 2 is `exploratory`, 3 `held_out`. The subject is its `subject_numbers`, and
+    the column `sentence` numbers sentences from 0 through all passages.
     """
     total = subject_numbers(times["subject_id"]) + times["sentence"]
     return (total % 4).map(dict(enumerate(PARTITIONS)))
 
 
 def subject_numbers(subjects: pd.Series) -> pd.Series:
-    """Return the number of each row's subject, from 0 in the order of their names."""
+    """Return the number of each row's subject, from 0 by the digits in subjects' names."""
     names = sorted(subjects.unique(), key=_natural)
     return subjects.map({name: place for place, name in enumerate(names)})
 
@@ -117,19 +116,19 @@ def _natural(name: str) -> tuple[int, str]:
 
 
 def sentence_numbers(words: pd.DataFrame) -> np.ndarray:
-    """Return each word's sentence, numbered from 0 through all passages of a `words` table."""
+    """Return the sentence of each row of a `words` table, (n,) int from 0 through all passages."""
     return words.groupby(["passage_id", "sentence_index"], sort=False).ngroup().to_numpy()
 
 
 def sentence_boundaries(words: pd.DataFrame) -> np.ndarray:
-    """Return which words of a `words` table are the first or last of a sentence (bool)."""
+    """Return which rows of a `words` table are the first or last of a sentence, (n,) bool."""
     number = sentence_numbers(words)
     change = number[1:] != number[:-1]
     return np.append(True, change) | np.append(change, True)
 
 
 def count_exclusions(times: pd.DataFrame) -> pd.DataFrame:
-    """Return each fate of reading times (an exclusion or a partition) and its number of rows."""
+    """Return `fate` (a reason for exclusion or a partition) and its number of `rows`, in order."""
     fate = times["excluded"].fillna(times["partition"])
     counts = fate.value_counts().rename_axis("fate").reset_index(name="rows")
     order = [*SELF_PACED, *EYE_TRACKING, "fit", "exploratory", "held_out"]
@@ -172,10 +171,10 @@ def _check_partitions(times: pd.DataFrame, about: str) -> None:
 
 
 def exclusions(times: pd.DataFrame, method: str) -> np.ndarray:
-    """Return why each reading time is excluded (object, None if it is kept).
+    """Return the reason why each reading time is excluded, (n,) object, None if it is kept.
 
-    `times` has rt_ms (ms), boundary (of a sentence) and, if they are known, correct (answers of the
-    reader), at_edge (of a line or screen) and, in eye-tracking data, saccade (words).
+    `times` has rt_ms (ms), boundary (whether the word is first or last in a sentence) and, if they
+    are known, correct, at_edge and saccade (see `reading.tables`).
     """
     rt, nothing = times["rt_ms"].to_numpy(float), pd.Series(np.nan, index=times.index)
     found = {
@@ -195,12 +194,11 @@ def exclusions(times: pd.DataFrame, method: str) -> np.ndarray:
 
 
 def saccades(times: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether the word before was fixated (bool), and words since the last fixated one.
+    """Return previous_fixated, (n,) bool, and saccade, (n,) float, of each reading time.
 
     `times` (subject_id, passage_id, word_index, rt_ms) has one row per reader and word. A word
-    without a row counts as not fixated. Most tables do not have the order of fixations. So the
-    saccade to a word starts at the nearest fixated word before it, or just before the passage,
-    which counts as fixated.
+    without a row counts as not fixated. Most tables lack the order of fixations. So the saccade to
+    a word starts at the nearest fixated word before it, or else just before the passage.
     """
     order = times.sort_values(["subject_id", *KEYS], kind="stable")
     reading = order.groupby(["subject_id", "passage_id"], sort=False).ngroup().to_numpy()
