@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 import pandas as pd
 
-from lingprob.scorecard.comparison import MADE_HERE
+from lingprob.scorecard.comparison import MADE_HERE, Statistic
+from lingprob.scorecard.verdicts import Estimate
 
 logger = logging.getLogger(__name__)
+Arguments = ParamSpec("Arguments")
+# The estimates that judge a claim, each with the name of its population ("MODEL/DATASET").
+Found = Iterator[tuple[str, Estimate]]
 FAILED = "failed"  # the only column of a table that was not made
 # Tables by the names of their schemas (`io.tables.read_tables`).
 Tables = Mapping[str, pd.DataFrame]
@@ -38,21 +43,37 @@ class Run:
     note: str = ""
 
 
-def judged(table: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """Return the rows of the models on which a paper's claims are tested.
+def statistic(
+    estimate: Callable[Concatenate[Tables, Run, Arguments], Found],
+) -> Callable[Arguments, Statistic]:
+    """Turn a function of tables, run and other arguments into one that takes only the others.
 
-    Models that the run trains or counts itself are points in figures of trends alone, unless the
-    run has no others. Their sizes and training are outside the papers' range, and checkpoints of
-    one training depend on each other.
+    The new function returns a Statistic: a function of tables and run.
+    """
+
+    @wraps(estimate)
+    def with_arguments(*args: Arguments.args, **options: Arguments.kwargs) -> Statistic:
+        return lambda tables, run: estimate(tables, run, *args, **options)
+
+    return with_arguments
+
+
+def judged(table: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Return the rows of a table whose models test a paper's claims.
+
+    Models that the run trains, and its n-gram models, are left out unless it has no others. Their
+    sizes and training are outside the papers' range, and checkpoints of one training depend on each
+    other.
     """
     made = {name for name, look in run.models.items() if look.get("source") in MADE_HERE}
     return table if made >= set(table["model"]) else table[~table["model"].isin(made)]
 
 
 def make_each(makers: Mapping[str, Callable[[], pd.DataFrame]]) -> dict[str, pd.DataFrame]:
-    """Make each table, by name. The message of an error replaces its table and no other.
+    """Return the table that each function makes, by name.
 
-    The log has the whole error, and `failures` its message.
+    If a function raises an error, its table has only the message, in a column FAILED. The log has
+    the traceback.
     """
     tables = {}
     for name, make in makers.items():
@@ -66,6 +87,6 @@ def make_each(makers: Mapping[str, Callable[[], pd.DataFrame]]) -> dict[str, pd.
 
 
 def failures(tables: Tables) -> dict[str, str]:
-    """Return the errors of tables that `make_each` could not make, by name."""
+    """Return the message of the error of each table that `make_each` could not make, by name."""
     failed = {name: table for name, table in tables.items() if list(table) == [FAILED]}
     return {name: table[FAILED].iloc[0] for name, table in failed.items()}

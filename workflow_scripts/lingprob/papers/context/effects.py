@@ -1,4 +1,7 @@
-"""The statistic of each claim of Sinha et al. (2023)."""
+"""The statistic that judges each claim of Sinha et al. (2023): functions that `statistic` fixes.
+
+Tables are those of `analysis.summarise_model`. "delta" is the change in accuracy from no prefix.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from lingprob.papers.context.contrasts import (
     without_interval,
 )
 from lingprob.papers.context.statistics import suite_points
-from lingprob.papers.run import Run, Tables
+from lingprob.papers.run import Found, Run, Tables, statistic
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import (
     combined,
@@ -41,7 +44,6 @@ from lingprob.scorecard.estimates import (
 )
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
-Found = Iterator[tuple[str, Estimate]]
 PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
@@ -69,115 +71,116 @@ def populations(found: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, st
     return list(dict.fromkeys((model, dataset) for model, dataset, _ in found))
 
 
+@statistic
 def weighted(
+    tables: Tables,
+    run: Run,
     weights: Mapping[str, float],
     of: Callable[[str], bool] = any_dataset,
     column: str = "delta",
     perturbation: str | None = None,
-) -> Statistic:
-    """Return a weighted sum over kinds of prefixes at their longest, per model and data set."""
+) -> Found:
+    """Yield a weighted sum of a column after the longest prefixes, per model and data set.
 
-    def statistic(tables: Tables, run: Run) -> Found:
-        accuracy = tables["context_accuracy"]
-        found = rows_at(accuracy, column, perturbation=perturbation)
-        for model, dataset in populations(found):
-            rows = [found[key] for kind in weights if (key := (model, dataset, kind)) in found]
-            if of(dataset) and len(rows) == len(weights):
-                total = weighted_sum(accuracy, rows, list(weights.values()), column)
-                yield f"{model}/{dataset}", total
+    `weights` are by kind of prefix, and `of` says which data sets count.
+    """
+    accuracy = tables["context_accuracy"]
+    found = rows_at(accuracy, column, perturbation=perturbation)
+    for model, dataset in populations(found):
+        rows = [found[key] for kind in weights if (key := (model, dataset, kind)) in found]
+        if of(dataset) and len(rows) == len(weights):
+            total = weighted_sum(accuracy, rows, list(weights.values()), column)
+            yield f"{model}/{dataset}", total
 
-    return statistic
 
-
+@statistic
 def over_lengths(
-    kind: str, part: float, column: str = "delta", model: str | None = None
-) -> Statistic:
-    """Return a column at the longest length minus at a part of it, for one model or all."""
+    tables: Tables,
+    run: Run,
+    kind: str,
+    part: float,
+    column: str = "delta",
+    model: str | None = None,
+) -> Found:
+    """Yield a column at the longest length minus that at the share `part` of it.
 
-    def statistic(tables: Tables, run: Run) -> Found:
-        accuracy = tables["context_accuracy"]
-        later, sooner = rows_at(accuracy, column), rows_at(accuracy, column, part)
-        for (name, dataset, of), row in later.items():
-            pair = [row, sooner[name, dataset, of]]
-            wanted = of == kind and plain_pairs(dataset) and model in (None, name)
-            # With one length there is nothing between them.
-            if wanted and pair[0].length != pair[1].length:
-                yield f"{name}/{dataset}", weighted_sum(accuracy, pair, [1, -1], column)
-
-    return statistic
-
-
-def between_models(kind: str, first: str, second: str) -> Statistic:
-    """Return the change in accuracy of one model minus that of another, per data set."""
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        accuracy = tables["context_accuracy"]
-        found = rows_at(accuracy)
-        for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-            keys = [(model, dataset, kind) for model in (first, second)]
-            if any_dataset(dataset) and set(keys) <= set(found):
-                pair = [found[key] for key in keys]
-                difference = weighted_sum(accuracy, pair, [1, -1], "delta")
-                yield f"{first} less {second}/{dataset}", difference
-
-    return statistic
+    There is one value per model (or only for `model`) and data set with plain pairs.
+    """
+    accuracy = tables["context_accuracy"]
+    later, sooner = rows_at(accuracy, column), rows_at(accuracy, column, part)
+    for (name, dataset, of), row in later.items():
+        pair = [row, sooner[name, dataset, of]]
+        wanted = of == kind and plain_pairs(dataset) and model in (None, name)
+        # With one length there is nothing between them.
+        if wanted and pair[0].length != pair[1].length:
+            yield f"{name}/{dataset}", weighted_sum(accuracy, pair, [1, -1], column)
 
 
-def over_scale(kind: str) -> Statistic:
-    """Return the slope of the change in accuracy on log10 parameters, within families.
+@statistic
+def between_models(tables: Tables, run: Run, kind: str, first: str, second: str) -> Found:
+    """Yield delta of the first model minus that of the second, per data set."""
+    accuracy = tables["context_accuracy"]
+    found = rows_at(accuracy)
+    for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
+        keys = [(model, dataset, kind) for model in (first, second)]
+        if any_dataset(dataset) and set(keys) <= set(found):
+            pair = [found[key] for key in keys]
+            difference = weighted_sum(accuracy, pair, [1, -1], "delta")
+            yield f"{first} less {second}/{dataset}", difference
+
+
+@statistic
+def over_scale(tables: Tables, run: Run, kind: str) -> Found:
+    """Yield the slope of delta on log10 parameters over models, within families, per data set.
 
     Models without a size are left out. All models are judged on the same suites, so the interval
-    has the chance of suites as well as that of models. With one suite there is no interval.
+    includes the sampling error of suites and that of models. With one suite there is no interval.
     """
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        found = rows_at(tables["context_accuracy"])
-        suites = suite_points(tables["context_accuracy"], kind)
-        for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-            sized = [name for name in run.models if run.models[name]["parameters"]]
-            models = [name for name in sized if (name, dataset, kind) in found]
-            sizes = np.log10([float(run.models[name]["parameters"]) for name in models])
-            families = [run.models[name]["family"] for name in models]
-            changes = [found[name, dataset, kind].delta for name in models]
-            if any_dataset(dataset) and len(models) > 2:
-                slope = slope_within(sizes, changes, families)
-                of_dataset = suites[suites["dataset"] == dataset]
-                of_models = [of_dataset[of_dataset["model"] == name] for name in models]
-                values, pairs = shared_suites(of_models, "delta")
-                if len(pairs) > 1:
-                    draws = resampled_means(values, pairs)
-                    every = np.broadcast_to(sizes, draws.shape)
-                    slope = widened(slope, slopes_within(every, draws, families))
-                else:
-                    note = "one suite, whose chance is not known"
-                    slope = replace(without_interval(slope), note=note)
-                yield f"all models/{dataset}", slope
-
-    return statistic
+    found = rows_at(tables["context_accuracy"])
+    suites = suite_points(tables["context_accuracy"], kind)
+    for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
+        sized = [name for name in run.models if run.models[name]["parameters"]]
+        models = [name for name in sized if (name, dataset, kind) in found]
+        sizes = np.log10([float(run.models[name]["parameters"]) for name in models])
+        families = [run.models[name]["family"] for name in models]
+        changes = [found[name, dataset, kind].delta for name in models]
+        if any_dataset(dataset) and len(models) > 2:
+            slope = slope_within(sizes, changes, families)
+            of_dataset = suites[suites["dataset"] == dataset]
+            of_models = [of_dataset[of_dataset["model"] == name] for name in models]
+            values, pairs = shared_suites(of_models, "delta")
+            if len(pairs) > 1:
+                draws = resampled_means(values, pairs)
+                every = np.broadcast_to(sizes, draws.shape)
+                slope = widened(slope, slopes_within(every, draws, families))
+            else:
+                note = "one suite, whose chance is not known"
+                slope = replace(without_interval(slope), note=note)
+            yield f"all models/{dataset}", slope
 
 
-def coefficient(prefixes: str, term: str) -> Statistic:
-    """Return a coefficient of the mixed regressions (logits), with errors by suites.
+@statistic
+def coefficient(tables: Tables, run: Run, prefixes: str, term: str) -> Found:
+    """Yield a coefficient of the mixed regressions (logits), with standard errors by suites.
 
     It has no interval if no judgment changes.
     """
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        rows = tables["context_regression"]
-        rows = rows[(rows["prefixes"] == prefixes) & rows["dataset"].map(any_dataset).astype(bool)]
-        for row in rows[rows["estimate"].isna()].itertuples():
-            yield f"{row.model}/{row.dataset}", replace(NOTHING, note="no regression: see the log")
-        for row in rows[(rows["term"] == term) & rows["estimate"].notna()].itertuples():
-            error = float(row.suite_std_error)
-            note = f"{row.n} judgments" if np.isfinite(error) else "no error by suites is known"
-            found = student(float(row.estimate), error, row.suite_df, row.n, note)
-            yield f"{row.model}/{row.dataset}", found
-
-    return statistic
+    rows = tables["context_regression"]
+    rows = rows[(rows["prefixes"] == prefixes) & rows["dataset"].map(any_dataset).astype(bool)]
+    for row in rows[rows["estimate"].isna()].itertuples():
+        yield f"{row.model}/{row.dataset}", replace(NOTHING, note="no regression: see the log")
+    for row in rows[(rows["term"] == term) & rows["estimate"].notna()].itertuples():
+        error = float(row.suite_std_error)
+        note = f"{row.n} judgments" if np.isfinite(error) else "no error by suites is known"
+        found = student(float(row.estimate), error, row.suite_df, row.n, note)
+        yield f"{row.model}/{row.dataset}", found
 
 
 def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Found:
-    """Return the correlations of one analysis with their intervals, by model, data set and x."""
+    """Yield the correlations of one analysis with their intervals, by model, data set and x.
+
+    `y` and `x` select correlations by the names of their variables, '' all of them.
+    """
     table = tables["context_correlations"]
     rows = table[(table["analysis"] == analysis) & table["value"].notna()]
     for row in rows.to_dict("records"):
@@ -191,12 +194,15 @@ def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Fou
 
 
 def overlaps_of_suites(tables: Tables, measure: str) -> dict[str, Estimate]:
-    """Return rho of one overlap of suites, `token` or `dependency`, with accuracy."""
+    """Return rho of accuracy with one overlap of suites, `token` or `dependency`, by population."""
     return dict(correlations(tables, "suites", "accuracy", f"{measure} overlap of suites"))
 
 
 def mean_predictability(tables: Tables, kind: str) -> dict[str, Estimate]:
-    """Return Appendix C's r by model: the mean over the paper's three data sets."""
+    """Return Appendix C's r by model, its mean over the paper's three data sets.
+
+    r is of suites' accuracies without a prefix and after the longest prefix of a kind.
+    """
     found = dict(correlations(tables, "metric", y=kind))
     means = {}
     for model in dict.fromkeys(name.partition("/")[0] for name in found):
@@ -207,41 +213,39 @@ def mean_predictability(tables: Tables, kind: str) -> dict[str, Estimate]:
     return means
 
 
-def more_predictable(kind: str) -> Statistic:
-    """Return by how much GPT-2's mean r exceeds OPT 2.7B's."""
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        means = mean_predictability(tables, kind)
-        if {SMALLEST, LEAST_PREDICTABLE} <= set(means):
-            names = (SMALLEST, LEAST_PREDICTABLE)
-            total = combined([means[name] for name in names], [1, -1])
-            if "context_accuracy" in tables:
-                points = suite_points(tables["context_accuracy"], kind)
-                suites = [
-                    [points[(points["model"] == name) & (points["dataset"] == dataset)]
-                     for name in names]
-                    for dataset in PAPER_DATASETS
-                ]  # fmt: skip
-                total = correlation_difference(suites, total)
-            yield " less ".join(names), total
-
-    return statistic
+@statistic
+def more_predictable(tables: Tables, run: Run, kind: str) -> Found:
+    """Yield GPT-2's mean r (`mean_predictability`) minus that of OPT 2.7B, if both were run."""
+    means, names = mean_predictability(tables, kind), (SMALLEST, LEAST_PREDICTABLE)
+    if {*names} <= set(means):
+        total = combined([means[name] for name in names], [1, -1])
+        if "context_accuracy" in tables:
+            points = suite_points(tables["context_accuracy"], kind)
+            suites = [
+                [points[(points["model"] == name) & (points["dataset"] == dataset)]
+                 for name in names]
+                for dataset in PAPER_DATASETS
+            ]  # fmt: skip
+            total = correlation_difference(suites, total)
+        yield " less ".join(names), total
 
 
 def overlap_advantage(tables: Tables, run: Run) -> Found:
-    """Return rho of tokens' overlap with accuracy minus that of dependency labels'."""
+    """Yield rho of accuracy with tokens' overlap minus that with dependency labels' overlap."""
     tokens, labels = (overlaps_of_suites(tables, name) for name in ("token", "dependency"))
     for name in tokens:
         if name in labels:
             total = combined([tokens[name], labels[name]], [1, -1])
             if "context_matrix" in tables:
-                cells = overlap_cells(tables, *name.split("/"))
-                total = overlap_difference(cells, total)
+                total = overlap_difference(overlap_cells(tables, *name.split("/")), total)
             yield name, total
 
 
 def overlap_cells(tables: Tables, model: str, dataset: str) -> pd.DataFrame:
-    """Return a model's accuracy after each other suite, with the suites' overlap by measure."""
+    """Return the `context_matrix` of a model for different suites, with columns token, dependency.
+
+    These are the overlaps (F1) of target_suite and prefix_suite.
+    """
     keys = ["target_suite", "prefix_suite"]
     matrix, overlap = (
         table[table["dataset"] == dataset]
@@ -253,14 +257,14 @@ def overlap_cells(tables: Tables, model: str, dataset: str) -> pd.DataFrame:
 
 
 def suite_overlaps(tables: Tables, run: Run) -> Found:
-    """Return rho of either overlap of suites with accuracy."""
+    """Yield rho of accuracy with each overlap of suites, of tokens and of dependency labels."""
     for measure in ("token", "dependency"):
         for name, estimate in overlaps_of_suites(tables, measure).items():
             yield f"{name}/{measure}", estimate
 
 
 def labels_above_tokens(tables: Tables, run: Run) -> Found:
-    """Return the mean over target suites of F1 of dependency labels minus that of tokens."""
+    """Yield the mean over target suites of F1 of dependency labels minus that of tokens."""
     overlap = tables["context_overlap"]
     different = overlap[overlap["target_suite"] != overlap["prefix_suite"]]
     by_suite = different.groupby(["dataset", "target_suite", "measure"])["f1"].mean().unstack()
@@ -270,7 +274,7 @@ def labels_above_tokens(tables: Tables, run: Run) -> Found:
 
 
 def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Return the cells of Figure 14 of every model: relative improvements in percent."""
+    """Yield each model with its cells of Figure 14 (`context_matrix` rows of SyntaxGym)."""
     rows = tables["context_matrix"]
     rows = rows[(rows["dataset"] == SYNTAXGYM) & rows["relative_improvement"].notna()]
     for model, cells in rows.groupby("model", sort=False):
@@ -278,10 +282,11 @@ def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def mean_of_cells(cells: pd.DataFrame) -> Estimate:
-    """Return the mean of cells of Figure 14 with the mean of their intervals' ends.
+    """Return the mean relative improvement (%) of cells of Figure 14.
 
-    The same items follow all prefix suites and have one accuracy without a prefix, so cells are not
-    independent, and their errors may be one. If they are not, the interval is too wide.
+    The ends of its interval are the means of the cells' ends. Cells are not independent, because
+    they have the same items and the same accuracy without a prefix. So their errors may be equal.
+    If they are not, the interval is too wide.
     """
     low, value, high = (
         float(cells[f"relative_improvement{end}"].mean()) for end in ("_low", "", "_high")
@@ -290,22 +295,25 @@ def mean_of_cells(cells: pd.DataFrame) -> Estimate:
     return Estimate(value, low, high, int(cells["n_pairs"].min()), note)
 
 
-def mean_improvement(*suites: str, after: str = "") -> Statistic:
-    """Return suites' mean improvement over prefix suites that end in `after`, but themselves."""
+@statistic
+def mean_improvement(tables: Tables, run: Run, *suites: str, after: str = "") -> Found:
+    """Yield the mean improvement of each of `suites` after other suites whose name ends in `after`.
 
-    def statistic(tables: Tables, run: Run) -> Found:
-        for model, cells in improvements(tables):
-            others = cells[cells["prefix_suite"] != cells["target_suite"]]
-            others = others[others["prefix_suite"].str.endswith(after)]
-            for suite in suites:
-                if len(of_suite := others[others["target_suite"] == suite]):
-                    yield f"{model}/{SYNTAXGYM}, {suite}", mean_of_cells(of_suite)
-
-    return statistic
+    It is `mean_of_cells`, per model.
+    """
+    for model, cells in improvements(tables):
+        others = cells[cells["prefix_suite"] != cells["target_suite"]]
+        others = others[others["prefix_suite"].str.endswith(after)]
+        for suite in suites:
+            if len(of_suite := others[others["target_suite"] == suite]):
+                yield f"{model}/{SYNTAXGYM}, {suite}", mean_of_cells(of_suite)
 
 
 def feminine_advantage(tables: Tables, run: Run) -> Found:
-    """Return how much more feminine than masculine reflexives help feminine ones (Appendix D.1)."""
+    """Yield the improvement of feminine reflexives after feminine minus after masculine ones.
+
+    They are those of Appendix D.1, per model.
+    """
     feminine, masculine = (
         [f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
         for gender in ("fem", "masc")
@@ -316,6 +324,12 @@ def feminine_advantage(tables: Tables, run: Run) -> Found:
         if all(map(len, after)):
             means = [mean_of_cells(some) for some in after]
             yield f"{model}/{SYNTAXGYM}", replace(combined(means, [1, -1]), note=means[0].note)
+
+
+@statistic
+def correlated(tables: Tables, run: Run, analysis: str, y: str = "") -> Found:
+    """Yield the `correlations` of one analysis."""
+    return correlations(tables, analysis, y)
 
 
 UP, DOWN = MATCHED
@@ -346,19 +360,15 @@ STATISTICS: dict[str, Statistic] = {
     "gpt2_recovers": over_lengths("unacceptable", 0.5, model=SMALLEST),
     "perturbed_acceptable_still_raise": weighted({UP: 1}, perturbation="all"),
     "perturbed_unacceptable_still_lower": weighted({DOWN: 1}, perturbation="all"),
-    "similarity_raises_acceptable": lambda tables, run: correlations(
-        tables, "perturbations", f"delta, {UP}"
-    ),
-    "similarity_lowers_unacceptable": lambda tables, run: correlations(
-        tables, "perturbations", f"delta, {DOWN}"
-    ),
+    "similarity_raises_acceptable": correlated("perturbations", f"delta, {UP}"),
+    "similarity_lowers_unacceptable": correlated("perturbations", f"delta, {DOWN}"),
     "mismatched_stereotypes_change_nothing": weighted({OTHER_DOWN: 1}, only(CROWS_PAIRS)),
     "stereotypes_lower": weighted({DOWN: 1}, only(CROWS_PAIRS)),
     "antistereotypes_raise": weighted({UP: 1}, only(CROWS_PAIRS)),
     "antistereotypes_reach_balance": weighted({UP: 1}, only(CROWS_PAIRS), "accuracy"),
     "gpt2_predictable_acceptable": more_predictable(UP),
     "gpt2_predictable_unacceptable": more_predictable(DOWN),
-    "prefix_overlap_tells_nothing": lambda tables, run: correlations(tables, "pairs"),
+    "prefix_overlap_tells_nothing": correlated("pairs"),
     "suite_overlap_raises": suite_overlaps,
     "suite_overlap_is_weak": suite_overlaps,
     "tokens_above_dependencies": overlap_advantage,

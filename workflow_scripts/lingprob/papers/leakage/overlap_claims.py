@@ -8,12 +8,13 @@ because there are no other passages. Shares have the intervals of a sample of su
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pandas as pd
 from scipy import stats
 
 from lingprob.papers.leakage.overlaps import covered_passages, one_per_passage
-from lingprob.papers.run import Run, Tables
+from lingprob.papers.run import Found, Run, Tables, statistic
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
@@ -36,27 +37,22 @@ def share(hits: pd.Series) -> Estimate:
     return Estimate(k / n, low, high, n, f"{k} of {n} passages")
 
 
-def of_passages(measure: Callable[[pd.DataFrame], Estimate | None]) -> Statistic:
-    """Return the statistic that is a measure of the passages, by corpus, unless that is None."""
+@statistic
+def of_passages(
+    tables: Tables, run: Run, measure: Callable[[pd.DataFrame], Estimate | None]
+) -> Found:
+    """Yield a measure of the longest overlaps of passages, per corpus, unless it is None."""
+    for name, table in _searched(tables):
+        if (found := measure(one_per_passage(table))) is not None:
+            yield name, found
 
-    def statistic(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-        for name, table in _searched(tables):
-            if (found := measure(one_per_passage(table))) is not None:
-                yield name, found
 
-    return statistic
-
-
-def whole(of_provo: bool) -> Statistic:
+def whole(passages: pd.DataFrame, of_provo: bool) -> Estimate | None:
     """Return the number of passages of Provo, or of other texts, that a corpus covers whole."""
-
-    def measure(passages: pd.DataFrame) -> Estimate | None:
-        chosen = passages[(passages["corpus"] == COMPLETE) == of_provo]
-        complete = covered_passages(chosen, 1).sum()
-        note = f"of {len(chosen)} passages, {complete} of them to the last token"
-        return Estimate.exact(float(chosen["covered"].sum()), note) if len(chosen) else None
-
-    return of_passages(measure)
+    chosen = passages[(passages["corpus"] == COMPLETE) == of_provo]
+    complete = covered_passages(chosen, 1).sum()
+    note = f"of {len(chosen)} passages, {complete} of them to the last token"
+    return Estimate.exact(float(chosen["covered"].sum()), note) if len(chosen) else None
 
 
 def short_overlaps(passages: pd.DataFrame) -> Estimate:
@@ -78,8 +74,11 @@ def rare_overlaps_of_provo(passages: pd.DataFrame) -> Estimate:
     return share(half["overlap_freq"] < RARE)
 
 
-def shortest_improbable(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the shortest overlap with the Pile that chance makes improbable, by convention."""
+def shortest_improbable(tables: Tables, run: Run) -> Found:
+    """Yield the length of the shortest overlap with the Pile that is improbable by chance.
+
+    There is one value per table and convention of the chance level.
+    """
     for name, table in _searched(tables):
         if name.split("/")[0] not in ("the_pile", "pile_pythia"):
             continue
@@ -95,8 +94,8 @@ def shortest_improbable(tables: Tables, run: Run) -> Iterator[tuple[str, Estimat
 
 
 STATISTICS: dict[str, Statistic] = {
-    "nothing_whole_outside_provo": whole(of_provo=False),
-    "some_of_provo_whole": whole(of_provo=True),
+    "nothing_whole_outside_provo": of_passages(partial(whole, of_provo=False)),
+    "some_of_provo_whole": of_passages(partial(whole, of_provo=True)),
     "overlaps_are_short": of_passages(short_overlaps),
     "long_overlaps_occur_at_most_twice": of_passages(frequency_of_long_overlaps),
     "overlaps_of_provo_are_rare": of_passages(rare_overlaps_of_provo),

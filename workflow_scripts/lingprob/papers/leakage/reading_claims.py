@@ -7,12 +7,11 @@ These differ in level, which would hide a slope within them or create one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from lingprob.papers.run import Run, Tables
+from lingprob.papers.run import Found, Run, Tables, statistic
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.estimates import student
 from lingprob.scorecard.verdicts import NOTHING, Estimate
@@ -22,7 +21,7 @@ TRAINED = "trained"  # the family of models that a run trains
 SMALLEST = 28_000_000
 
 
-def surprisal_predicts(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+def surprisal_predicts(tables: Tables, run: Run) -> Found:
     """Yield ΔLogLik (nats) of every model and data set."""
     for row in tables["delta_log_likelihood"].itertuples():
         low, high = float(row.delta_low), float(row.delta_high)
@@ -30,33 +29,29 @@ def surprisal_predicts(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate
         yield f"{row.model}/{row.dataset}", Estimate(float(row.delta), low, high, note=note)
 
 
-def trends(of: str, name: str, *, trained: bool) -> Statistic:
-    """Return the statistic that is a trend's `slope` on log10 parameters, or its `change`.
+@statistic
+def trends(tables: Tables, run: Run, of: str, name: str, *, trained: bool) -> Found:
+    """Yield the `slope` of a trend on log10 parameters, or its `change` by fine-tuning.
 
-    The change by fine-tuning is the interaction of state and size. Trends are of `delta`
-    (ΔLogLik) or `log_perplexity` (of words), state by state of the models that are `trained` here,
-    or family by family of those that others trained. Models whose training had not ended do not
-    count.
+    Trends are of `delta` (ΔLogLik) or `log_perplexity` (of words). If `trained`, there is one for
+    each number of fine-tuning steps of the models that the run trains, else one for each family of
+    other models. Checkpoints before the end of a training do not count.
     """
-
-    def statistic(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-        table = tables["reading_trends"]
-        wanted = (table["of"] == of) & (table["on"] == "parameters") & table["training_step"].isna()
-        wanted &= (table["family"] == TRAINED) == trained
-        if name == "change":
-            wanted &= table["fine_tuning_steps"] > 0
-        for row in table[wanted].itertuples():
-            about = f"{row.dataset}/{row.family}, {row.context} context"
-            if row.context == "imported" and pd.notna(row.corrected):
-                about += ", corrected" if row.corrected else ", uncorrected"
-            about += f", {row.convention}" if row.convention else ""
-            about += f", {row.fine_tuning_steps} fine-tuning steps" if row.fine_tuning_steps else ""
-            yield about, _estimate(row, name)
-
-    return statistic
+    table = tables["reading_trends"]
+    wanted = (table["of"] == of) & (table["on"] == "parameters") & table["training_step"].isna()
+    wanted &= (table["family"] == TRAINED) == trained
+    if name == "change":
+        wanted &= table["fine_tuning_steps"] > 0
+    for row in table[wanted].itertuples():
+        about = f"{row.dataset}/{row.family}, {row.context} context"
+        if row.context == "imported" and pd.notna(row.corrected):
+            about += ", corrected" if row.corrected else ", uncorrected"
+        about += f", {row.convention}" if row.convention else ""
+        about += f", {row.fine_tuning_steps} fine-tuning steps" if row.fine_tuning_steps else ""
+        yield about, _estimate(row, name)
 
 
-def exploratory_share(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+def exploratory_share(tables: Tables, run: Run) -> Found:
     """Yield the number of exploratory reading times over that of fitted ones, by data set."""
     counts = tables["reading_counts"]
     for dataset, part in counts.groupby("dataset", sort=False):

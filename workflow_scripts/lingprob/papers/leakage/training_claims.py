@@ -13,7 +13,7 @@ import pandas as pd
 
 from lingprob.papers.leakage.reading_claims import joined, outside_range
 from lingprob.papers.leakage.trends import slope_weights
-from lingprob.papers.run import Run, Tables
+from lingprob.papers.run import Found, Run, Tables, statistic
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.estimates import student
 from lingprob.scorecard.verdicts import NOTHING, Estimate
@@ -47,25 +47,24 @@ def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estim
     return student(value, error, n - 1, n, f"{n} passages")
 
 
-def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+def falls_with_size(tables: Tables, run: Run) -> Found:
     """Yield the slope of ln perplexity on log10 parameters before fine-tuning, by text."""
     for text, part in _texts(tables["passage_logprobs"]):
         yield text, _contrast(part, {0: _slope_weights(part)})
 
 
-def by_fine_tuning(weights_of: Callable[[pd.DataFrame], pd.Series]) -> Statistic:
-    """Return the statistic that is a weighted sum over sizes after fine-tuning minus before.
+@statistic
+def by_fine_tuning(
+    tables: Tables, run: Run, weights_of: Callable[[pd.DataFrame], pd.Series]
+) -> Found:
+    """Yield a weighted sum over sizes of ln perplexity after fine-tuning minus before.
 
-    It is of ln perplexity, by text and steps.
+    There is one value per text and number of fine-tuning steps.
     """
-
-    def statistic(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-        for text, part in _texts(tables["passage_logprobs"]):
-            weights = weights_of(part)
-            for steps in _fine_tuned(part):
-                yield f"{text}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
-
-    return statistic
+    for text, part in _texts(tables["passage_logprobs"]):
+        weights = weights_of(part)
+        for steps in sorted(int(steps) for steps in part["fine_tuning_steps"].unique() if steps):
+            yield f"{text}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
 
 
 def _equal_weights(passages: pd.DataFrame) -> pd.Series:
@@ -93,10 +92,6 @@ def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield ALL_TEXTS, passages
     for text, part in passages.groupby("corpus", sort=False):
         yield str(text), part
-
-
-def _fine_tuned(passages: pd.DataFrame) -> list[int]:
-    return sorted(int(steps) for steps in passages["fine_tuning_steps"].unique() if steps)
 
 
 def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:

@@ -5,7 +5,6 @@ A population is a model on a data set, or all models on a data set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,11 +18,10 @@ from lingprob.papers.morcela.tables import (
     slope_may_be_zero,
 )
 from lingprob.papers.morcela.trends import SIZES, less_in_opt, printed_sizes, trend
-from lingprob.papers.run import Run, Tables, judged
+from lingprob.papers.run import Found, Run, Tables, judged, statistic
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.verdicts import Estimate
 
-Rows = Iterator[tuple[str, Estimate]]
 # Pythia models of about the size of small OPT models, by name.
 SMALL = {"opt-125m": "pythia-160m", "opt-350m": "pythia-410m"}
 # A difference of BIC below 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
@@ -38,16 +36,15 @@ EXAMPLES = {
 }
 
 
-def compare_models(linking_function: str, column: str, models: tuple[str, ...] = ()) -> Statistic:
-    """Return the statistic that is a column of one linking function, for all or some models."""
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        fits = judged(default_fits(tables["linking_functions"]), run)
-        for fit in fits[fits["linking_function"] == linking_function].to_dict("records"):
-            if not models or fit["model"] in models:
-                yield population(fit), estimate_of(fit, column)
-
-    return statistic
+@statistic
+def compare_models(
+    tables: Tables, run: Run, linking_function: str, column: str, models: tuple[str, ...] = ()
+) -> Found:
+    """Yield a column of one linking function's fits, for all models or only those of `models`."""
+    fits = judged(default_fits(tables["linking_functions"]), run)
+    for fit in fits[fits["linking_function"] == linking_function].to_dict("records"):
+        if not models or fit["model"] in models:
+            yield population(fit), estimate_of(fit, column)
 
 
 def estimate_of(fit: dict, column: str) -> Estimate:
@@ -70,8 +67,11 @@ def population(fit: dict) -> str:
     return f"{fit['model']}/{fit['dataset']}"
 
 
-def bic_difference(tables: Tables, run: Run) -> Rows:
-    """Yield the BIC of MORCELA with beta = 1 minus MORCELA's; below 2 it decides nothing."""
+def bic_difference(tables: Tables, run: Run) -> Found:
+    """Yield the BIC of MORCELA with beta = 1 minus MORCELA's, per model and data set.
+
+    Its "interval" reaches NO_EVIDENCE to either side.
+    """
     fits = judged(default_fits(tables["linking_functions"]), run)
     for (model, dataset), group in fits.groupby(["model", "dataset"], sort=False):
         bic = group.set_index("linking_function")["bic"]
@@ -82,7 +82,7 @@ def bic_difference(tables: Tables, run: Run) -> Rows:
             yield f"{model}/{dataset}", Estimate(value, *ends, note=note)
 
 
-def small_models(tables: Tables, run: Run) -> Rows:
+def small_models(tables: Tables, run: Run) -> Found:
     """Yield r of MORCELA for small OPT models minus that of Pythia models of about their size.
 
     The draws of both models are of the same resamples of sentences.
@@ -100,8 +100,11 @@ def small_models(tables: Tables, run: Run) -> Rows:
                 yield f"{opt}/{pythia}/{row['dataset']}", found
 
 
-def people_above_models(tables: Tables, run: Run) -> Rows:
-    """Yield r between halves of the judgments minus MORCELA's, from the ends of both intervals."""
+def people_above_models(tables: Tables, run: Run) -> Found:
+    """Yield r between halves of the judgments minus MORCELA's r, per model and data set.
+
+    The ends of its interval are the farthest differences between the two intervals.
+    """
     fits = judged(default_fits(tables["linking_functions"]), run)
     halves = tables["intergroup_correlation"]
     halves = halves[halves["definition"] == "equal_halves"].set_index("dataset")

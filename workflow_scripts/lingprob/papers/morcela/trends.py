@@ -8,39 +8,34 @@ over the resamples of sentences that all models share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from lingprob.papers.morcela.tables import default_fits, with_certain_parameters
-from lingprob.papers.run import Published, Run, Tables, judged
-from lingprob.scorecard.comparison import Statistic
+from lingprob.papers.run import Found, Published, Run, Tables, judged, statistic
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import Estimate
 
-Rows = Iterator[tuple[str, Estimate]]
 SIZES = {"millions": 1e6, "billions": 1e9}
 
 
-def trend(x: str, y: str) -> Statistic:
-    """Return the statistic that is the slope of y on x over models, within families."""
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        draws = draws_of(tables)
-        for dataset, points in points_of(tables, run).items():
-            if {x, y} <= set(points):
-                known = points.dropna(subset=[x, y])
-                slope = slope_within(known[x], known[y], known["family"])
-                slope = widened(slope, drawn_slopes(draws.get(dataset), known, x, y))
-                yield f"models/{dataset}", _or_too_few(slope, known)
-
-    return statistic
+@statistic
+def trend(tables: Tables, run: Run, x: str, y: str) -> Found:
+    """Yield the slope of y on x (columns of `points_of`) over models, within families."""
+    draws = draws_of(tables)
+    for dataset, points in points_of(tables, run).items():
+        if {x, y} <= set(points):
+            known = points.dropna(subset=[x, y])
+            slope = slope_within(known[x], known[y], known["family"])
+            slope = widened(slope, drawn_slopes(draws.get(dataset), known, x, y))
+            yield f"models/{dataset}", _or_too_few(slope, known)
 
 
-def less_in_opt(tables: Tables, run: Run) -> Rows:
-    """Yield the slope of r on size in OPT minus that in Pythia."""
+def less_in_opt(tables: Tables, run: Run) -> Found:
+    """Yield the slope of r on log10 parameters over OPT models minus that over Pythia models."""
     draws = draws_of(tables)
     for dataset, points in points_of(tables, run).items():
         if "r" not in points:

@@ -11,13 +11,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.run import Run, Tables, judged
+from lingprob.papers.run import Found, Run, Tables, judged, statistic
 from lingprob.papers.string_probability.analysis import POOLED
 from lingprob.papers.string_probability.data import METRICS
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
-Rows = Iterator[tuple[str, Estimate]]
 # Bits by which half precision moves the surprisal of a string of a few tokens.
 HALF_PRECISION = 0.05
 # Accuracy on pairs from which separation is tested: 10 points below the paper's 80% (§6.4).
@@ -39,16 +38,13 @@ def population(row: dict) -> str:
     return f"{row['model']}/{row['dataset']}"
 
 
-def of_rows(table: str, column: str, **where: object) -> Statistic:
-    """Return the statistic that is a column of the rows of a table with these values."""
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        rows = tables[table]
-        chosen = np.logical_and.reduce([rows[name] == value for name, value in where.items()])
-        for row in rows[chosen].to_dict("records"):
-            yield population(row), estimate_of(row, column, "n")
-
-    return statistic
+@statistic
+def of_rows(tables: Tables, run: Run, table: str, column: str, **where: object) -> Found:
+    """Yield a column of those rows of a table that have the values `where`."""
+    rows = tables[table]
+    chosen = np.logical_and.reduce([rows[name] == value for name, value in where.items()])
+    for row in rows[chosen].to_dict("records"):
+        yield population(row), estimate_of(row, column, "n")
 
 
 def correlation(prediction: int) -> Statistic:
@@ -62,29 +58,24 @@ def change_over_bins(prediction: int, quantity: str) -> Statistic:
     return of_rows("string_confounds", "value", **about)
 
 
-def surprisal_difference(difference: str) -> Statistic:
-    """Return the statistic that is a difference (bits) between the eight strings (§2.1.1).
+@statistic
+def surprisal_difference(tables: Tables, run: Run, difference: str) -> Found:
+    """Yield a difference (bits) between surprisals of the eight toy strings, per model (§2.1.1).
 
-    The strings are not a sample, so its interval covers only the precision of the scores.
-
-    Args:
-        difference: `ungrammatical` (mean of ungrammatical minus grammatical strings), `plural` (of
-            many moons minus one moon) or `moons` ("The moons emerge" minus "*The moon emerge").
+    The strings are not a sample, so the interval covers only the precision of the scores.
+    `difference` is `ungrammatical` (mean of ungrammatical minus grammatical strings), `plural`
+    (many moons minus one moon) or `moons` ("The moons emerge" minus "*The moon emerge").
     """
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        for model, strings in tables["toy_surprisals"].groupby("model", sort=False):
-            of = strings.set_index("text")["surprisal"]
-            by_kind = strings.groupby(strings["grammatical"].astype(bool))["surprisal"].mean()
-            plural = of.index.str.contains("moons ")
-            value = {
-                "ungrammatical": by_kind[False] - by_kind[True],
-                "plural": of[plural].mean() - of[~plural].mean(),
-                "moons": of["The moons emerge."] - of["The moon emerge."],
-            }[difference]
-            yield str(model), Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
-
-    return statistic
+    for model, strings in tables["toy_surprisals"].groupby("model", sort=False):
+        of = strings.set_index("text")["surprisal"]
+        by_kind = strings.groupby(strings["grammatical"].astype(bool))["surprisal"].mean()
+        plural = of.index.str.contains("moons ")
+        value = {
+            "ungrammatical": by_kind[False] - by_kind[True],
+            "plural": of[plural].mean() - of[~plural].mean(),
+            "moons": of["The moons emerge."] - of["The moon emerge."],
+        }[difference]
+        yield str(model), Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
 
 
 def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -95,12 +86,13 @@ def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
         yield f"{model}/{dataset}", group.set_index("metric")
 
 
-def highest_area(tables: Tables, run: Run) -> Rows:
-    """Yield the highest area of all metrics, between the highest ends of their intervals.
+def highest_area(tables: Tables, run: Run) -> Found:
+    """Yield the highest area under the ROC curve of all metrics, per model and data set.
 
-    A model separates nothing poorly if it cannot tell sentences apart at all. So the claim is
-    tested only if all metrics of the paper are known and the accuracy on pairs is at least
-    LOWEST_ACCURACY. A data set without pairs takes the mean accuracy on the model's other ones.
+    The ends of its interval are the highest ends of the metrics' intervals. A model that tells no
+    sentences apart says nothing about the claim. So this is tested only if all metrics of the paper
+    are known and the accuracy on pairs is at least LOWEST_ACCURACY. For a data set without pairs it
+    is the mean accuracy on the model's other data sets.
     """
     groups = dict(whole(tables))
     accuracies: dict[str, list[float]] = {}
@@ -124,30 +116,12 @@ def highest_area(tables: Tables, run: Run) -> Rows:
             yield about, estimate_of({**highest, "n": n}, "auc", "n")
 
 
-def lead(metric: str) -> Statistic:
-    """Return the statistic that is a metric's area minus the highest of the paper's others."""
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        for about, metrics in whole(tables):
-            if metric in metrics.index and pd.notna(metrics.loc[metric, "lead"]):
-                yield about, estimate_of(metrics.loc[metric].to_dict(), "lead", "n_grammatical")
-
-    return statistic
-
-
-def of_pairs(column: str) -> Statistic:
-    """Return the statistic that is log-probability's `accuracy` on pairs, or its `gain`.
-
-    The gain is accuracy minus the area without regard to pairs.
-    """
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        for about, metrics in whole(tables):
-            row = metrics.loc["logprob"].to_dict()
-            if pd.notna(row[column]):
-                yield about, estimate_of(row, column, "n_pairs")
-
-    return statistic
+@statistic
+def of_metric(tables: Tables, run: Run, metric: str, column: str, count: str) -> Found:
+    """Yield a column of one metric's row of `string_separation`, per model and data set."""
+    for about, metrics in whole(tables):
+        if metric in metrics.index and pd.notna(metrics.loc[metric, column]):
+            yield about, estimate_of(metrics.loc[metric].to_dict(), column, count)
 
 
 STATISTICS: dict[str, Statistic] = {
@@ -162,11 +136,11 @@ STATISTICS: dict[str, Statistic] = {
     "prediction_2b": change_over_bins(2, "r"),
     "prediction_2b_common_spread": change_over_bins(2, "r_common_spread"),
     "prediction_2b_without_length": change_over_bins(2, "r_without_length"),
-    "pairing_separates": of_pairs("gain"),
+    "pairing_separates": of_metric("logprob", "gain", "n_pairs"),
     "poor_separation": highest_area,
-    "slor_leads": lead("slor"),
-    "mean_logprob_leads": lead("mean_logprob"),
-    "good_accuracy": of_pairs("accuracy"),
+    "slor_leads": of_metric("slor", "lead", "n_grammatical"),
+    "mean_logprob_leads": of_metric("mean_logprob", "lead", "n_grammatical"),
+    "good_accuracy": of_metric("logprob", "accuracy", "n_pairs"),
 }
 
 
