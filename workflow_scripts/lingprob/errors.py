@@ -76,6 +76,13 @@ def refuse_rows(
     raise LingprobError(problem.format(**fields | also))
 
 
+def refuse_values(name: str, values: Any, at_fault: Any, problem: str) -> None:
+    """Raise LingprobError for the first of n numbers at fault, given two arrays of shape (n,)."""
+    if at_fault.any():
+        row, count = int(at_fault.argmax()), int(at_fault.sum())
+        raise LingprobError(f"{name}, row {row}: {values[row]:g} ({count} such rows); {problem}.")
+
+
 def _plain(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () else value  # 3, not np.int64(3)
 

@@ -47,7 +47,7 @@ def dataset_label(label: str, dataset: str, shown: Sequence[str], titles: Mappin
 
 
 def few_handles(names: Iterable[str], models: Models, most: int = 8) -> list[Line2D]:
-    """Return a legend's entries for models, or for their families if there are more than `most`."""
+    """Return a legend's entries for models, or for their groups if there are more than `most`."""
     names = list(dict.fromkeys(names))
     if len(names) > most:
         return group_handles(names, models)
@@ -56,12 +56,9 @@ def few_handles(names: Iterable[str], models: Models, most: int = 8) -> list[Lin
 
 
 def group_handles(names: Iterable[str], models: Models, linestyle: str = "-") -> list[Line2D]:
-    """Return a legend's entries for the families (and fine-tunings) of these models."""
-    groups = {models[name]["group"]: models[name] for name in names}
-    return [
-        handle(group, model["group_colour"], model["marker"], linestyle)
-        for group, model in groups.items()
-    ]
+    """Return a legend's entries for the groups of these models (`palette.group_of`)."""
+    looks = {models[name]["group"]: models[name] for name in names}.items()
+    return [handle(g, look["group_colour"], look["marker"], linestyle) for g, look in looks]
 
 
 def handle(label: str, colour: str, marker: str = "", linestyle: str = "-", **look: Any) -> Line2D:
@@ -75,17 +72,12 @@ def published_handle(linestyle: str = "none") -> Line2D:
 
 
 def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) -> None:
-    """Put one legend above all panels, in as many columns (at most these) as the figure is wide."""
+    """Put one legend above all panels, in at most `columns` columns, as many as fit the width."""
     canvas: Any = FigureCanvasAgg(figure)
     width = figure.get_window_extent().width
     for count in range(min(columns, len(handles)), 0, -1):
-        legend = figure.legend(
-            handles=handles,
-            loc="outside upper center",
-            ncols=count,
-            fontsize=6.5,
-            columnspacing=1.0,
-        )
+        where: dict[str, Any] = {"loc": "outside upper center", "columnspacing": 1.0}
+        legend = figure.legend(handles=handles, ncols=count, fontsize=6.5, **where)
         if count == 1 or legend.get_window_extent(canvas.get_renderer()).width < 0.99 * width:
             return
         legend.remove()
@@ -104,7 +96,7 @@ def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
 
 
 def keep_names_apart(figure: Figure) -> None:
-    """Move the names of points apart, inside their panels and away from points.
+    """Move the names of points apart from each other, into their panels and away from points.
 
     The panels of the figure must have their final places. Names inside their points stay there.
     """
@@ -149,7 +141,7 @@ def _faults(
     taken: list[Bbox],
     points: list[tuple[np.ndarray, float]],
 ) -> int:
-    """Put a name in a place and return its faults: off the panel, on names, or on points."""
+    """Put a name in a place, and return its penalty: for leaving the panel or covering others."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
     off = box.x0 < panel.x0 or box.x1 > panel.x1
@@ -172,15 +164,16 @@ def label_provenance(
     data: str = "ratings",
     note: str = "",
 ) -> None:
-    """Write the scale on a figure, and in plain sight that data are simulated if any are.
+    """Write the scale into a figure's footer, and in red if its data are simulated.
 
-    Scale demo has no real data but the user's own, and no figure calls these a demo.
+    The only real data of scale demo are the user's own, and the footer calls them so.
 
     Args:
-        scales: scale of each row behind the figure.
+        scales: scale of each row of the tables that the figure shows.
         sources: source of the `data` (ratings, reading times) of each row.
         data: name of the data that may be simulated.
-        note: remark on the data. The footer has one line for it, the files have all of it.
+        note: remark on the data. The footer shows one line of it, and the metadata of the
+            figure's files has all of it.
     """
     scale = "/".join(sorted(set(scales)))
     simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}

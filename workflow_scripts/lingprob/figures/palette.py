@@ -56,10 +56,10 @@ LAST = 10**12
 
 
 def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the titles and looks of models for figures and tables, by name.
+    """Return the titles, colours and markers of models for figures and tables, by name.
 
     Args:
-        catalog: the entries of all models. All of them together determine each look.
+        catalog: the catalog's entries of all models. They determine the colours together.
         names: the models wanted, or None for all. The order is that of the catalog.
 
     Returns:
@@ -85,7 +85,7 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
                 "family": entry["family"],
                 "family_title": entry["family_title"],
                 "parameters": size,
-                "group": group_title(entry),
+                "group": entry["family_title"] + _state(entry),
                 "group_colour": colour,
                 "colour": (
                     shade(colour, sizes.index(shaded_by), len(sizes)) if shaded_by else colour
@@ -101,16 +101,12 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
 
 
 def by_size(names: Iterable[str], models: Models) -> list[str]:
-    """Return models by size, n-grams by their order and states of a training by its steps."""
-
-    def place(name: str) -> list[int]:
-        return models[name].get("place") or [models[name].get("parameters") or 0, 0, LAST]
-
-    return sorted(names, key=place)
+    """Return models by size, n-grams by their order and checkpoints of a training by its steps."""
+    return sorted(names, key=lambda name: models[name]["place"])
 
 
 def in_families(names: Iterable[str], models: Models) -> list[str]:
-    """Return models by size within their families, which stay in the order of the first of each."""
+    """Return models by size within their families. Families keep the order of their first model."""
     names = list(dict.fromkeys(names))
     families = list(dict.fromkeys(models[name]["family"] for name in names))
     return sorted(by_size(names, models), key=lambda name: families.index(models[name]["family"]))
@@ -122,10 +118,10 @@ def size_of(entry: Mapping[str, Any]) -> int:
 
 
 def series_of(name: str, entry: Mapping[str, Any]) -> str:
-    """Return the name of the series that a model belongs to, or its own name.
+    """Return the name of the series of models that a figure joins by a line, or the model's own.
 
-    The states of a training share the name of its final model. The n-gram models of one corpus
-    share a name.
+    The checkpoints of a training share the name of its final model, and the n-gram models of a
+    tokenizer and corpus share a name.
     """
     if entry.get("source") == "ngram":
         return f"{entry['tokenizer']}/{entry['corpus']}"
@@ -133,16 +129,12 @@ def series_of(name: str, entry: Mapping[str, Any]) -> str:
 
 
 def group_of(entry: Mapping[str, Any]) -> str:
-    """Return the group that shares a look: the family and its state of training."""
+    """Return the name of a model's group: the family and its state of training."""
     return entry["family"] + _state(entry)
 
 
-def group_title(entry: Mapping[str, Any]) -> str:
-    """Return the name of a model's group in a legend."""
-    return entry["family_title"] + _state(entry)
-
-
 def _state(entry: Mapping[str, Any]) -> str:
+    """Return the state of training that a group's name ends in, or '' for a finished model."""
     if step := entry.get("training_step"):
         return f", after step {step:,}"
     steps = entry.get("fine_tuning_steps", 0)

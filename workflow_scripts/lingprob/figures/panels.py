@@ -35,7 +35,7 @@ def grid(
     narrowest: float = style.COLUMN_INCHES,
     **subplots: Any,
 ) -> tuple[Figure, np.ndarray]:
-    """Return a figure and its panels, an array (rows, columns). All lengths are in inches.
+    """Return a figure and its panels, an array of axes (rows, columns). Lengths are in inches.
 
     Args:
         width, height: size of a panel. The figure is at most as wide as a page, and at least
@@ -50,13 +50,14 @@ def grid(
 
 
 def blank(why: str) -> Figure:
-    """Return a figure with the reason why it is empty."""
+    """Return a figure without panels that shows the text `why`, the reason."""
     figure, ((ax,),) = grid(1, 1, width=style.COLUMN_INCHES, height=0.6, margins=(0.0, 0.0))
     _say(ax, why)
     return figure
 
 
 def _say(ax: Axes, why: str) -> None:
+    """Replace a panel by a text."""
     ax.set_axis_off()
     ax.text(0.5, 0.5, why, ha="center", va="center")
 
@@ -64,9 +65,9 @@ def _say(ax: Axes, why: str) -> None:
 def wrapped(
     count: int, *, columns: int = 4, width: float = 1.75, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `count` panels in rows of at most `columns`; others as of `grid`.
+    """Return a figure and its `count` panels, in rows of at most `columns`; `options` of `grid`.
 
-    A figure without panels says so.
+    A figure with no panel has a text instead.
     """
     columns = min(columns, max(count, 1))
     options = {"margins": (0.0, 0.7), **options}
@@ -82,7 +83,7 @@ def wrapped(
 
 
 def name_axes(axes: Sequence[Axes], x_label: str, y_label: str, columns: int = 4) -> None:
-    """Name the x axes of the lowest panels of `wrapped` and the y axes of the leftmost."""
+    """Label the x axis of each lowest panel of `wrapped`, and the y axis of each leftmost one."""
     columns = min(columns, len(axes))
     for place, ax in enumerate(axes):
         if place + columns >= len(axes):
@@ -107,17 +108,14 @@ def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: in
 
 def in_percent(symbol: str = "") -> FuncFormatter:
     """Return the formatter of an axis of shares in percent, without rounding (0.025 is 2.5)."""
-
-    def written(share: float, _: int | None) -> str:
-        # A computed tick at zero may be slightly negative.
-        percent = f"{round(100 * share, 6) + 0:g}{symbol}"
-        return percent.replace("-", "\N{MINUS SIGN}")
-
-    return FuncFormatter(written)
+    # A computed tick at zero may be slightly negative, which adding 0 turns into 0.
+    return FuncFormatter(
+        lambda share, _: f"{round(100 * share, 6) + 0:g}{symbol}".replace("-", "\N{MINUS SIGN}")
+    )
 
 
 def plain_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers in a positive range: at least three, unless it is very narrow."""
+    """Return round numbers from `low` to `high` (positive), at least three if there are as many."""
     ticks: list[float] = []
     for leading in LEADING_DIGITS:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
@@ -130,20 +128,20 @@ def plain_ticks(low: float, high: float) -> list[float]:
 
 
 def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
-    """Return the lengths of intervals for `errorbar`: (2, n_points), at least 0."""
+    """Return the lengths of error bars below and above values, (2, n_points), at least 0."""
     return np.maximum(np.atleast_2d([value - low, high - value]).reshape(2, -1), 0.0)
 
 
 def draw_differences(
     ax: Axes, names: Sequence[str], told: pd.DataFrame, column: str
 ) -> tuple[AxesImage, np.ndarray]:
-    """Draw a matrix of differences, row minus column: white is 0, grey is not told.
+    """Draw a matrix of differences, row minus column. White is 0, and unknown cells are grey.
 
     Args:
         names: rows and columns, in this order.
-        told: the differences that are told: `model` minus `other` in `column`.
+        told: the known differences: `model` minus `other` in `column`.
 
-    Returns the image and the matrix, NaN if not told.
+    Returns the image and the matrix (len(names), len(names)), NaN if unknown.
     """
     matrix = pd.DataFrame(np.nan, names, names)
     for model, other, value in zip(told["model"], told["other"], told[column], strict=True):
@@ -176,27 +174,16 @@ def join_models(
     groups = table["model"].map(lambda name: models[name]["group"])
     for _, part in table.groupby(groups, sort=False):
         colour = models[part["model"].iloc[0]]["group_colour"]
-        ax.plot(
-            part[x],
-            part[y],
-            color=colour,
-            linestyle=":" if hollow else "-",
-            linewidth=0.8 if hollow else 1.0,
-        )
-    for number, (name, across, up) in enumerate(
-        zip(table["model"], table[x], table[y], strict=True)
-    ):
+        line = (":", 0.8) if hollow else ("-", 1.0)
+        ax.plot(part[x], part[y], color=colour, linestyle=line[0], linewidth=line[1])
+    points = zip(table["model"], table[x], table[y], strict=True)
+    for number, (name, across, up) in enumerate(points):
         colour, marker = models[name]["colour"], models[name]["marker"]
         ax.errorbar(
-            across,
-            up,
-            yerr=None if errors is None else errors[:, [number]],
-            color=colour,
-            marker=marker,
-            markerfacecolor="white" if hollow else colour,
-            elinewidth=0.6,
+            across, up, yerr=None if errors is None else errors[:, [number]], color=colour,
+            marker=marker, markerfacecolor="white" if hollow else colour, elinewidth=0.6,
             capsize=1.5,
-        )
+        )  # fmt: skip
 
 
 def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
@@ -211,7 +198,7 @@ def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
 
 
 def complete(table: pd.DataFrame, models: Models) -> pd.DataFrame:
-    """Return the rows of models that are the last of their series."""
+    """Return the rows of models that are the last of their series (`palette.series_of`)."""
     return table[[models[name]["series"] == name for name in table["model"]]]
 
 
@@ -224,11 +211,11 @@ def draw_against(
     *,
     hollow: bool = False,
 ) -> None:
-    """Draw a quantity with its interval against another: a point per model, a line per series.
+    """Draw the column `y` against `x`: a point per model with its interval, a line per series.
 
     Args:
         table: one row per model: `model`, `x`, `y` and, if there are intervals, y_low and y_high.
-        models: looks of the models, with the `series` of each.
+        models: from `describe_models`.
         hollow: empty markers, for published values.
     """
     table = table.dropna(subset=[x, y]).set_index("model")
@@ -249,9 +236,9 @@ def draw_against(
 
 
 def frame(ax: Axes, table: pd.DataFrame, y: str, margin: float = 0.12) -> None:
-    """Limit an axis to the points of a table.
+    """Limit the y axis to the points of a table (at least three), so that long intervals are cut.
 
-    Longer intervals are cut off if there are at least three points.
+    `margin` is the empty part at either end.
     """
     values = table[y].dropna()
     if len(values) > 2:

@@ -1,4 +1,4 @@
-"""One look for all figures: small journal type, sizes, and files with nothing but the figure."""
+"""Set the style of all figures, draw them one by one, and save them."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ plt.rcParams.update(
 
 
 def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
-    """Draw each figure, by name. The message of an error replaces its figure and no other.
+    """Return the figure that each function draws, by name.
 
-    The log has the whole error, and `failures` its message.
+    If a function raises an error, its figure shows the message. The log has the traceback.
     """
     figures = {}
     for name, make in makers.items():
@@ -64,19 +64,18 @@ def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
             logger.exception("figure %s was not drawn", name)
             figures[name] = plt.figure(figsize=(COLUMN_INCHES, 1.5))
             text = f"{name} was not drawn. {type(error).__name__}: {error}"
-            figures[name].text(
-                0.5, 0.5, fill(text, 50), color=palette.RED, ha="center", va="center"
-            )
+            look: dict[str, Any] = {"color": palette.RED, "ha": "center", "va": "center"}
+            figures[name].text(0.5, 0.5, fill(text, 50), **look)
             figures[name].set_gid(FAILED + text)
     return figures
 
 
 def failures(figures: Mapping[str, Figure]) -> dict[str, str]:
-    """Return the errors of figures that `draw_each` could not draw, by name."""
-    marks = {name: str(figure.get_gid() or "") for name, figure in figures.items()}
-    return {
-        name: mark.removeprefix(FAILED) for name, mark in marks.items() if mark.startswith(FAILED)
+    """Return the message of the error of each figure that `draw_each` could not draw, by name."""
+    marks = {
+        name: str(figure.get_gid() or "").partition(FAILED) for name, figure in figures.items()
     }
+    return {name: text for name, (_, failed, text) in marks.items() if failed}
 
 
 def save_figures(

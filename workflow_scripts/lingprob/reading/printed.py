@@ -247,9 +247,9 @@ def ids_between(
 
 
 def _sentences(rows: pd.DataFrame, sentence_ids: pd.Series) -> np.ndarray:
-    """Return the sentence id of each word; a word that the material lacks gets its neighbours'.
+    """Return the sentence id of each word. Words that the material lacks get their neighbours' id.
 
-    Between two sentences it belongs to the first if it, or a later missing word there, has the
+    Between two sentences, such a word belongs to the first if it, or a later one there, has the
     punctuation of a sentence's end.
     """
     sentence = sentence_ids.reindex(rows["place"]).reset_index(drop=True)

@@ -46,8 +46,8 @@ def read(
 ) -> pd.DataFrame:
     """Return `columns` of a CSV file or workbook as text, '' if empty.
 
-    `quoting` is pandas's; with 3, quotation marks are text. Raises LingprobError that names the
-    file if it cannot be read or lacks a column.
+    `quoting` is that of pandas, and with 3, quotation marks are text. Raises LingprobError that
+    names the file if it cannot be read or lacks a column.
     """
     try:
         if path.suffix in (".xlsx", ".xls"):

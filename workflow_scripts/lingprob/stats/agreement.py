@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError
-from lingprob.stats.resampling import correlation, interval, tails
+from lingprob.errors import LingprobError, refuse_rows
+from lingprob.stats.resampling import correlation, interval
 
 Array = NDArray[np.float64]
 DEFINITIONS = {
@@ -23,30 +23,21 @@ DEFINITIONS = {
 VALUES = ["z", "rating"]
 
 
-def split_half(
-    ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0, confidence: float = 0.95
-) -> pd.DataFrame:
-    """Correlate the item means of two random groups of judgments, by each definition.
-
-    An item is left out of a draw that leaves one of its groups without a judgment. All definitions
-    share the draws.
+def split_half(ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0) -> pd.DataFrame:
+    """Return Pearson's r between the item means of two random groups of judgments.
 
     Args:
         ratings: one row per judgment: participant_id, item_id, rating, z (schema `ratings`).
-        draws: number of random splits.
-        seed: of the splits.
-        confidence: of the interval.
+        draws: number of random splits, which all DEFINITIONS share.
+        seed: seed of the splits.
 
     Returns one row per definition: definition, description, r (mean over draws), r_low and r_high
-    (interval of the draws: spread over splits, not sampling error), and draws. Definitions with an
-    undefined r, because of fewer than three items or constant means, are left out. (morcela, §3.4)
+    (95% of the draws: spread over splits, not sampling error), and draws. A draw leaves out items
+    that have no judgment in one group. Definitions with an undefined r, because of fewer than three
+    items or constant means, are left out. (morcela, §3.4)
 
     Raises LingprobError if a column is missing, a value is not finite, or an id is missing.
     """
-    if draws < 1 or not 0 < confidence < 1:
-        raise LingprobError(
-            f"draws={draws}, confidence={confidence}: need draws >= 1 and 0 < confidence < 1."
-        )
     item, participant = _numbers(ratings)
     values = ratings[VALUES].to_numpy(np.float64)
     size, generator = np.bincount(item), np.random.default_rng(seed)
@@ -65,7 +56,7 @@ def split_half(
         )
         r[draw] = [one for first in halves for one in _correlations(item, values, first)]
     rows = [
-        (name, description, float(of_name.mean()), *interval(of_name, tails(confidence)), draws)
+        (name, description, float(of_name.mean()), *interval(of_name), draws)
         for (name, description), of_name in zip(DEFINITIONS.items(), r.T, strict=True)
         if np.isfinite(of_name).all()
     ]
@@ -76,27 +67,28 @@ def split_half(
 def standardise_ratings(ratings: pd.DataFrame) -> pd.Series:
     """Return each rating's z-score within its participant (standard deviation with n - 1).
 
-    Give all judgments of a participant, fillers included, as the published z-scores do. The result,
-    float64, has the index of `ratings`, which has participant_id and rating. (morcela, §3.3)
-
-    Raises LingprobError if a rating is missing or a participant's ratings do not vary.
+    `ratings` has participant_id and rating of all judgments, fillers included, as for the published
+    z-scores (morcela, §3.3). The result, float64, has its index. Raises LingprobError if a rating
+    is missing or a participant's ratings do not vary.
     """
-    _check_columns(ratings, ["participant_id", "rating"])
-    _check_finite(ratings, "rating")
+    _check(ratings, ["participant_id"], ["rating"])
     by_participant = ratings.groupby("participant_id", sort=False)["rating"]
     sd = by_participant.transform("std")
-    constant = ~(sd > 0).to_numpy()
-    if constant.any():
-        participant = ratings["participant_id"].iloc[int(constant.argmax())]
-        raise LingprobError(
-            f"participant {participant!r}: the ratings do not vary, so they have no z-score. "
-            "Leave this participant out."
-        )
+    refuse_rows(
+        ~(sd > 0).to_numpy(),
+        "participant {participant_id!r}: the ratings do not vary, so they have no z-score. Leave "
+        "this participant out.",
+        ratings,
+    )
     return ((ratings["rating"] - by_participant.transform("mean")) / sd).rename("z")
 
 
 def _correlations(item: NDArray, values: Array, first: NDArray[np.bool_]) -> list[float]:
-    """Return r between the item means of two groups, for each column of values (n, k)."""
+    """Return r between the item means of two groups of judgments for each of k columns.
+
+    `item` (n,) is the item of each judgment, `values` has shape (n, k), and `first` (n,) is true in
+    the first group.
+    """
     sums, counts = np.zeros((2, 2, item.max() + 1, values.shape[1]))
     for group, members in enumerate((first, ~first)):
         np.add.at(sums[group], item[members], values[members])
@@ -107,33 +99,26 @@ def _correlations(item: NDArray, values: Array, first: NDArray[np.bool_]) -> lis
 
 
 def _numbers(ratings: pd.DataFrame) -> tuple[NDArray, NDArray]:
-    """Return the numbers of each judgment's item and participant, (n,) int from 0; check both."""
-    _check_columns(ratings, ["participant_id", "item_id", *VALUES])
-    for column in VALUES:
-        _check_finite(ratings, column)
-    numbers = []
-    for column in ("item_id", "participant_id"):
-        number, _ = pd.factorize(ratings[column])
-        if (number < 0).any():
-            row = int((number < 0).argmax())
-            raise LingprobError(f"ratings, column {column!r}, row {row}: the id is missing.")
-        numbers.append(number)
-    return numbers[0], numbers[1]
+    """Return the number of each judgment's item and of its participant, (n,) int from 0 each."""
+    _check(ratings, ["item_id", "participant_id"], VALUES)
+    return pd.factorize(ratings["item_id"])[0], pd.factorize(ratings["participant_id"])[0]
 
 
-def _check_columns(ratings: pd.DataFrame, needed: list[str]) -> None:
+def _check(ratings: pd.DataFrame, ids: list[str], numbers: list[str]) -> None:
+    """Raise LingprobError for missing columns, ids or rows, and for numbers that are not finite."""
+    needed = [*ids, *numbers]
     missing = [column for column in needed if column not in ratings.columns]
     if missing or not len(ratings):
         raise LingprobError(
             f"ratings: missing columns {missing}, {len(ratings)} rows; "
             f"need {needed} and at least one row."
         )
-
-
-def _check_finite(ratings: pd.DataFrame, column: str) -> None:
-    at_fault = ~np.isfinite(ratings[column].to_numpy(np.float64))
-    if at_fault.any():
-        raise LingprobError(
-            f"ratings, column {column!r}, row {int(at_fault.argmax())}: the value is missing or "
-            f"infinite ({int(at_fault.sum())} such rows). Drop missing judgments first."
+    for column in needed:
+        values = ratings[column]
+        refuse_rows(
+            values.isna() if column in ids else ~np.isfinite(values.to_numpy(np.float64)),
+            "ratings, column {column!r}, row {place}: the {kind} ({count} such rows). Drop or "
+            "complete such judgments first.",
+            column=column,
+            kind="id is missing" if column in ids else "value is missing or infinite",
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_values
 
 # A column is collinear if the others leave less than this share of its size unexplained.
 COLLINEAR = 1e-9
@@ -51,9 +51,9 @@ def fit_least_squares(
         if column not in frame.columns:
             raise LingprobError(f"regression: no column {column!r}, but {list(frame.columns)}.")
         values = frame[column].to_numpy(float)
-        if not np.isfinite(values).all():
-            row = int((~np.isfinite(values)).argmax())
-            raise LingprobError(f"regression: column {column!r}, row {row} is {values[row]}.")
+        refuse_values(
+            f"regression: column {column!r}", values, ~np.isfinite(values), "drop such rows"
+        )
     design, y = _design(frame, predictors), frame[response].to_numpy(float)
     n, width = design.shape
     if n <= width:

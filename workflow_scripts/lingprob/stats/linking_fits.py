@@ -1,7 +1,7 @@
-"""Fit one linking function: to all sentences, to reweighted ones, and for predictions.
+"""Fit linking functions to all sentences and to reweighted ones, and predict ratings.
 
 A least-squares fit depends on the sentences only through weighted sums of products of columns. So
-thousands of fits are one product of matrices: weights (fits x sentences) times products of columns
+thousands of fits take one matrix product: weights (fits x sentences) times products of columns
 (sentences x pairs of columns).
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, refuse_values, unknown_name
 from lingprob.stats.resampling import standardise
 
 Array = NDArray[np.float64]
@@ -57,41 +57,32 @@ def checked_inputs(
     n_tokens: ArrayLike,
     rating: ArrayLike | None,
 ) -> dict[str, Array]:
-    """Check inputs of shape (n,); return them as float64 by name.
+    """Return the arguments, (n,) each, as float64 arrays by name.
 
-    An unigram_logprob that is None or NaN throughout is left out, as is a `rating` of None.
+    The result lacks a `rating` of None, and a unigram_logprob of None or NaN alone. Raises
+    LingprobError for unequal lengths, missing or infinite values, a constant rating, and n_tokens
+    below 1.
     """
-    columns = {
-        "logprob": logprob,
-        "n_tokens": n_tokens,
-        "rating": rating,
-        "unigram_logprob": unigram_logprob,
+    given = {"logprob": logprob, "n_tokens": n_tokens, "rating": rating}
+    given["unigram_logprob"] = unigram_logprob
+    inputs = {
+        name: np.asarray(values, np.float64) for name, values in given.items() if values is not None
     }
-    given = {name: values for name, values in columns.items() if values is not None}
-    inputs = {name: np.asarray(values, dtype=np.float64) for name, values in given.items()}
     shapes = {name: values.shape for name, values in inputs.items()}
     if len(set(shapes.values())) > 1 or inputs["logprob"].ndim != 1:
         raise LingprobError(f"arguments must be one-dimensional and of one length; got {shapes}.")
     if "unigram_logprob" in inputs and np.isnan(inputs["unigram_logprob"]).all():
         del inputs["unigram_logprob"]
     for name, values in inputs.items():
-        _check_rows(name, values, ~np.isfinite(values), "drop or complete such rows first")
+        refuse_values(name, values, ~np.isfinite(values), "drop or complete such rows first")
     if len(set(inputs.get("rating", []))) == 1:
         raise LingprobError(f"rating is {inputs['rating'][0]:g} in every row: nothing to fit.")
-    _check_rows("n_tokens", inputs["n_tokens"], inputs["n_tokens"] < 1, "it must be at least 1")
+    refuse_values("n_tokens", inputs["n_tokens"], inputs["n_tokens"] < 1, "it must be at least 1")
     return inputs
 
 
-def _check_rows(name: str, values: Array, at_fault: NDArray[np.bool_], remedy: str) -> None:
-    if at_fault.any():
-        row = int(at_fault.argmax())
-        raise LingprobError(
-            f"{name}, row {row}: {values[row]:g} ({int(at_fault.sum())} such rows); {remedy}."
-        )
-
-
 def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
-    """Fit a linking function to all sentences with statsmodels, and whiten its terms."""
+    """Return the fit of a linking function to all sentences, given `checked_inputs`."""
     # It takes about a second to import.
     from statsmodels.regression.linear_model import OLS
 
@@ -120,7 +111,7 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
 
 
 def linking_terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
-    """Return the terms of these names, (n, k) float64, of inputs as `checked_inputs` gives them."""
+    """Return the k terms of these names, (n, k) float64, given `checked_inputs`."""
     p, length = inputs["logprob"], inputs["n_tokens"]
     u = inputs.get("unigram_logprob", np.full_like(p, np.nan))
     terms = {
@@ -134,7 +125,7 @@ def linking_terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
 
 
 def _check_design(name: str, terms: Array, deviations: Array) -> None:
-    """Refuse a constant term, and terms that determine one another."""
+    """Raise LingprobError for a constant term, or if terms determine one another."""
     spread, names = deviations.std(axis=0), LINKING_FUNCTIONS[name]
     constant = spread <= 1e-12 * np.abs(terms).max(axis=0)
     if constant.any():
@@ -284,8 +275,8 @@ def predict_ratings(
     freedom.
 
     Returns the columns `PREDICTED`. predicted_low and predicted_high are the interval of the mean
-    rating of all sentences with these values. rating_low and rating_high are that of one such
-    sentence's rating, with normal residuals of one variance.
+    rating of all sentences with these values. rating_low and rating_high are the interval of the
+    rating of one such sentence, with normal residuals of one variance.
 
     Raises LingprobError as `checked_inputs`.
     """
@@ -307,7 +298,7 @@ def predict_ratings(
 
 
 def predict_held_out(sentences: RatedSentences) -> Array:
-    """Predict each sentence's rating, (n,), by a fit without the sentence's unit."""
+    """Return the rating of each sentence predicted by a fit without its unit, (n,) float64."""
     predictions = np.empty(len(sentences.rating))
     for number in range(int(sentences.unit.max()) + 1):
         left = sentences.unit == number
@@ -317,6 +308,7 @@ def predict_held_out(sentences: RatedSentences) -> Array:
 
 
 def _design(linking_function: str, inputs: dict[str, Array]) -> Array:
+    """Return ones and the terms of a linking function, (n, k + 1) float64."""
     if needs_unigrams(linking_function) and "unigram_logprob" not in inputs:
         raise LingprobError(
             f"{linking_function}: it needs unigram_logprob, and these sentences have none. Name a "

@@ -34,7 +34,7 @@ from scipy.optimize import linprog
 from scipy.special import expit, gammaln
 from scipy.stats import norm
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_values
 from lingprob.stats.linear_mixed.moments import INTERCEPT
 
 Array = NDArray[np.float64]
@@ -288,11 +288,12 @@ def checked_cells(
         )
     for name, values in zip(("successes", "trials"), counts, strict=True):
         # Missing and infinite values leave no remainder that equals zero.
-        _refuse(name, values, (values < 0) | (values % 1 != 0), "a count")
-    _refuse("successes", counts[0], counts[0] > counts[1], "at most the trials")
+        refuse_values(name, values, (values < 0) | (values % 1 != 0), "give counts")
+    above = counts[0] > counts[1]
+    refuse_values("successes", counts[0], above, "they are at most the trials")
     for name in terms:
         values = terms[name].to_numpy(dtype=np.float64)
-        _refuse(str(name), values, ~np.isfinite(values), "finite")
+        refuse_values(str(name), values, ~np.isfinite(values), "give finite terms")
     if labels.isna().any():
         raise LingprobError(f"group, row {int(labels.isna().argmax())}: the group is missing.")
     codes, groups = pd.factorize(labels, sort=True)
@@ -313,14 +314,6 @@ def checked_cells(
     _check_separation(counts[0][filled], counts[1][filled], x[filled], names)
     membership = (codes == np.arange(len(groups))[:, None]).astype(np.float64)
     return Cells(counts[0], counts[1], x, codes, membership), names, groups
-
-
-def _refuse(name: str, values: Array, at_fault: NDArray[np.bool_], wanted: str) -> None:
-    if at_fault.any():
-        row = int(at_fault.argmax())
-        raise LingprobError(
-            f"{name}, row {row}: {values[row]:g} is not {wanted} ({int(at_fault.sum())} such rows)."
-        )
 
 
 def _check_terms(x: Array, names: list[str]) -> None:

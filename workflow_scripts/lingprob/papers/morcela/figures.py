@@ -185,14 +185,9 @@ def family_panels(
     for name in dict.fromkeys(names):
         panels.setdefault(models[name]["family"], []).append(name)
     return {
-        family: sorted(palette.by_size(group, models), key=lambda name: steps_of(name, models))
+        family: sorted(palette.by_size(group, models), key=lambda name: models[name]["place"][-1])
         for family, group in panels.items()
     }
-
-
-def steps_of(name: str, models: Models) -> int:
-    """Return the training steps of a model's state, a large number for a finished model."""
-    return int((models[name].get("place") or [palette.LAST])[-1])
 
 
 def _name_models(ax: Axes, names: list[str], models: Models, upright: bool) -> None:
@@ -253,9 +248,9 @@ def highest_r(half: float) -> float:
 
 
 def linking_function_handles(
-    linking_functions: list[str], published: bool = False, ceiling: bool = False
+    linking_functions: list[str], published: bool, ceiling: bool
 ) -> list[Line2D]:
-    """Return legend entries for linking functions, published values and the ceiling."""
+    """Return legend entries for linking functions and, if shown, published values and ceilings."""
     handles = [handle(NAMES[name], *STYLES[name]) for name in linking_functions]
     if published:
         handles.append(published_handle(":"))

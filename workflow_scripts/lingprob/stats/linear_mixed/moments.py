@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, refuse_values, unknown_name
 
 Array = NDArray[np.float64]
 
@@ -112,11 +112,9 @@ class MixedModelData:
         if frame.empty:
             raise LingprobError("no rows: the partition or selection of the data is empty.")
         columns = [_finite_column(frame, name) for name in (*names, response)]
-        _check_known(frame, group)
-        missing = frame[group].isna()
-        if missing.any():
-            raise LingprobError(f"{group}, row {int(missing.argmax())}: the group is missing.")
-        codes, groups = pd.factorize(frame[group], sort=True)
+        codes, groups = pd.factorize(_column(frame, group), sort=True)
+        if (codes < 0).any():
+            raise LingprobError(f"{group}, row {int((codes < 0).argmax())}: the group is missing.")
         shift = np.array([0.0, *(column.mean(dtype=np.float64) for column in columns)])
         ones = np.ones(len(frame))
         moments = group_moments([ones, *columns], codes, len(groups), shift)
@@ -274,15 +272,15 @@ def _check_collinear(text: str, names: tuple[str, ...], products: Array) -> None
             )
 
 
-def _check_known(frame: pd.DataFrame, name: str) -> None:
+def _column(frame: pd.DataFrame, name: str) -> pd.Series:
     if name not in frame:
         raise unknown_name("column", name, map(str, frame.columns))
+    return frame[name]
 
 
 def _finite_column(frame: pd.DataFrame, name: str) -> NDArray:
-    """Return a numeric column (n,) without missing or infinite values."""
-    _check_known(frame, name)
-    column = frame[name]
+    """Return a column (n,). Raises LingprobError unless all its values are finite numbers."""
+    column = _column(frame, name)
     if not pd.api.types.is_numeric_dtype(column):
         raise LingprobError(
             f"{name}: {column.dtype} and not numbers. Code categories as numbers, such as 1 and -1."
@@ -291,11 +289,5 @@ def _finite_column(frame: pd.DataFrame, name: str) -> NDArray:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         values = column.to_numpy()
-    at_fault = ~np.isfinite(values)
-    if at_fault.any():
-        row = int(at_fault.argmax())
-        raise LingprobError(
-            f"{name}, row {row}: {values[row]:g} ({int(at_fault.sum())} such rows). Drop or "
-            "complete such rows first."
-        )
+    refuse_values(name, values, ~np.isfinite(values), "drop or complete such rows first")
     return values
