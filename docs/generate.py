@@ -179,13 +179,14 @@ def claims(target: str) -> str:
     keys = ("section", "statement", "reason")
     left_out = [[one[key] for key in keys] for one in published["not_computed"]]
     return (
-        "Each claim is about a statistic, such as a difference. The claim is supported if the\n"
-        "statistic's entire 95% interval meets the condition (`true if`). It is contradicted if\n"
-        "no part of the interval does, and undecided otherwise. *Power* is the probability of\n"
-        "support if the paper's effect is real and the sample has the paper's size. It is given\n"
-        "if it is below 0.8.\n\n"
+        "Each claim is a condition on a statistic, such as a difference between two accuracies.\n"
+        "A claim is *supported* if the statistic's entire 95% interval meets the condition (`true\n"
+        "if`), *contradicted* if no part of the interval does, and *undecided* otherwise. *Power*\n"
+        "is the probability of support if the effect and the sample are as large as in the paper.\n"
+        "If the paper does not print the effect, the cell states the assumed one. An empty cell\n"
+        "means a power of at least 0.8, or a statistic without sampling error.\n\n"
         + table(("claim", "section", "sentence", "true if", "power"), judged)
-        + "\nThese statements of the paper are not tested:\n\n"
+        + "\nThese statements of the paper are not tested, for the given reasons:\n\n"
         + table(keys, left_out)
     )
 
