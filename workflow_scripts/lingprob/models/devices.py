@@ -1,4 +1,4 @@
-"""The devices that models run on, and float64 for a while for a model in float32."""
+"""Choose the device that a model runs on, and compute with a float32 model in float64."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ WITHOUT_FLOAT64 = ("mps",)  # types of devices
 def choose_device(name: str) -> torch.device:
     """Return the device of a name. Raise LingprobError if it is unknown or absent.
 
-    'auto' is a GPU if there is one, else the CPU. The others are 'cpu', 'cuda', 'cuda:N' and 'mps',
-    an Apple GPU. 'auto' never takes the last one, which is untested.
+    'auto' is an NVIDIA GPU if there is one, else the CPU. Other names are 'cpu', 'cuda', 'cuda:N'
+    and 'mps', an Apple GPU, which 'auto' never takes because it is untested.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -56,9 +56,9 @@ def widened(values: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def in_float64(model: Any) -> Iterator[None]:
-    """Make a float32 model compute in float64, holding one module's weights so at a time.
+    """Let a float32 model compute in float64 within the context, on a device that has float64.
 
-    Its device must have float64.
+    Only the weights of the module that is running are in float64, to save memory.
     """
 
     def widen(module: Any, _inputs: Any) -> None:

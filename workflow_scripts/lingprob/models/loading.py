@@ -1,7 +1,7 @@
-"""Loading a causal language model and its tokenizer from a local directory.
+"""Load a causal language model and its tokenizer from a local directory.
 
 An adapter such as LoRA changes the weights of a base model in another folder. A prepared model is
-one that a manifest names.
+one whose folder a manifest (`models.folders`) names.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ COMPILED = "_orig_mod."  # torch.compile's prefix of a weight's name
 class LanguageModel:
     """A causal language model in evaluation mode, with its tokenizer.
 
-    `context_window` is the largest number of tokens that may be fed at once, and
-    `vocabulary_size` the number of logits that the softmax runs over.
+    `context_window` is the largest number of tokens in one pass. `vocabulary_size` is the number of
+    logits in the softmax. `letters` checks texts for letters that the tokenizer lacks.
     """
 
     model: Any
@@ -69,13 +69,12 @@ class LanguageModel:
     letters: Letters = field(default_factory=Letters)
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokenise texts in one batch. Special tokens are neither added nor recognised."""
+        """Return the tokens of each text. Special tokens are neither added nor recognised."""
         if not texts:
             return []
         tokens = tokens_of(encode(self.tokenizer, texts, offsets=True))
         self.letters.check(texts, tokens)
-        highest = max((int(one.ids.max()) for one in tokens if len(one.ids)), default=0)
-        self.check_id(highest)
+        self.check_id(max((int(one.ids.max()) for one in tokens if len(one.ids)), default=0))
         return tokens
 
     def check_id(self, token_id: int) -> None:
@@ -122,12 +121,11 @@ def load_language_model(
     context_window: int | None = None,
     unknown_letters: str = "warn",
 ) -> LanguageModel:
-    """Load the causal language model in `directory`, or an adapter, without the network.
+    """Load the causal language model, or the adapter, in `directory` without the network.
 
-    `device` is for `choose_device`. `dtype` is a name in DTYPES, or auto: the checkpoint's on an
-    NVIDIA GPU, float32 elsewhere. `device_map` auto spreads the model over all GPUs.
-    `context_window` is in tokens, if fewer than the model's, and `unknown_letters` is `warn` or
-    `refuse`.
+    `device` is an argument of `choose_device`. `dtype` is a name in DTYPES, or auto: the
+    checkpoint's on an NVIDIA GPU, float32 elsewhere. `device_map` auto spreads the model over all
+    GPUs. `context_window` lowers the model's own (tokens). `unknown_letters` is `warn` or `refuse`.
 
     Raises LingprobError if the directory has no model with a fast tokenizer, needs code of its
     own, has weights that are a pickle or do not fit config.json, if the device is absent, or if an
@@ -157,7 +155,10 @@ def load_language_model(
 
 
 def check_language_model(directory: str | Path) -> None:
-    """Raise LingprobError if `load_language_model` would. Only the shapes of weights are read."""
+    """Raise LingprobError if `load_language_model` would, reading only the shapes of weights.
+
+    Log texts that transformers' own tokenizer splits differently.
+    """
     _load(Path(directory), device_map="meta")
     name_different_tokens(Path(directory))
 
@@ -187,9 +188,10 @@ def read_model(
     tokens_from: Path,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """Return the model and the tokenizer of two folders (mostly the same one), which must fit.
+    """Return the model in `folder` and the tokenizer in `tokens_from`, mostly the same folder.
 
-    Raises LingprobError that names the folder and the fault.
+    `options` are those of `from_pretrained`. Raises LingprobError that names the folder and the
+    fault, such as weights that do not fit config.json.
     """
     check_folder(folder)
     refuse_other_kinds(folder)
@@ -215,7 +217,10 @@ def read_model(
 
 
 def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
-    """Refuse weights that are missing, of another shape, or of layers that config.json lacks."""
+    """Raise LingprobError if weights are missing or do not fit config.json.
+
+    `report` is from `from_pretrained` with `output_loading_info`.
+    """
     if any(name.startswith(COMPILED) for name in report["unexpected_keys"]):
         raise LingprobError(
             f"{directory}: its weights were saved from a compiled model (their names begin with "
@@ -247,6 +252,7 @@ def _kind(name: str) -> str:
 
 
 def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
+    """Return the `dtype` of `from_pretrained` for an argument of `load_language_model`."""
     if name == "auto":
         return "auto" if device.type == "cuda" else torch.float32
     if name not in DTYPES:
@@ -260,9 +266,9 @@ def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
 
 
 def choose_context_window(model: Any, wanted: int | None, directory: Path) -> int:
-    """Return the number of tokens that may be fed: the model's own, or the narrower one wanted.
+    """Return the number of tokens in one pass: the model's own, or the smaller number `wanted`.
 
-    A table of positions that is shorter than config.json says counts.
+    The model's own is that of config.json, or of a table of positions that is shorter.
     """
     stated = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     own = min((n for n in (stated, _positions_of(model)) if n), default=None)
@@ -278,9 +284,9 @@ def choose_context_window(model: Any, wanted: int | None, directory: Path) -> in
 
 
 def _positions_of(model: Any) -> int | None:
-    """Return the number of learnt positions that text may take, or None without a table of them.
+    """Return the number of learnt positions for tokens, or None if the model has no table of them.
 
-    OPT's and BART's tables begin with two rows that no token takes, RoBERTa's after its padding.
+    OPT's and BART's tables begin with two unused rows. RoBERTa's positions begin after its padding.
     """
     for name, module in model.named_modules():
         last = name.rsplit(".", 1)[-1]
@@ -325,28 +331,27 @@ def load_prepared(
     device: str = "auto",
     dtype: str = "auto",
     device_map: str = "single",
-    unknown_letters: str = "warn",
+    **options: str,
 ) -> tuple[LanguageModel, dict[str, str]]:
-    """Load a prepared model, and return it with the provenance that its results carry.
+    """Return a prepared model and the provenance (`provenance_of`) of its results.
 
-    `dtype` auto is the entry's for the device. `context_window` is the entry's, if it has one.
+    Arguments after `entry`, the catalog's, are those of `load_language_model`. `dtype` auto is the
+    entry's for the device, and the context window is the entry's, if it has one.
     """
     content = read_unchanged(manifest)
     if dtype == "auto":
         on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
         dtype = entry.get("dtype", {}).get("cuda" if on_gpu else "cpu", "auto")
-    lm = load_language_model(
-        content["directory"],
-        device=device,
-        dtype=dtype,
-        device_map=device_map,
-        context_window=entry.get("context_window"),
-        unknown_letters=unknown_letters,
-    )
+    options |= {"device": device, "dtype": dtype, "device_map": device_map}
+    window = entry.get("context_window")
+    lm = load_language_model(content["directory"], context_window=window, **options)
     return lm, provenance_of(content, lm)
 
 
 def provenance_of(content: dict[str, str], lm: Any) -> dict[str, str]:
-    """Return the provenance that a model's results carry, from its manifest's content."""
+    """Return KEPT of a manifest's content, with the model's dtype and device: its provenance.
+
+    Tables with the model's results have these in their metadata.
+    """
     kept = {key: content[key] for key in KEPT}
     return {**kept, "dtype": str(lm.dtype), "device": lm.device.type}

@@ -1,4 +1,4 @@
-"""Loading a masked language model, which predicts a token from both sides, and its tokenizer."""
+"""Load a masked language model, which predicts a token from both sides, and its tokenizer."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from lingprob.models.tokenizer import Letters, Tokens, encode, name_different_to
 
 @dataclass(frozen=True)
 class MaskableText:
-    """A tokenised text. `words` is the number of each token's word, int32 of shape (n_tokens,).
+    """A tokenised text, with the number of each token's word in `words`, (n_tokens,) int32.
 
-    Words are those of the tokenizer, which separates marks from letters. A token outside of them
-    counts as a separate word.
+    Words are those of the tokenizer, which separates punctuation from letters. A token that is in
+    no word counts as a word.
     """
 
     tokens: Tokens
@@ -55,7 +55,7 @@ class MaskedLanguageModel:
     letters: Letters = field(default_factory=Letters)
 
     def tokenize(self, texts: Sequence[str]) -> list[MaskableText]:
-        """Tokenise texts in one batch. Special tokens are neither added nor recognised."""
+        """Return each text tokenised. Special tokens are neither added nor recognised."""
         if not texts:
             return []
         encoded = encode(self.tokenizer, texts, offsets=True)
@@ -96,7 +96,7 @@ def load_masked_model(
 ) -> MaskedLanguageModel:
     """Load the masked language model in `directory` without the network.
 
-    `device` is for `choose_device`, `dtype` a name in DTYPES, or auto for float32, and
+    `device` is an argument of `choose_device`, `dtype` a name in DTYPES, or auto for float32.
     `unknown_letters` is `warn` or `refuse`.
 
     Raises LingprobError if the folder has no such model with a fast tokenizer and a mask, needs
@@ -127,23 +127,28 @@ def load_masked_model(
 
 
 def load_prepared_masked(
-    manifest: str | Path, device: str = "auto", dtype: str = "auto", unknown_letters: str = "warn"
+    manifest: str | Path, device: str = "auto", dtype: str = "auto", **options: str
 ) -> tuple[MaskedLanguageModel, dict[str, str]]:
-    """Load a prepared masked model, and return it with the provenance that its results carry."""
+    """Return a prepared masked model and the provenance of its results (`provenance_of`).
+
+    Arguments after `manifest` are those of `load_masked_model`.
+    """
     content = read_unchanged(manifest)
-    lm = load_masked_model(
-        content["directory"], device=device, dtype=dtype, unknown_letters=unknown_letters
-    )
+    lm = load_masked_model(content["directory"], device=device, dtype=dtype, **options)
     return lm, provenance_of(content, lm)
 
 
 def check_masked_model(directory: str | Path) -> None:
-    """Raise LingprobError if `load_masked_model` would. Only the shapes of weights are read."""
+    """Raise LingprobError if `load_masked_model` would, reading only the shapes of weights.
+
+    Log texts that transformers' own tokenizer splits differently.
+    """
     _load(Path(directory), device_map="meta")
     name_different_tokens(Path(directory))
 
 
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
+    """Return the masked model and the tokenizer in a folder."""
     model, tokenizer = read_model(AutoModelForMaskedLM, directory, directory, **options)
     if tokenizer.mask_token_id is None:
         raise LingprobError(f"{directory}: its tokenizer has no mask token. Choose another model.")

