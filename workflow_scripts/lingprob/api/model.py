@@ -86,18 +86,20 @@ def load(
     settings = run.settings["scoring"]
     device, dtype = device or settings["device"], dtype or settings["dtype"]
     budget = tokens_per_batch or settings["tokens_per_batch"]
-    found = find_unigrams(unigrams, name, run, folder)
+    found, letters = (
+        find_unigrams(unigrams, name, run, folder),
+        {"unknown_letters": unknown_letters},
+    )
     if is_masked(read_manifest(manifest)["directory"]):
-        masked, provenance = load_prepared_masked(manifest, device, dtype, unknown_letters)
+        masked, provenance = load_prepared_masked(manifest, device, dtype, **letters)
         return Model(run, BothSides(name, masked, correction, budget), provenance, found, folder)
     if correction is not None:
         raise LingprobError(
             f"model {name!r} is no masked one, so there is no correction {correction!r}. Leave it "
             "out."
         )
-    lm, provenance = load_prepared(
-        manifest, entry, device, dtype, settings["device_map"], unknown_letters
-    )
+    device_map = settings["device_map"]
+    lm, provenance = load_prepared(manifest, entry, device, dtype, device_map, **letters)
     return Model(run, LeftToRight(name, run, lm, budget), provenance, found, folder)
 
 

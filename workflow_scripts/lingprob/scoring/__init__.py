@@ -1,1 +1,1 @@
-"""Language models in, token log-probabilities out."""
+"""Compute token log-probabilities of texts under language models, and sum them over sentences."""

@@ -1,7 +1,8 @@
-"""ln p(target | prefix) for prefixes that grow: each is run once, with targets at every cut.
+"""Log-probabilities of targets after prefixes that are cut at several places.
 
-A target's tokens are those of the whole text. The prefix is one long chain of tokens. It is run
-once, and its keys and values are kept; the tokens of each target continue from them as a branch.
+The prefix is one long chain of tokens. It is run once, and its keys and values are kept. The tokens
+of the targets after each cut continue from them as branches. Prefix and target are tokenised as one
+text.
 """
 
 from __future__ import annotations
@@ -27,27 +28,18 @@ logger = logging.getLogger(__name__)
 
 # Tokens of a chain that are run at a time. In longer pieces more of the attention is wasted.
 TOKENS_PER_PIECE = {"cpu": 256, "cuda": 4096, "mps": 2048}
-COLUMNS = {
-    "item_index": np.int32,
-    "cut_index": np.int32,
-    "target_index": np.int32,
-    "prefix_tokens": np.int32,
-    "token_index": np.int32,
-    "token_id": np.int32,
-    "char_start": np.int32,
-    "char_end": np.int32,
-    "logprob": np.float32,
-}
 # Columns that identify a target after a cut of its prefix.
 TARGET = ("item_index", "cut_index", "target_index")
+COUNTS = (*TARGET, "prefix_tokens", "token_index", "token_id", "char_start", "char_end")
+COLUMNS = {**dict.fromkeys(COUNTS, np.int32), "logprob": np.float32}
 
 
 @dataclass(frozen=True)
 class ContextItem:
     """A prefix, and targets that follow its first `cut` characters for each of the `cuts`.
 
-    A cut of 0 means the targets alone. Pairs that share the prefix are more targets of one item.
-    `ends`, in characters, one per target, leave out tokens that begin there or later.
+    After a cut of 0 the targets have no prefix. If `ends` are given, one per target in characters,
+    tokens that begin there or later are left out.
     """
 
     prefix: str
@@ -62,10 +54,10 @@ class ContextItem:
 
 @dataclass(frozen=True)
 class Continuation:
-    """A target after a cut: all tokens of the text, of which the first `first` are the prefix's.
+    """A target after a cut, with the tokens of the whole text (prefix, separator and target).
 
-    `begin` is the first character of the target in the text that was tokenised. `is_retokenized`
-    says whether the cut changed the prefix's own tokens.
+    The first `first` tokens are the prefix's. `begin` is the place of the target's first character
+    in the text. `is_retokenized` says whether the cut changed tokens of the prefix.
     """
 
     cut_index: int
@@ -86,23 +78,22 @@ def score_in_context(
     items_per_shard: int = 20,
     workers: int = 1,
 ) -> pd.DataFrame:
-    """Score every target after every cut of its item's prefix, given all that precedes.
+    """Return the log-probability of each token of every target after every cut of its prefix.
 
     The text is `prefix[:cut] + separator + target` (the target alone for a cut of 0), tokenised
     as a whole, after `start_token` (as in `LanguageModel.start_id`). A target's tokens are those
-    that end after the prefix, including one that begins before its end. If a cut changes the
-    prefix's own tokens, they are run again from the first that differs.
+    that end after the prefix, including one that begins before its end. If a cut changes tokens of
+    the prefix, these are run again from the first that differs.
 
     Args:
         scorer: the model's scorer.
         items: the prefixes with their cuts and targets.
         start_token: 'none', 'bos', 'eos' or a token of the vocabulary.
         separator: text between prefix and target, '' for Chinese.
-        shards: finished items, so that a later call with the same items and settings continues
-            after them.
-        items_per_shard: items in a shard. A kill loses at most one shard per worker.
-        workers: shards that are scored at once on a CPU, with one thread of torch each if there are
-            several. On two cores this takes 6 to 19% less time than one shard with two threads.
+        shards: store of finished items, so that a killed job can resume.
+        items_per_shard: number of items in a shard. A kill loses at most one shard per worker.
+        workers: number of shards that are scored at once on a CPU, with one thread of torch each if
+            there are several. On two cores two take 6 to 19% less time than one with two threads.
 
     Returns:
         One row per token of a target: item_index, cut_index and target_index into the arguments,
@@ -159,24 +150,19 @@ def score_in_context(
 
 
 def sum_tokens(tokens: pd.DataFrame, by: Sequence[str] = TARGET) -> pd.DataFrame:
-    """Sum the tokens of `score_in_context`; return one row per target, or per value of `by`.
+    """Return sums over the tokens of `score_in_context`, one row per value of the columns `by`.
 
     Columns are those of `by`, prefix_tokens, logprob (nats, summed in float64 over the scored
     tokens) and n_tokens (their number). Rows are in the order of the tokens.
     """
     counted = tokens[tokens["logprob"].notna()].astype({"logprob": "float64"})
-    return (
-        counted.groupby(list(by), sort=False)
-        .agg(
-            prefix_tokens=("prefix_tokens", "first"),
-            logprob=("logprob", "sum"),
-            n_tokens=("logprob", "size"),
-        )
-        .reset_index()
-    )
+    sums = {"logprob": ("logprob", "sum"), "n_tokens": ("logprob", "size")}
+    by_target = counted.groupby(list(by), sort=False)
+    return by_target.agg(prefix_tokens=("prefix_tokens", "first"), **sums).reset_index()
 
 
 def _check(number: int, item: ContextItem) -> None:
+    """Raise LingprobError for an empty target or a cut outside the prefix."""
     where = f"item {number} (prefix {item.prefix[:40]!r})"
     for target in item.targets:
         if not target.strip():
@@ -190,7 +176,7 @@ def _check(number: int, item: ContextItem) -> None:
 
 
 def _rows(scored: list[tuple[int, Continuation, np.ndarray]]) -> pd.DataFrame:
-    """Return one row per token."""
+    """Return COLUMNS of the tokens of each (item number, continuation, log-probabilities)."""
     columns: dict[str, list[np.ndarray]] = {name: [np.empty(0)] for name in COLUMNS}
     for item_index, one, logprobs in scored:
         n = len(logprobs)
@@ -220,7 +206,7 @@ def _score_item(
     continuations: Sequence[Continuation],
     start_id: int | None,
 ) -> list[np.ndarray]:
-    """Return ln p of the tokens of each continuation.
+    """Return the log-probabilities (nats) of the tokens of each continuation's target.
 
     Raises LingprobError for a text that does not fit the context window.
     """
@@ -269,13 +255,13 @@ def score_along(
     score_from: Sequence[int],
     start_id: int | None,
 ) -> list[np.ndarray]:
-    """Return ln p of `sequences[k][score_from[k]:]`, each token given those before it.
+    """Return the log-probability of each token of `sequences[k][score_from[k]:]`, one array per k.
 
-    `chain` (n,) are token ids with which the sequences begin, each as far as it agrees. `start_id`
-    precedes all. If it is None, the value of a first token is NaN. Results are float32, or float64
-    for a float64 model. A model that takes no trees reads every sequence from its beginning.
-    Raises LingprobError if a sequence exceeds the context window, does not fit into memory, or
-    has a value that is not finite.
+    Each token is given those before it. `chain` (n,) has token ids that begin the sequences, each
+    as far as it agrees, and are run once. `start_id` precedes all. If it is None, the value of a
+    first token is NaN. Results are float32, or float64 for a float64 model. A model that takes no
+    trees reads every sequence from its beginning. Raises LingprobError if a sequence exceeds the
+    context window, does not fit into memory, or has a value that is not finite.
     """
     before = [] if start_id is None else [start_id]
     whole = [np.array([*before, *ids], dtype=np.int64) for ids in sequences]
@@ -305,9 +291,9 @@ def score_along(
 
 @dataclass(frozen=True)
 class _Sequences:
-    """Sequences with the first wanted token and the number of shared tokens of each.
+    """Sequences (`whole`), the first wanted token of each, and its number of tokens of the chain.
 
-    The last token is not run, so it does not count as shared.
+    The last token of a sequence is not run, so it does not count in `common`.
     """
 
     whole: list[np.ndarray]
@@ -315,10 +301,10 @@ class _Sequences:
     common: list[int]
 
     def along(self, start: int, end: int, with_branches: bool) -> tuple[list[int], list[Branch]]:
-        """Return the owners and branches for the chain's tokens from `start` to `end`.
+        """Return branches for the chain's tokens from `start` to `end`, and each one's sequence.
 
-        They predict tokens in this piece and, `with_branches`, all of each sequence that leaves the
-        chain in it.
+        They predict wanted tokens in this piece and, `with_branches`, all later ones of sequences
+        that leave the chain in it.
         """
         owners, branches = [], []
         for k, ids in enumerate(self.whole):
@@ -332,7 +318,7 @@ class _Sequences:
         return owners, branches
 
     def beside(self, start: int, end: int) -> tuple[list[int], list[Branch]]:
-        """Return the owners and branches that leave the chain after `start` and up to `end`."""
+        """Return branches that leave the chain after `start` up to `end`, and their sequences."""
         owners, branches = [], []
         for k, ids in enumerate(self.whole):
             at = self.common[k]
@@ -345,9 +331,10 @@ class _Sequences:
 def _run(
     scorer: Scorer, prefix: KeyValues | None, chain: np.ndarray, sequences: _Sequences
 ) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Run a chain, of which `prefix` has been run, and all branches; yield owner, position, ln p.
+    """Run a chain, which begins with `prefix`, and all branches.
 
-    Each piece of the chain is run in one pass with its branches, if they fit the budget. If not,
+    Yields the number of a sequence, the position of a token in it, and log-probabilities from there
+    on. Each piece of the chain is run in one pass with its branches if they fit the budget. If not,
     the branches follow in other passes.
     """
     start = 0 if prefix is None else prefix.length
@@ -381,6 +368,7 @@ def _run(
 def _beside(
     scorer: Scorer, prefix: KeyValues | None, hanging: tuple[list[int], list[Branch]]
 ) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Run branches that continue from `prefix`, and yield as `_run` does."""
     owners, branches = hanging
     for number, values in scorer.run(branches, prefix):
         branch = branches[number]

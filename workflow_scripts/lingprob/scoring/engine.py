@@ -1,8 +1,8 @@
-"""Exact token log-probabilities of token sequences under a causal language model.
+"""Compute log-probabilities of the tokens of sequences under a causal language model.
 
-Each distinct sequence is scored once, and each beginning that several share is run once. They are
-merged into trees, which are packed into rows and batches. Batches have a budget of tokens, which
-shrinks if memory runs out. Long sequences are cut into windows.
+Each distinct sequence is scored once, and each beginning that several sequences share is run once.
+Sequences are merged into trees, which are packed into rows and batches. The number of tokens in a
+batch has a limit ("budget"), which shrinks if memory runs out. Long sequences are cut into windows.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Segment:
 def worker_map(
     language_model: LanguageModel, workers: int
 ) -> Iterator[Callable[..., Iterator[Any]]]:
-    """Yield a `map` that runs in this number of threads, each with one thread of torch.
+    """Yield a function like `map` that runs in `workers` threads, each with one thread of torch.
 
-    After an error, calls that have not begun are dropped. A single worker uses the caller's thread.
-    So does a model whose rotary frequencies depend on the pass before.
+    After an error, calls that have not begun are dropped. The caller's thread runs all if there is
+    one worker, or if the model's rotary frequencies depend on the pass before.
     """
     changes = rotation_of(language_model.model.config) is not None
     if changes:
@@ -70,9 +70,10 @@ def worker_map(
 
 
 class Scorer:
-    """A language model with the fastest exact way to score it and a budget that fits memory.
+    """A language model, the fastest exact way to run it, and the number of tokens in a batch.
 
-    `forward`, of another scorer of this model, saves its checks.
+    `tokens_per_batch` shrinks if memory runs out. A `forward` of another scorer of the same model
+    need not be checked again.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Scorer:
 
     @property
     def result_dtype(self) -> type[np.floating]:
-        """The type of log-probabilities: float32, or float64 for a float64 model."""
+        """The dtype of log-probabilities: float32, or float64 for a float64 model."""
         return np.float64 if self.forward.dtype == torch.float64 else np.float32
 
     def score(
@@ -101,22 +102,23 @@ class Scorer:
         members: np.ndarray | None = None,
         progress: Progress | None = None,
     ) -> list[np.ndarray]:
-        """Return the natural-log probability of every token given those before it.
+        """Return the log-probability (nats) of every token given those before it.
 
-        The values do not depend on the budget or on the order of sequences (to 1e-5 nats).
+        The values do not depend on the batches or on the order of sequences (to 1e-5 nats).
 
         Args:
             sequences: token ids, arrays (n,).
-            start_id: precedes each sequence. If it is None, the value of a first token is NaN.
-            window: tokens of a window (default: the context window). Longer sequences are scored
-                in windows.
+            start_id: token id before each sequence. If it is None, the value of a first token is
+                NaN.
+            window: number of tokens in a window (default: the context window). Longer sequences are
+                scored in windows.
             stride: tokens from one window to the next (default: half a window).
             members: token ids. If given, results have shape (n, 2), and the second column is the
                 log-probability that the token at this place is any of them.
             progress: advanced by each finished sequence.
 
-        Returns arrays (n,), float32, or float64 for a float64 model. Raises LingprobError if a
-        single sequence does not fit into memory, or a value is not finite.
+        Returns one array (n,) per sequence, of `result_dtype`. Raises LingprobError if a single
+        sequence does not fit into memory, or a value is not finite.
         """
         window = self._check_window(window)
         prefix = [] if start_id is None else [start_id]
@@ -149,9 +151,10 @@ class Scorer:
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
 
     def prepare(self, sequences: Sequence[np.ndarray], start_id: int | None) -> KeyValues | None:
-        """Check the model, once, on the longest and the shortest sequence (start token included).
+        """Return the keys and values of the start token, or None if each sequence must run it.
 
-        Returns the keys and values of the start token, or None if it must be run with each.
+        The first call checks the model on its longest and shortest sequence (which include the
+        start token).
         """
         by_length = sorted((ids for ids in sequences if len(ids) > 1), key=len)
         if not by_length:
@@ -168,9 +171,10 @@ class Scorer:
         prefix: KeyValues | None,
         members: np.ndarray | None = None,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the number of each branch and ln p of its wanted tokens.
+        """Yield the number of each branch and the log-probabilities of its wanted tokens.
 
-        Branches that share a beginning are run together. `members` are as in `score`.
+        Branches continue from `prefix`. Those that share a beginning are run together. `members` is
+        an argument of `score`.
         """
         left = set(range(len(branches)))
         while left:
@@ -186,7 +190,10 @@ class Scorer:
                     yield numbers[place], logprobs
 
     def _batches(self, branches: list[Branch], prefix: KeyValues | None) -> Iterator[list[Row]]:
-        """Lay branches out. On a long prefix each batch is one row, which need not copy it."""
+        """Yield batches of rows with all branches.
+
+        After a long prefix each batch is one row, so that the prefix is not copied.
+        """
         budget = self.tokens_per_batch
         row_length = TOKENS_PER_ROW[self.language_model.device.type]
         if prefix is not None and prefix.length > row_length:
@@ -202,7 +209,7 @@ class Scorer:
     def _try(
         self, rows: list[Row], prefix: KeyValues | None, members: np.ndarray | None
     ) -> list[np.ndarray] | None:
-        """Return ln p by branch in the order of the rows, or None if memory ran out."""
+        """Return log-probabilities by branch, in the order of the rows, or None without memory."""
         start = max(max(row.start) for row in rows)
         try:
             before = None if prefix is None else prefix.crop(start)
@@ -239,6 +246,7 @@ class Scorer:
             torch.cuda.empty_cache()
 
     def _check_window(self, window: int | None) -> int:
+        """Return the number of tokens in a window. Raise LingprobError if it is too large."""
         limit = self.language_model.context_window
         # The last token of a window is not run, so a window may have one token more.
         if window is not None and window > limit + 1:
@@ -252,7 +260,10 @@ class Scorer:
 def _segments(
     number: int, ids: np.ndarray, window: int, stride: int | None, start_is_read: bool
 ) -> Iterator[Segment]:
-    """Cut a sequence, its start token included, into windows with a token to score."""
+    """Yield the windows of a sequence (with its start token) that have a token to score.
+
+    If `start_is_read`, the start token is not run again.
+    """
     for start, end, score_from in sliding_windows(len(ids), window, stride):
         after_start = start_is_read and start == 0
         begin = 1 if after_start else start
@@ -271,7 +282,7 @@ class Window(NamedTuple):
 
 
 def sliding_windows(n_tokens: int, window: int, stride: int | None = None) -> list[Window]:
-    """Cover `n_tokens` tokens with windows of at most `window`, each token scored exactly once.
+    """Return windows of at most `window` tokens that score each of `n_tokens` tokens once.
 
     The first window scores all of its tokens. Later ones start `stride` tokens further on
     (default: half a window) and score only their new tokens, so every token after the first window

@@ -1,9 +1,9 @@
-"""One pass of a causal model: rows of tokens in, log-probabilities of wanted tokens out.
+"""Run a causal model on rows of tokens, and return the log-probabilities of wanted tokens.
 
-Four shortcuts make it fast, and each is checked against the plain model before use. A row may have
-trees, whose tokens see only their ancestors. Only hidden states that predict a wanted token go
-through the output embedding, and the vocabulary is reduced to a log-sum-exp. Rows are padded on
-the right, which earlier positions never see. The tokens before a whole batch are run once.
+Four shortcuts make this fast, and each is checked against the plain model before use. A row may
+have trees, in which a token attends only to its ancestors. Only hidden states that predict a wanted
+token go through the output embedding, and their logits are reduced to a log-sum-exp. Rows are
+padded on the right, which earlier positions never see. Tokens before a whole batch are run once.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ UNSUPPORTED = (AttributeError, IndexError, KeyError, NotImplementedError, Runtim
 
 @dataclass(frozen=True)
 class Batch:
-    """Ids (rows, length) to run; position `column[k]` of row `row[k]` predicts `targets[k]`.
+    """Token ids (rows, length) to run. Column `column[k]` of row `row[k]` predicts `targets[k]`.
 
-    `mask` (rows, length, prefix + length) gives the tokens that each token sees, and `positions`
-    (rows, length) its position. Both are None if each sees the prefix and all tokens before it.
+    `mask` (rows, length, prefix + length) has the tokens that each token attends to, and
+    `positions` (rows, length) its position. Both are None if it attends to all tokens before it.
     """
 
     ids: torch.Tensor
@@ -56,10 +56,10 @@ class Batch:
 
 
 class Forward:
-    """The fastest exact way to run one language model; call `prepare` first.
+    """The fastest exact way to run one language model, after a call of `prepare`.
 
     `takes_trees` says whether a row may have several branches, or begin inside a prefix. A model
-    with a method `logprobs_at` (n-grams) computes only the targets, not all logits.
+    with a method `logprobs_at` (n-grams) computes only the targets' log-probabilities.
     """
 
     def __init__(self, language_model: LanguageModel) -> None:
@@ -76,11 +76,11 @@ class Forward:
     def logprobs(
         self, batch: Batch, prefix: KeyValues | None = None, members: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return ln p (n,) of the batch's targets, in float32, after `prefix` if there is one.
+        """Return the log-probabilities (n,) of the batch's targets, after `prefix` if given.
 
-        With `members` (token ids) return (n, 2): the second column is the log-probability that
-        the token in the target's place is any of them. Without a separate head, the model runs on
-        a few rows at a time, so that its logits stay small.
+        With `members` (token ids) the shape is (n, 2): the second column is the log-probability
+        that the token in the target's place is any of them. Without a separate head, the model runs
+        on a few rows at a time, so that its logits stay small.
         """
         if self.knows_targets and members is None:
             model = self.language_model.model
@@ -110,10 +110,10 @@ class Forward:
 
     @torch.inference_mode()
     def extend(self, prefix: KeyValues | None, row: Row, kept: int) -> tuple[KeyValues, np.ndarray]:
-        """Run a row after `prefix`; return the prefix with the branch `kept`, and ln p.
+        """Run a row after `prefix`; return `prefix` with a branch after it, and log-probabilities.
 
-        `kept` is the number of a branch that begins at the end of `prefix`. The log-probabilities
-        are those of the row's targets, in their order.
+        `kept` is the number of that branch, which begins at the end of `prefix`. The
+        log-probabilities are those of the row's targets, in their order.
         """
         length = 0 if prefix is None else prefix.length
         batch = lay_out([row], length)
@@ -128,9 +128,9 @@ class Forward:
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
-        """Choose how to run the model, and check this on `probes` (ids, at least 2).
+        """Choose how to run the model, and check this on `probes`, arrays of at least 2 token ids.
 
-        Raises LingprobError if the model is not causal, because padding changes earlier positions.
+        Raises LingprobError if padding changes earlier positions: then the model is not causal.
         """
         if self.prepared:
             return
@@ -176,7 +176,7 @@ class Forward:
         return self.after_starts[start_id]
 
     def _continues(self, after_start: KeyValues, probes: Sequence[np.ndarray]) -> bool:
-        """Tell whether sentences after a stored start token have the scores of whole ones."""
+        """Return whether probes score the same after the stored start token as when run whole."""
         whole = [values[1:] for values in self._in_rows(probes, None, merge=False)]
         rest = [ids[1:] for ids in probes]
         try:
@@ -188,18 +188,20 @@ class Forward:
         return _mean_difference(continued, whole) <= self._tolerance()
 
     def _tolerance(self) -> float:
+        """Return the mean difference (nats per token) that a shortcut may make."""
         return TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
 
     def _in_rows(
         self, sequences: Sequence[np.ndarray], prefix: KeyValues | None, merge: bool
     ) -> list[torch.Tensor]:
-        """Return ln p of all but the first token of each sequence, in one batch."""
+        """Return log-probabilities of all but the first token of each sequence, in one batch."""
         start = 0 if prefix is None else prefix.length
         return self._branches([Branch(ids, 1, start) for ids in sequences], prefix, merge)
 
     def _branches(
         self, branches: Sequence[Branch], prefix: KeyValues | None, merge: bool
     ) -> list[torch.Tensor]:
+        """Return the log-probabilities of each branch's wanted tokens, in one batch."""
         rows = pack(branches, sum(len(branch.ids) for branch in branches), merge)
         values = self.logprobs(lay_out(rows, 0 if prefix is None else prefix.length), prefix)
         lengths = [len(branches[k].ids) - branches[k].score_from for k in order_of(rows)]
@@ -207,7 +209,7 @@ class Forward:
         return [found[number] for number in range(len(branches))]
 
     def _try_trees(self, ids: np.ndarray) -> bool:
-        """Return whether a forest on a prefix scores as its branches alone do."""
+        """Return whether branches merged into trees after a prefix score as when run alone."""
         model, name = self.language_model, self.language_model.directory
         if self.rotation is not None:
             logger.info("%s: its rotary positions depend on the length of a pass, so sentences are "
@@ -244,9 +246,10 @@ class Forward:
     def _separate_head(
         self, ids: np.ndarray, logits: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None] | None:
-        """Return the output embedding in float32, if the logits of `ids` are its product alone.
+        """Return weight and bias of the output embedding, or None if it alone gives no logits.
 
-        They are not if logits are capped or scaled, or weights are not on the device.
+        They are in float32 (or float64). It does not give the `logits` of `ids` if these are capped
+        or scaled, or if weights are not on the device.
         """
         model = self.language_model.model
         head = model.get_output_embeddings()
@@ -265,10 +268,11 @@ class Forward:
         return None
 
     def _read_start(self, start_id: int) -> KeyValues | None:
-        """Run the start token alone, for a float32 model in float64 if the device has it.
+        """Return the keys and values of the start token, or None if the model cannot keep them.
 
-        The activations of a first token are huge, and their rounding errors reach every later
-        token: SmolLM2-135M errs by 2.9e-5 nats per sentence with them, and by 1.0e-5 without.
+        A float32 model runs it in float64 if the device can. The activations of a first token are
+        huge, and their rounding errors reach every later token: SmolLM2-135M errs by 2.9e-5 nats
+        per sentence with float32, and by 1.0e-5 with float64.
         """
         device, dtype = self.language_model.device, self.language_model.dtype
         exactly = dtype == torch.float32 and has_float64(device)
@@ -290,6 +294,7 @@ class Forward:
         return KeyValues(states, 1, logprobs)
 
     def _body(self) -> Any:
+        """Return the model without its output embedding, or all of it without a separate head."""
         return self.language_model.model.base_model if self.head else self.language_model.model
 
     def _run(
@@ -319,6 +324,7 @@ class Forward:
             self._body()(input_ids=first, use_cache=False)
 
     def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Return the logits (n, V) of the body's outputs (n, width)."""
         if self.head is None:
             return outputs.to(self.dtype)
         weight, bias = self.head
@@ -331,10 +337,10 @@ class Forward:
         targets: torch.Tensor,
         members: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return ln p of `targets` (n,) from the `outputs` (positions, width) at `wanted` (n,).
+        """Return the log-probabilities of `targets` (n,) at the positions `wanted` (n,) of outputs.
 
-        `members` are as in `logprobs`. The log-sum-exp of a position is computed once for all its
-        targets. Float32 log_softmax of torch is biased by 8e-6 nats, and this is within 1e-6.
+        Outputs have shape (positions, width). `members` is an argument of `logprobs`. A position's
+        log-sum-exp is computed once. Its error is below 1e-6 nats (torch's log_softmax: 8e-6).
         """
         places, row = torch.unique(wanted, return_inverse=True)
         outputs = outputs[places.to(outputs.device)]
@@ -378,6 +384,7 @@ class Forward:
         return widened(torch.stack(highest, dim=1)).add(log_sums).logsumexp(dim=1)
 
     def _logits_in_pieces(self, outputs: torch.Tensor) -> Iterator[torch.Tensor]:
+        """Yield the logits of outputs (n, width) for parts of the vocabulary, (n, some) each."""
         if self.head is None:
             yield outputs.to(self.dtype)
             return
@@ -417,7 +424,7 @@ def _logprobs_of(ids: np.ndarray, logits: torch.Tensor) -> torch.Tensor:
 
 
 def lay_out(rows: Sequence[Row], prefix: int) -> Batch:
-    """Pad rows on the right to one batch that is to run after `prefix` tokens."""
+    """Return the batch of rows, padded on the right, to run after `prefix` tokens."""
     length = max(len(row.ids) for row in rows)
     ids = np.zeros((len(rows), length), dtype=np.int64)
     for number, row in enumerate(rows):
@@ -443,4 +450,5 @@ def order_of(rows: Sequence[Row]) -> list[int]:
 
 
 def _mean_difference(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> float:
+    """Return the mean absolute difference of two lists of tensors with the same shapes."""
     return float((torch.cat(list(one)).cpu() - torch.cat(list(other)).cpu()).abs().mean())

@@ -1,4 +1,4 @@
-"""Sums of tokens' log-probabilities in context by unigram log-probability (morcela, §5)."""
+"""Sum tokens' log-probabilities in context by unigram log-probability (morcela, §5)."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Piece(NamedTuple):
 def frequency_moments(
     lm: LanguageModel, unigrams: pd.DataFrame, regressed: Mapping[str, Any], shard: int, shards: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sum tokens' log-probabilities in context by their unigram log-probability.
+    """Return sums of tokens' log-probabilities in context, by unigram log-probability and document.
 
-    The first token of a document is only context, even if a start token precedes it. Documents are
-    read, scored and dropped a few at a time. A window has `WINDOW` tokens and goes on by `STRIDE`,
-    or has the model's context window and goes on by half of it.
+    The first token of a document is only context, even if a start token precedes it. Few documents
+    are in memory at a time. They are scored in windows of WINDOW tokens that advance by STRIDE, or
+    in windows of the model's context window that advance by half of it.
 
     Args:
         lm: the language model.
@@ -80,7 +80,7 @@ def frequency_moments(
 def _sums(
     scorer: Scorer, pieces: Iterator[Piece], unigram_logprob: np.ndarray, progress: Progress
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the sums over pieces by bin and by document."""
+    """Return the sums over pieces by bin and by document, as `frequency_moments` does."""
     edges = np.linspace(unigram_logprob.min(), unigram_logprob.max(), BINS + 1)
     bin_of_token = np.clip(np.searchsorted(edges, unigram_logprob, side="right") - 1, 0, BINS - 1)
     window, stride = _window_of(scorer.language_model)
@@ -107,12 +107,13 @@ def _sums(
 
 
 def _window_of(lm: LanguageModel) -> tuple[int, int]:
+    """Return the number of tokens in a window, and from one window to the next."""
     window = min(WINDOW, lm.context_window)
     return window, STRIDE if window > STRIDE else max(window // 2, 1)
 
 
 def _token_sequences(lm: LanguageModel, regressed: Mapping[str, Any]) -> Iterator[np.ndarray]:
-    """Tokenise documents until `tokens` tokens follow the first ones.
+    """Yield the token ids of documents until they have `tokens` tokens besides their first ones.
 
     Documents of a single token are left out.
     """
@@ -131,10 +132,10 @@ def _token_sequences(lm: LanguageModel, regressed: Mapping[str, Any]) -> Iterato
 def _pieces(
     lm: LanguageModel, regressed: Mapping[str, Any], start_id: int | None
 ) -> Iterator[Piece]:
-    """Cut documents at the starts of windows, so that pieces have the windows of the whole.
+    """Yield pieces of documents, cut so that their windows are those of the whole document.
 
-    Each piece repeats the context of its first new token. The progress of a long document is
-    therefore visible, and its memory does not grow.
+    Each piece repeats the context of its first new token. So memory does not grow with a document,
+    and its progress is visible.
     """
     window, stride = _window_of(lm)
     for document, text in enumerate(_token_sequences(lm, regressed)):

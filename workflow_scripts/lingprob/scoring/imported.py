@@ -1,4 +1,4 @@
-"""Log-probabilities that a user brings as a table, as tables of scores."""
+"""Read a user's table of log-probabilities as `scores` and `sentence_scores` tables."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ def import_scores(
     stimuli: pd.DataFrame,
     bos_policies: Mapping[str, Mapping[str, str]],
     unigram_logprobs: Mapping[str, pd.Series],
-    found: pd.DataFrame | None = None,
+    found: pd.DataFrame | None,
 ) -> tuple[pd.DataFrame | None, pd.DataFrame]:
-    """Read the scores of stimuli at the `level` `token` or `sentence`.
+    """Return a file's `scores` table (None if a row is a sentence) and `sentence_scores` table.
 
-    `found` is the file's table of sentences if it has been read, such as a published one. The other
-    arguments and the errors are those of `summarise_sentences` and of the two functions below.
-
-    Returns a `scores` table, or None without tokens, and a `sentence_scores` table.
+    `level` is `token` or `sentence`. `found` is the file's table of sentences if it has been read.
+    Other arguments and the errors are those of `summarise_sentences` and of the functions below.
     """
     if level == "sentence":
         return None, import_sentence_scores(path, stimuli, found)
@@ -44,7 +42,7 @@ def import_scores(
 def import_sentence_scores(
     path: Path, stimuli: pd.DataFrame, found: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Read one row per sentence as a `sentence_scores` table. `found` is the file if it is read.
+    """Return a `sentence_scores` table of a file with one row per sentence (or its table, `found`).
 
     Columns of the file: `item_id` (or `sentence`, the text itself), `logprob` (nats, summed over
     the sentence), `n_tokens` and, if known, `unigram_logprob` (nats). Sentences that the
@@ -63,19 +61,13 @@ def import_sentence_scores(
     twice = frame["item_id"].duplicated()
     refuse_rows(twice, "{path}: item {item_id!r} occurs twice. " + REMEDY, frame, path=path)
     frame = frame.set_index("item_id").reindex(stimuli["item_id"])
-    return (
-        frame[["logprob", "n_tokens", "unigram_logprob"]]
-        .assign(
-            bos="imported",
-            unigrams="imported",
-            n_words=stimuli.set_index("item_id")["text"].str.split().str.len(),
-        )
-        .reset_index()
-    )
+    n_words = stimuli.set_index("item_id")["text"].str.split().str.len()
+    table = frame[["logprob", "n_tokens", "unigram_logprob"]].assign(n_words=n_words)
+    return table.assign(bos="imported", unigrams="imported").reset_index()
 
 
 def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Read one row per token as a `scores` table, to which unigram sources can be joined.
+    """Return a `scores` table of a file with one row per token.
 
     Columns of the file: `item_id` (or `sentence`), `token_index` (from 0, each of a sentence once),
     `token_id`, `logprob` (nats; empty for first tokens without context) and, if known, `char_start`
@@ -90,9 +82,7 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     for column in ("char_start", "char_end"):
         known = column in given.columns
         frame[column] = whole(path, column, given[column], smallest=-1) if known else -1
-    frame["logprob"] = _logprobs(path, "logprob", given["logprob"], nullable=True).astype(
-        np.float32
-    )
+    frame["logprob"] = _logprobs(path, "logprob", given["logprob"], True).astype(np.float32)
     frame = _of_items(path, frame, stimuli)
     frame = frame.sort_values(["place", "token_index"], kind="stable", ignore_index=True)
     frame["scored"] = frame["logprob"].notna()
@@ -115,6 +105,7 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
 
 
 def _logprobs(path: Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
+    """Return a column as float64. Raise LingprobError for a positive or missing value."""
     numbers = numeric(path, column, values, nullable)
     refuse(path, column, numbers > 0, "above 0", numbers, SIGN)
     return numbers
@@ -123,7 +114,7 @@ def _logprobs(path: Path, column: str, values: pd.Series, nullable: bool = False
 def _read(
     path: Path, needed: list[str], found: pd.DataFrame | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the file's table, and a frame of its key alone, `item_id` or else `sentence`."""
+    """Return the file's table, and a frame with its key column alone: `item_id` or `sentence`."""
     given = read_frame(path) if found is None else found
     key = "item_id" if "item_id" in given.columns or "sentence" not in given.columns else "sentence"
     need_columns(path, given, [key, *needed], REMEDY)
@@ -133,9 +124,10 @@ def _read(
 
 
 def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the stimuli, with the place of each among them. None may lack a score.
+    """Return the rows of `frame` that are stimuli, with `place`, the row number of the stimulus.
 
-    A sentence may be there as often as it is among the stimuli, with the same numbers.
+    Rows named by `sentence` get the ids of all stimuli with this text. Raises LingprobError for a
+    stimulus without a score.
     """
     if "item_id" not in frame.columns:
         items = stimuli[["item_id", "text"]].rename(columns={"text": "sentence"})

@@ -1,4 +1,4 @@
-"""Keys and values of a start token or a prefix, and how positions enter a model."""
+"""Keep the attention's keys and values of a start token or prefix, and describe its positions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attenti
 
 
 class _KeptLayer(DynamicLayer):
-    """Keys and values (1, heads, n, width) that many passes continue from without change."""
+    """A cache's keys and values (1, heads, n, width), which passes do not change."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the states of the layer followed by new ones, which are not kept."""
-        pairs = ((self.keys, key_states), (self.values, value_states))
-        keys, values = (
-            torch.cat([old.expand(len(new), -1, -1, -1), new], dim=2) for old, new in pairs
-        )
-        return keys, values
+        """Return the layer's keys and values followed by new ones, which are not kept."""
+        shape = (len(key_states), -1, -1, -1)
+        keys = torch.cat([self.keys.expand(shape), key_states], dim=2)
+        return keys, torch.cat([self.values.expand(shape), value_states], dim=2)
 
 
 class _RoomyLayer(DynamicLayer):
@@ -45,7 +43,7 @@ class _RoomyLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add new states and return all."""
+        """Append new keys and values, and return all."""
         begin, self.used = self.used, self.used + key_states.shape[2]
         for room, states in zip(self.room, (key_states, value_states), strict=True):
             room[:, :, begin : self.used] = states
@@ -117,7 +115,7 @@ class Rotation:
     by_length: bool
 
     def length_class(self, length: int) -> int:
-        """Return a number that is the same for passes with the same frequencies."""
+        """Return a number that passes of two lengths share if their frequencies are the same."""
         return 0 if length <= self.boundary else length if self.by_length else 1
 
 

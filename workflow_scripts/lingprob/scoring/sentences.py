@@ -1,4 +1,4 @@
-"""Sentence scores from token log-probabilities, under each convention."""
+"""Sum token log-probabilities to sentence scores, under each convention."""
 
 from __future__ import annotations
 
@@ -16,24 +16,22 @@ def summarise_sentences(
     bos_policies: Mapping[str, Mapping[str, str]],
     unigram_logprobs: Mapping[str, pd.Series],
 ) -> pd.DataFrame:
-    """Sum tokens to sentences, once for every BOS policy and unigram source.
+    """Return the `sentence_scores` table: one row per BOS policy, unigram source and sentence.
+
+    `logprob` and `unigram_logprob` are sums (nats, float64) over the scored tokens of a sentence.
+    The lengths are its numbers of scored tokens and of words.
 
     Args:
         stimuli: `stimuli` table.
         token_scores: `scores` table by start token.
-        bos_policies: by name, the `start_token` whose scores a policy uses and whether the
+        bos_policies: by name, the `start_token` whose scores a policy uses, and whether the
             `first_token` of a sentence is `scored` or `excluded` (morcela, footnote 2). An
-            excluded token counts in neither p, u nor the length.
-        unigram_logprobs: by unigram source, log-probability (nats) indexed by token id; none
-            for imported scores that came without any.
+            excluded token counts in neither the sums nor the length.
+        unigram_logprobs: by unigram source, log-probability (nats) indexed by token id. Empty for
+            imported scores without unigrams.
 
-    Returns:
-        A `sentence_scores` table: log-probability p and unigram log-probability u (nats, float64
-        sums), length in scored tokens and in words, for (policy, source, sentence).
-
-    Raises:
-        LingprobError: a sentence has no scored token under a policy, is missing from the scores,
-            or has a token without unigram log-probability.
+    Raises LingprobError if a sentence has no scored token under a policy, is missing from the
+    scores, or has a token without unigram log-probability.
     """
     words = stimuli.set_index("item_id")["text"].str.split().str.len()
     tables = []
@@ -43,13 +41,9 @@ def summarise_sentences(
         if policy["first_token"] == "excluded":
             counted = counted & (tokens["token_index"] > 0).to_numpy()
         tokens = tokens[counted].astype({"logprob": "float64"})
-        by_item = tokens.groupby("item_id", sort=False)
-        sums = pd.DataFrame(
-            {
-                "logprob": by_item["logprob"].sum(),
-                "n_tokens": by_item.size(),
-            }
-        ).reindex(stimuli["item_id"])
+        by_item = tokens.groupby("item_id", sort=False)["logprob"]
+        sums = pd.DataFrame({"logprob": by_item.sum(), "n_tokens": by_item.size()})
+        sums = sums.reindex(stimuli["item_id"])
         _refuse_unscored(sums["n_tokens"], bos)
         sums = sums.assign(bos=bos, n_words=words)
         if not unigram_logprobs:
@@ -62,7 +56,10 @@ def summarise_sentences(
 
 
 def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.Series:
-    """Return each sentence's summed unigram log-probability (nats, float64)."""
+    """Return the sum of unigram log-probabilities (nats, float64) by item_id of `tokens`.
+
+    `logprobs` are indexed by token id. `source` names them in messages.
+    """
     values = logprobs.reindex(tokens["token_id"]).to_numpy(dtype=float)
     refuse_rows(
         np.isnan(values),
@@ -75,6 +72,7 @@ def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.S
 
 
 def _refuse_unscored(n_tokens: pd.Series, bos: str) -> None:
+    """Raise LingprobError for the first item without a number of scored tokens."""
     unscored = n_tokens.index[n_tokens.isna()]
     if len(unscored):
         scored = bos.removesuffix("_first_excluded") if bos.endswith("_first_excluded") else "bos"

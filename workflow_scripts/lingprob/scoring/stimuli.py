@@ -48,7 +48,7 @@ def score_stimuli(
     workers: int = 1,
     **kept: Any,
 ) -> pd.DataFrame:
-    """Score every text from left to right; return a `scores` table (logprob in nats).
+    """Return a `scores` table (logprob in nats) of texts that a causal model reads left to right.
 
     Args:
         scorer: the model's scorer. Long texts are read in windows of the context window.
@@ -85,12 +85,12 @@ def score_masked(
     tokens_per_batch: int | None = None,
     **kept: Any,
 ) -> pd.DataFrame:
-    """Score every text from both sides; return a `scores` table (logprob in nats).
+    """Return a `scores` table (logprob in nats) of texts that a masked model reads.
 
-    The logprob of a token is conditional on all tokens that the correction does not hide, and every
+    A token's logprob is conditional on all tokens that the correction does not mask, and every
     token counts. Each distinct text is scored alone, so that its numbers depend on no other text.
-    `dataset` and `kept` are as in `score_stimuli`.
-    Raises LingprobError for a text without a token, or one longer than the model can read.
+    `dataset` and `kept` are arguments of `score_stimuli`. Raises LingprobError for a text without a
+    token, or one longer than the model can read.
     """
     unique = list(dict.fromkeys(texts))
     tokenized = dict(zip(unique, lm.tokenize(unique), strict=True))
@@ -121,16 +121,16 @@ def _score_in_shards(
     shards: Shards = NOWHERE,
     sentences_per_shard: int = 2000,
 ) -> dict[str, np.ndarray]:
-    """Return the token log-probabilities of each distinct text, float32, nats.
+    """Return the token log-probabilities (nats, float32) of each distinct text.
 
     Args:
         tokens: the tokens of each text.
         score: returns the log-probabilities of some texts, and advances the progress by each.
         settings: JSON values of all settings that change the numbers.
-        dataset: its name, for the progress.
-        mapping: a `map` that may score several shards at once.
-        shards: finished shards, so that a later call with the same arguments continues after them.
-        sentences_per_shard: texts in a shard.
+        dataset: name of the data set, for the progress.
+        mapping: a function like `map`, which may score several shards at once.
+        shards: store of finished shards, so that a killed job can resume.
+        sentences_per_shard: number of texts in a shard.
     """
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
     starts = range(0, len(ordered), sentences_per_shard)
@@ -209,7 +209,7 @@ def _check_scorable(
 
 
 def hidden_tokens(words: np.ndarray, correction: str) -> np.ndarray:
-    """Return which tokens are masked while each is predicted: bool (n, n), one row for each.
+    """Return which tokens (columns) are masked while each token (row) is predicted, (n, n) bool.
 
     `words`, (n,), has the number of each token's word. The diagonal is always masked.
     """
@@ -223,10 +223,10 @@ def hidden_tokens(words: np.ndarray, correction: str) -> np.ndarray:
 def pseudo_logprobs(
     lm: MaskedLanguageModel, text: MaskableText, correction: str, tokens_per_batch: int
 ) -> np.ndarray:
-    """Return each token's log-probability given the tokens that are not masked with it.
+    """Return each token's log-probability given the tokens that are not masked, (n,) float32, nats.
 
-    Float32 (n,), nats. The text is run once for each of its tokens, between the special tokens of
-    the model, in batches of `tokens_per_batch` tokens.
+    The text is run once for each of its tokens, between the special tokens of the model, in batches
+    of `tokens_per_batch` tokens.
     """
     ids = text.tokens.ids
     n, skipped = len(ids), len(lm.before)
@@ -266,9 +266,9 @@ def load_for_stimuli(
     keeping: Mapping[str, Any],
     *,
     engine: str,
-    workers: int = 1,
+    workers: int,
 ) -> tuple[StimuliFunction, dict[str, str]]:
-    """Load a model; return a function that scores stimuli, and the provenance of its scores.
+    """Return a function that scores stimuli with a model, and the provenance of its scores.
 
     Args:
         manifest: file of a prepared model.

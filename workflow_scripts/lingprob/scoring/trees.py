@@ -1,7 +1,7 @@
-"""Token sequences that begin alike, merged into trees and laid out in rows of a forward pass.
+"""Merge token sequences that begin alike into trees, and lay them out in rows of a forward pass.
 
-A row has the nodes of trees in preorder, so that a node's descendants follow it without a gap:
-node j is an ancestor of node i, or i itself, if j <= i <= last[j].
+A row has the nodes (tokens) of trees in preorder, so that a node's descendants follow it without a
+gap: node j is an ancestor of node i, or i itself, if j <= i <= last[j].
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 class Branch:
     """Tokens `ids` (n,) int64 to run after the first `start` tokens of a prefix (maybe 0).
 
-    Wanted is ln p of `ids[score_from:]`. `score_from` is at least 1, and the last is never run.
+    The log-probabilities of `ids[score_from:]` are wanted. `score_from` is at least 1. The last
+    token is not run.
     """
 
     ids: np.ndarray
@@ -26,11 +27,12 @@ class Branch:
 
 @dataclass
 class Row:
-    """Branches merged into trees: per node its id, position, ancestors and predicted tokens.
+    """Branches merged into trees, with lists that have one entry per node, branch or wanted token.
 
-    `start` and `last` are as in Branch and in the module's docstring. The k-th wanted token
-    is `targets[k]`, predicted by node `nodes[k]`; they follow the order of `branches` (numbers
-    that say whose they are), `wanted` many for each. `paths` has each branch's nodes.
+    - per node: ids, positions, `start` (of its Branch), `last` (see the module's docstring).
+    - per branch: its number (`branches`) and its number of wanted tokens (`wanted`).
+    - per wanted token, branch by branch: its id (`targets`), and the node that predicts it.
+    - `paths` has the nodes of each branch, by the branch's number.
     """
 
     branches: list[int] = field(default_factory=list)
@@ -68,14 +70,16 @@ class Row:
 
 
 def pack(branches: Sequence[Branch], row_length: int, merge: bool = True) -> list[Row]:
-    """Lay branches out in rows of at most `row_length` nodes, the longest row first.
+    """Return rows of at most `row_length` nodes with all branches, the longest row first.
 
     Branches with the same beginning share a row while it has room. A branch longer than
     `row_length` has a longer row. Without `merge`, each branch has its own row.
     """
     rows: list[Row] = []
     previous = None
-    for number in sorted(range(len(branches)), key=lambda number: _order(branches[number])):
+    # Branches with the same beginning become neighbours.
+    keys = [(branch.start, branch.ids.astype(">i8").tobytes()) for branch in branches]
+    for number in sorted(range(len(branches)), key=keys.__getitem__):
         branch = branches[number]
         shared = 0 if previous is None else _shared(previous, branch)
         if not (merge and rows and len(rows[-1].ids) + len(branch.ids) - 1 - shared <= row_length):
@@ -96,22 +100,16 @@ def batches(rows: Sequence[Row], tokens_per_batch: int) -> Iterator[list[Row]]:
 
 
 def visible(row: Row, prefix: int) -> np.ndarray:
-    """Return which of the prefix's tokens, then the row's, each node sees: (n, prefix + n) bool."""
+    """Return which tokens of the prefix and the row each node attends to, (n, prefix + n) bool."""
     here = np.arange(len(row.ids))
     ancestors = (here[None, :] <= here[:, None]) & (here[:, None] <= np.array(row.last)[None, :])
     before = np.arange(prefix)[None, :] < np.array(row.start)[:, None]
     return np.concatenate([before, ancestors], axis=1)
 
 
-def _order(branch: Branch) -> tuple[int, bytes]:
-    return branch.start, branch.ids.astype(">i8").tobytes()
-
-
 def _shared(one: Branch, other: Branch) -> int:
-    """Return how many tokens that are run two branches have in common."""
-    if one.start != other.start:
-        return 0
-    return shared_length(one.ids[:-1], other.ids[:-1])
+    """Return the number of tokens that two branches share, of those that are run."""
+    return shared_length(one.ids[:-1], other.ids[:-1]) if one.start == other.start else 0
 
 
 def shared_length(one: np.ndarray, other: np.ndarray) -> int:
