@@ -119,7 +119,7 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
         (
             {"datasets": {"d_sample20": {"title": "D", "kind": "corpus", "parser": "text"}}},
-            r"datasets\.d_sample20: names of this form are those of samples",
+            r"datasets\.d_sample20: only samples of pairs have names",
         ),
         (
             {"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
@@ -131,7 +131,7 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         ),
         ({"string_probability": {"prediction_1": ["sling"]}}, "none for 'zh'"),
         ({"string_probability": {"prediction_3": []}}, "prediction_3"),
-        ({"context": {"datasets": ["syntaxgym"]}}, "one of plain pairs is needed"),
+        ({"context": {"datasets": ["syntaxgym"]}}, "no data set of plain minimal pairs"),
         ({"training": {"keep_checkpoints": [10**9]}}, r"keep_checkpoints: there is no step 10+ in"),
         ({"studies": ["linear"]}, r"unknown study 'linear'.*studies/README"),
         ({"bos_policies": {"p": {"start_token": "nowhere", "first_token": "scored"}}}, "'nowhere'"),

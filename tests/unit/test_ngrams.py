@@ -350,7 +350,7 @@ def test_resources_follow_the_corpus(monkeypatch, tmp_path):
         ({"unigrams": ["unigrahams_grams"]}, "do not generate.*corpus_mine"),
         ({"order": 6}, "order: 6"),
         ({"estimator": "counts"}, "estimator"),
-        ({"source": "local", "path": "m"}, "not a key of such an entry"),
+        ({"source": "local", "path": "m"}, "does not go with the entry's other keys"),
     ],
 )
 def test_a_mistaken_entry_is_one_clear_message(entry, message):

@@ -1,6 +1,6 @@
-"""Functions that the Snakefile, the rules and the entry scripts share: settings, and jobs.
+"""The settings of a run, the work that follows from them, and the wrapper of each job.
 
-The room loads neither pandas nor torch.
+The Snakefile and the rules import this package, so it loads neither pandas nor torch.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ logger = logging.getLogger("lingprob")
 
 
 def work_settings(snakemake: Any, *keys: str, section: str = "scoring") -> dict[str, Any]:
-    """Return settings that change how a job does its work and none of its results.
+    """Return settings that change the speed or memory of a job, but not its results, by key.
 
-    They are not params, because a change must not repeat the work. rules/common.smk puts them into
-    Snakemake's `config`. A model that has several GPUs is spread over all of them.
+    Scripts read them from Snakemake's `config` (filled in rules/common.smk) and not from params,
+    because a changed param would repeat the job. For a job with several GPUs, `device_map` is
+    `auto`, which spreads the model over all of them.
     """
     found = {key: snakemake.config[section][key] for key in keys}
     if "device_map" in found and snakemake.resources.gpu > 1:
@@ -31,15 +32,15 @@ def work_settings(snakemake: Any, *keys: str, section: str = "scoring") -> dict[
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
-    """Run a rule's body: log to the rule's log file, errors included.
+    """Run the body of a rule's script, and write messages and errors to the rule's log file.
 
-    A LingprobError's message is the last line of the log, after its traceback. Any other error has
-    its traceback. Either way the process ends with status 1 and prints nothing, because Snakemake
-    shows the log. There are no progress bars, because several jobs share a terminal.
+    After a LingprobError, its message is the last line of the log. Other errors end the log with a
+    traceback. In both cases the process ends with status 1 and prints nothing, because Snakemake
+    shows the log. Progress bars are switched off, because several jobs share a terminal.
     """
     handler = logging.FileHandler(snakemake.log[0], mode="w")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    # On a full disk nothing can be logged, and the terminal has the message.
+    # On a full disk nothing can be logged, so messages go to the terminal.
     handler.handleError = lambda record: print(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
@@ -51,7 +52,7 @@ def job(snakemake: Any) -> Iterator[None]:
         rule, memory, rule,
     )  # fmt: skip
     with open(os.devnull, "rb") as nothing:
-        os.dup2(nothing.fileno(), 0)  # nothing that a job calls may ask, and be answered by, anyone
+        os.dup2(nothing.fileno(), 0)  # programs that a job starts cannot wait for an answer
     os.environ["TQDM_DISABLE"] = "1"
     try:
         yield

@@ -1,4 +1,7 @@
-"""Checks of settings against each other and against the catalog, after those of their types."""
+"""Checks of the settings against each other and against the catalog.
+
+Types, allowed values and names have been checked before (`settings`, `names`).
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def check_settings(settings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for the first setting that does not fit others or the catalog.
+    """Raise LingprobError for the first setting that contradicts another one or the catalog.
 
-    Args:
-        settings: complete ones.
-        catalog: with the user's entries.
+    `settings` has a value for every key, and `catalog` includes the user's entries.
     """
     catalog.check_references()
     _check_strings(settings["string_probability"], catalog)
@@ -42,7 +43,10 @@ def check_settings(settings: Settings, catalog: Catalog) -> None:
 
 
 def _check_strings(strings: Settings, catalog: Catalog) -> None:
-    """Check that pairs have an embedding model, and that models have the wanted BOS policy."""
+    """Raise LingprobError for pairs without an embedding model, or models without the BOS policy.
+
+    `strings` is the section `string_probability` of the settings.
+    """
     for key in ("prediction_1", "prediction_2", "prediction_3", "pooled"):
         for name in strings[key]:
             language = catalog.dataset(name).get("language", "en")
@@ -56,7 +60,7 @@ def _check_strings(strings: Settings, catalog: Catalog) -> None:
 
 
 def _check_trained_models(training: Settings, catalog: Catalog) -> None:
-    """Check that the settings train every model of source `trained`."""
+    """Raise LingprobError unless the section `training` trains every model of source `trained`."""
     for step in training["keep_checkpoints"]:
         if step > training["steps"]:
             raise LingprobError(
@@ -70,7 +74,7 @@ def _check_trained_models(training: Settings, catalog: Catalog) -> None:
 
 
 def _check_masked(settings: Settings, catalog: Catalog) -> None:
-    """Check that masked models have only keys with an effect, and only places that take them."""
+    """Raise LingprobError for a masked model with a key or in a setting that cannot have it."""
     for name, entry in settings["models"].items():
         if catalog.is_masked(name) and (ignored := entry.keys() & {"context_window", "dtype"}):
             raise LingprobError(
@@ -91,22 +95,25 @@ def _check_masked(settings: Settings, catalog: Catalog) -> None:
 
 
 def _check_surprisals(reading: Settings, catalog: Catalog) -> None:
-    """Check that some model has surprisals of each text."""
+    """Raise LingprobError if no model of `reading.models` has surprisals of a text that is read."""
     for name in reading["datasets"]:
         texts = catalog.dataset(name)["texts"]
         if not surprisal_models(catalog, reading["models"], texts):
             raise LingprobError(
-                f"reading.models: none of {reading['models']} has surprisals of {texts!r}, which "
-                f"reading.datasets asks for ({name})."
+                f"reading.models: none of {reading['models']} has surprisals of {texts!r}, the "
+                f"texts of {name!r} in reading.datasets. Add a model, or leave {name!r} out."
             )
 
 
 def _check_contexts(context: Settings, catalog: Catalog) -> None:
-    """Check that there are plain pairs, and that all is English (context, §3 and §5)."""
+    """Raise LingprobError if there are no plain pairs, or if a model or data set is not English.
+
+    Prefixes are joined and perturbed by the rules of English (context, §3 and §5).
+    """
     if primary_dataset(context["datasets"]) is None:
         raise LingprobError(
-            "context.datasets: one of plain pairs is needed, such as blimp. It has "
-            f"{context['datasets']}."
+            f"context.datasets: {context['datasets']} has no data set of plain minimal pairs. Add "
+            "one, such as blimp."
         )
     spoken = {name: catalog.model(name)["language"] for name in context["models"]}
     written = {name: catalog.dataset(name).get("language", "en") for name in context["datasets"]}
@@ -114,7 +121,7 @@ def _check_contexts(context: Settings, catalog: Catalog) -> None:
         for name, language in languages.items():
             if language != "en":
                 raise LingprobError(
-                    f"context.{key}: {name!r} is in {language!r}, and contexts are joined and "
-                    "perturbed as in English. Leave it out; or say that it is in 'en' if its "
-                    "sentences end with periods and have spaces between them."
+                    f"context.{key}: the language of {name!r} is {language!r}, and prefixes are "
+                    "joined and perturbed as in English. Leave it out. If its sentences end with "
+                    "periods and have spaces between them, you can set its `language` to en."
                 )

@@ -1,4 +1,4 @@
-"""From config.yaml to settings that are complete and checked, or one clear error."""
+"""Settings from config.yaml, completed by defaults and checked, or one error for all mistakes."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from lingprob.workflow.refusals import check_entries, refusals
 Settings = dict[str, Any]
 DEEPEST = 20
 TAG = re.compile("<[a-zA-Z/!?]")
-# Keys whose values are text, whatever they look like.
+# Keys whose values are text, even if they look like numbers.
 TEXTS = ("revision", "title", "family", "family_title", "repository", "version")
-# Other texts are within its scripts, which only these end.
-SCRIPT = re.compile("<(/?script|!--)", re.IGNORECASE)
-# Keys whose values Snakemake's report shows as they are.
+# Keys whose values Snakemake's report shows as they are. It has other texts in scripts, which only
+# the tags of SCRIPT can end.
 SHOWN = ("title", "family_title", "path", "paths", "citation")
+SCRIPT = re.compile("<(/?script|!--)", re.IGNORECASE)
 
 
 def read_settings(config: Settings) -> tuple[Settings, Catalog]:
-    """Complete and check a configuration.
+    """Return the complete settings of a configuration, and the catalog with the user's entries.
 
-    A key of `config` wins over the chosen scale's preset, which wins over the declared default. If
-    all data sets of a section are the user's own, `catalog/own_data.yaml` wins over the scale, and
-    the site shows only such sections.
+    A value in `config` replaces that of the chosen scale (`catalog/scales.yaml`), which replaces
+    the declared default. In a section whose data sets are all the user's own,
+    `catalog/own_data.yaml` replaces the scale. The site then shows only such sections.
 
-    Returns the settings and the catalog with the user's entries. Raises LingprobError that
-    names the key at fault, the allowed values and, for a mistyped name, the nearest names.
+    Raises LingprobError with the key at fault, the allowed values and, for a mistyped name, the
+    nearest names.
     """
     settings, catalog = read_catalog(config)
     overlap = settings["overlap"]
-    # Names first, because the chance level looks corpora up. `auto` is not a name.
+    # Names are checked first, because the chance level looks corpora up. `auto` is not a name.
     ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
     check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
     for paper in ("morcela", "string_probability"):
@@ -58,7 +58,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
 def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
     """Return the settings, and the catalog with the user's entries and the trained models.
 
-    Each setting has its type. Whether they fit each other and the catalog is not checked yet.
+    The types of the settings are checked, but not yet whether they agree with each other and with
+    the catalog.
     """
     config = without_empty_sections(config)
     settings = typed(with_presets(config))
@@ -84,7 +85,10 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
 
 
 def without_empty_sections(config: Settings) -> Settings:
-    """Return a configuration without sections whose keys are all commented out."""
+    """Return a configuration without empty sections, whose keys may all be commented out.
+
+    Raises LingprobError for content that is no mapping, and as `refuse_odd_parts`.
+    """
     if not isinstance(config, dict):
         raise LingprobError(
             f"config: it is a {type(config).__name__}, but `key: value` lines are needed."
@@ -99,9 +103,9 @@ def without_empty_sections(config: Settings) -> Settings:
 
 
 def with_presets(config: Settings) -> Settings:
-    """Lay a configuration over the presets of its scale, and these over the defaults.
+    """Return a configuration with missing keys from the presets of its scale, or from the defaults.
 
-    An unknown scale has the presets of the first.
+    An unknown scale, which `typed` refuses, gets the presets of the first scale.
     """
     presets = read_yaml("scales.yaml")
     scale = config.get("scale", declared.Settings.model_fields["scale"].default)
@@ -110,7 +114,7 @@ def with_presets(config: Settings) -> Settings:
 
 
 def defaults(section: type[declared.Section]) -> Settings:
-    """Return the defaults of a section, sections within it included."""
+    """Return the declared defaults of a section and of the sections in it, as nested mappings."""
     found: Settings = {}
     for name, field in section.model_fields.items():
         if inner := declared.section_of(field):
@@ -121,9 +125,10 @@ def defaults(section: type[declared.Section]) -> Settings:
 
 
 def typed(given: Settings) -> Settings:
-    """Return settings with the values that their types have: numbers, not text.
+    """Return settings whose values are converted to their declared types.
 
-    Snakemake's --config gives every value inside a mapping as text. Raises LingprobError.
+    Snakemake's --config gives every value inside a mapping as text. Raises LingprobError with up
+    to five refused values.
     """
     try:
         return declared.Settings.model_validate(given).model_dump()
@@ -132,11 +137,10 @@ def typed(given: Settings) -> Settings:
 
 
 def export_to_jobs(settings: Settings) -> None:
-    """Hand a configured mirror and this checkout's package to jobs, by the environment.
+    """Set the mirror and the folder of this package in the environment, which jobs inherit.
 
-    The mirror is no parameter, because files are the same wherever they come from. Snakemake puts
-    the folder of a script's package behind installed packages, so that a second checkout would
-    otherwise run its jobs with the code of the first.
+    The mirror is no param, because it does not change the content of files. The folder goes into
+    PYTHONPATH. Otherwise jobs would import an installed package of another checkout.
     """
     if settings["mirror"]:
         os.environ["LINGPROB_MIRROR"] = str(settings["mirror"])
@@ -145,10 +149,10 @@ def export_to_jobs(settings: Settings) -> None:
 
 
 def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
-    """Raise LingprobError for keys and values of YAML files that would silently become others.
+    """Raise LingprobError for parts of YAML files that a YAML reader would silently change.
 
-    These are keys that occur twice, of which the first would be lost, and names, revisions and
-    titles without quotation marks that YAML reads as numbers, dates or booleans.
+    If a key occurs twice, the reader would drop the first. Names, revisions and titles without
+    quotation marks may be read as numbers, dates or booleans.
     """
     for path in paths:
         pending = [yaml.compose(Path(path).read_text(encoding="utf-8"))]
@@ -181,10 +185,10 @@ def _refuse_other_scalar(path: str | Path, node: yaml.Node) -> None:
 
 
 def refuse_odd_parts(config: Settings) -> None:
-    """Raise LingprobError for parts that YAML and JSON allow and no configuration has.
+    """Raise LingprobError for parts of a configuration that YAML allows but that would do harm.
 
-    These are keys that are not text, half a character, nesting without end, tags of HTML in keys,
-    titles and paths, which Snakemake's report shows as they are, and the ends of its scripts.
+    They are keys that are not text, lone surrogates, endless nesting, and HTML. Snakemake's report
+    shows keys, titles and paths as they are, and has other texts in scripts.
     """
     for place, key, value in _parts(config, ""):
         if not isinstance(key, str):
@@ -208,7 +212,10 @@ def refuse_odd_parts(config: Settings) -> None:
 
 
 def _parts(value: Any, place: str, depth: int = 0) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the place, key and value of each part of a mapping, and of each item of a list."""
+    """Yield the place, key and value of each item of a mapping or list, nested ones included.
+
+    An item of a list has the key "".
+    """
     if depth > DEEPEST:
         raise LingprobError(f"config: {place} is nested more than {DEEPEST} deep, or in itself.")
     if isinstance(value, dict):
@@ -222,7 +229,7 @@ def _parts(value: Any, place: str, depth: int = 0) -> Iterator[tuple[str, Any, A
 
 
 def merged(below: Settings, above: Settings) -> Settings:
-    """Lay one mapping over another, section by section."""
+    """Return the items of two mappings. `above` wins, except that nested mappings are merged."""
     result = dict(below)
     for key, value in above.items():
         if isinstance(value, dict) and isinstance(result.get(key), dict):

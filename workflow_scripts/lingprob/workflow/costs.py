@@ -1,7 +1,7 @@
-"""Memory, time, GPUs and disk of jobs, by the sizes of their models and data.
+"""Memory, time, GPUs and disk of jobs, estimated from the sizes of their models and data.
 
-Times follow from the speeds in `catalog/costs.yaml`. Rules read this module, so it imports nothing
-that only a job needs.
+Times follow from the speeds in `catalog/costs.yaml`. Rules import this module, so it imports
+nothing that only jobs need.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from lingprob.workflow.scope import context_lengths
 from lingprob.workflow.sources import Run, formats, is_transient
 
 BASE_MEMORY_MB = 2000  # Python with torch
-MARGIN = 3  # times the expected time that a job asks for
+MARGIN = 3  # requested time, as a multiple of the expected time
 START = 60  # minutes to start, and to load large files
-TINY = 50e6  # parameters
+TINY = 50e6  # parameters of a model that loads longer than it runs
 SMALL = 250e6  # parameters of models that run without a GPU, except on a cluster
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
 
-# Sizes that the catalog does not know.
+# Assumed sizes if the catalog does not state them.
 PARAMETERS = 1_000_000_000
 FEWEST_NGRAMS = 1_000_000
 ITEMS = 130_000  # of a data set that is fetched
@@ -48,7 +48,7 @@ CONDITIONS = {"sampled": 5, "perturbed": 16}
 
 
 class Costs(Run):
-    """Expected sizes and times (seconds) of work, and the requests of jobs (MB, minutes)."""
+    """A run with estimates of the sizes and times (s) of work, and requests of jobs (MB, min)."""
 
     def parameters(self, model: str) -> int:
         """Return a model's number of parameters.
@@ -72,7 +72,7 @@ class Costs(Run):
         return int(entry.get("items", ITEMS if OUTSIDE & entry.keys() else PACKAGE_ITEMS))
 
     def bytes_of(self, dataset: str, file: str | None = None) -> float:
-        """Return the size of a data set's files, or of one of them."""
+        """Return the size in bytes of a data set's files, or of one of them."""
         entry = self.catalog.dataset(dataset)
         if not OUTSIDE & entry.keys():
             return 0.0
@@ -85,9 +85,10 @@ class Costs(Run):
         return float(sum(part.get("bytes", unstated) for part in known))
 
     def leakage_free_bytes(self, corpus: str) -> float:
-        """Return the size of the chunks of a corpus on which models are trained and validated.
+        """Return the size in bytes of the chunks of a corpus for training and validation.
 
-        Before the scans it is that of twice the sampled chunks (leakage, §3.1: 18 and 10).
+        Before the chunks are scanned for overlaps, about twice as many as `overlap.chunks_selected`
+        are expected to be free of them (leakage, §3.1: 18 and 10).
         """
         chunks = len(self.catalog.dataset(corpus)["files"])
         if self.settings["training"]["chunks"] != "all":
@@ -95,16 +96,16 @@ class Costs(Run):
         return float(chunks * CHUNK_BYTES)
 
     def text_tokens(self, texts: str) -> float:
-        """Return the approximate number of tokens of texts that people read."""
+        """Return the approximate number of tokens of a data set of texts that people read."""
         entry = self.catalog.dataset(texts)
         words = own_bytes(texts, entry) / WORD_BYTES or TEXT_WORDS
         return WORD_TOKENS * float(entry.get("words", words))
 
     def context_tokens(self, stage: str, dataset: str) -> float:
-        """Return the approximate number of tokens of a stage's prefixes and targets.
+        """Return the approximate tokens that a model reads in a stage (`sampled` or `perturbed`).
 
-        Targets are read at each length, after prefixes that several pairs may share, and in the
-        matrix after the prefixes of each other suite.
+        A target is read after its prefix at each length. Several pairs may share a prefix. For the
+        matrix of suites, targets are also read after the prefixes of each other suite.
         """
         context, entry = self.settings["context"], self.catalog.dataset(dataset)
         unstated = BIAS_TYPES if dataset == CROWS_PAIRS else SUITES
@@ -124,25 +125,25 @@ class Costs(Run):
         return CONDITIONS[stage] * (of_prefixes + targets) + matrix
 
     def takes_gpu(self, device: str, parameters: float = 0) -> bool:
-        """Tell whether a job runs on a GPU; `auto` wants one on a cluster or for a large model."""
+        """Return whether a job runs on a GPU. `auto`: at scale paper, or for a large model."""
         auto = self.settings["scale"] == "paper" or parameters >= SMALL
         return device == "cuda" or (device == "auto" and auto)
 
     def on_gpu(self, model: str) -> bool:
-        """Tell whether a model runs on a GPU. N-gram models multiply nothing."""
+        """Return whether a model runs on a GPU. N-gram models do not, as they multiply nothing."""
         if self.catalog.model(model)["source"] == "ngram":
             return False
         return self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
 
     def dtype(self, model: str, bulk: bool = False) -> str:
-        """Return the number format of a model's weights on its device, for bulk or usual work."""
+        """Return the number format of a model's weights on its device, for usual or bulk work."""
         wanted = self.settings["scoring"]["dtype"]
         by_device = formats(self.catalog.model(model), bulk)
         found = by_device.get("cuda" if self.on_gpu(model) else "cpu", "float32")
         return str(found if wanted == "auto" else wanted)
 
     def scoring(self, model: str, tokens: float, bulk: bool = False) -> float:
-        """Return the seconds of a model over a number of tokens: 2 FLOP per parameter and token.
+        """Return the seconds in which a model reads tokens, with 2 FLOP per parameter and token.
 
         Several GPUs add no speed, because the layers of a model on them wait for each other.
         """
@@ -150,9 +151,9 @@ class Costs(Run):
         return tokens / speed("scoring", 2.0 * parameters, parameters, self.on_gpu(model), dtype)
 
     def scoring_stimuli(self, model: str, datasets: Iterable[str]) -> float:
-        """Return the seconds in which a model reads data sets after each of its start tokens.
+        """Return the seconds in which a model scores data sets after each of its start tokens.
 
-        A masked model reads each sentence once for each token of it.
+        A masked model reads each sentence once per token of the sentence.
         """
         policies = self.catalog.model(model)["bos_policies"]
         readings = len({self.catalog.start_token_of(policy) for policy in policies})
@@ -164,13 +165,16 @@ class Costs(Run):
         return self.scoring(model, self.settings["unigrahams"]["samples"] * SAMPLE_TOKENS)
 
     def regressing(self, model: str) -> float:
-        """Return the seconds in which a model reads the corpus of MORCELA, §5; windows overlap."""
+        """Return the seconds in which a model reads the corpus of the frequency regression.
+
+        Windows overlap by half, so each token is read twice (morcela, §5).
+        """
         morcela = self.settings["morcela"]
         tokens = 2.0 * morcela["frequency_tokens"] * len(morcela["frequency_start_tokens"])
         return self.scoring(model, tokens, bulk=True)
 
     def reading(self, model: str, texts: Iterable[str]) -> float:
-        """Return the seconds in which a model reads texts; windows overlap by half."""
+        """Return the seconds in which a model reads texts in windows that overlap by half."""
         return self.scoring(model, 2 * sum(map(self.text_tokens, texts)))
 
     def judging(self, model: str) -> float:
@@ -186,7 +190,7 @@ class Costs(Run):
         return self.scoring(model, self.context_tokens("perturbed", primary), bulk=True)
 
     def training(self, size: str) -> float:
-        """Return the seconds of a training, shared by its processes."""
+        """Return the seconds of the training of a size of model by all processes together."""
         training = self.settings["training"]
         model, window = ModelSize(**training["sizes"][size]), training["context_window"]
         tokens = training["steps"] * training["batch_size"] * window
@@ -200,88 +204,87 @@ class Costs(Run):
         return float(tokens / rate / training["processes"])
 
     def scanning(self, corpus: str, file: str | None = None) -> float:
-        """Return the seconds in which a corpus, or one file of it, streams by."""
+        """Return the seconds in which a corpus, or one file of it, is searched for overlaps."""
         rates, size = speeds()["scanning"], self.bytes_of(corpus, file)
         fetched = self.downloading(size) if is_transient(self, corpus) else 0.0
         rate = rates.get(self.catalog.dataset(corpus)["parser"], rates["text"])
         return float(fetched + size / rate)
 
     def downloading(self, size: float) -> float:
-        """Return the seconds of a download of this size (bytes)."""
+        """Return the seconds in which `size` bytes are downloaded."""
         return size / float(speeds()["downloading"]["bytes_per_second"])
 
     def counting(self, model: str) -> float:
-        """Return the seconds in which an n-gram model is estimated, each order like a scan."""
+        """Return the seconds in which an n-gram model is estimated, about one scan per order."""
         entry = self.catalog.model(model)
         return (1 + int(entry["order"])) * self.scanning(entry["corpus"])
 
     def runtime(self, seconds: float, start: float = START) -> int:
-        """Return the minutes that a job asks for: some to start, and three times its work's."""
+        """Return the minutes that a job requests: `start`, and three times the time of its work."""
         return self.at_most(start + MARGIN * seconds / 60)
 
     def at_most(self, minutes: float) -> int:
-        """Return a job's time, at most `machine.max_runtime`.
+        """Return the minutes that a job requests, at most `machine.max_runtime`.
 
-        Longer work goes on in the next attempt: scoring after its last shard, training after its
-        last checkpoint.
+        Longer work goes on in the next attempt: scoring after its last shard, and training after
+        its last checkpoint.
         """
         return min(int(minutes), int(self.settings["machine"]["max_runtime"]))
 
     def memory_mb(self, model: str) -> int:
-        """Return the memory of a job that loads a model.
+        """Return the memory of a job that loads a model: 6 bytes per parameter (4 of them weights).
 
-        Weights have four bytes per parameter, and half as much again while they are loaded.
-        N-grams have keys and are sorted as they are counted.
+        N-grams need 60 bytes each, because they have keys and are sorted as they are counted.
         """
         per_parameter = 60 if self.catalog.model(model)["source"] == "ngram" else 6
         return BASE_MEMORY_MB + int(per_parameter * self.parameters(model) / 1e6)
 
     def grown(self, memory_mb: int, attempt: int) -> int:
-        """Return the memory of a job's attempt: twice and three times as much, then no more.
+        """Return the memory of an attempt of a job: the second has twice, later ones three times.
 
-        Later attempts ran out of time. None asks for more than a node has, because a cluster
-        refuses such a job, but a first attempt is not cut.
+        No attempt but the first requests more than `machine.memory_mb`, the memory of a node,
+        because a cluster refuses such jobs.
         """
         wanted, node = min(attempt, 3) * memory_mb, self.settings["machine"]["memory_mb"]
         return wanted if node is None else max(memory_mb, min(wanted, node))
 
     def gpus(self, model: str) -> int:
-        """Return the GPUs that a model's weights, and a quarter more for the rest, need."""
+        """Return the number of GPUs whose memory a model needs: its weights, and a quarter more."""
         if not self.on_gpu(model):
             return 0
         needed = 1.25 * BYTES[self.dtype(model)] * self.parameters(model) / 1e6
         return 1 + int(needed // self.settings["machine"]["gpu_memory_mb"])
 
     def threads(self, model: str) -> int:
-        """Return the threads of a job that runs a model. A small one loads longer than it runs."""
+        """Return the threads of a job that runs a model: 1 for a tiny model or on a GPU, else 8."""
         return 1 if self.gpus(model) or self.parameters(model) < TINY else 8
 
     def download_mb(self, dataset: str, file: str | None = None) -> int:
-        """Return the disk that a data set's files, or one of them, take."""
+        """Return the disk space that a data set's files, or one of them, take."""
         return 100 + int(self.bytes_of(dataset, file) / 1e6)
 
     def model_download_mb(self, model: str) -> int:
-        """Return the disk that a model's files take, or twice that if a package is unpacked."""
+        """Return the disk space of a model's files, or twice that if a package is unpacked."""
         copies = 2 if self.catalog.model(model)["source"] == "package" else 1
         return 1000 + copies * int(4 * self.parameters(model) / 1e6)
 
     def training_gpus(self) -> int:
-        """Return the GPUs of a training: one per process."""
+        """Return the number of GPUs of a training, one per process, or 0 on a CPU."""
         training = self.settings["training"]
         return int(training["processes"]) if self.takes_gpu(training["device"]) else 0
 
     def training_memory_mb(self, size: str) -> int:
-        """Return the memory of a training.
+        """Return the memory of the training of a size of model by all processes.
 
-        A process has weights, gradients and Adam's two moments (16 bytes per parameter), and the
-        first one a copy of them for the checkpoint.
+        A process has weights, gradients and Adam's two moments (16 bytes per parameter). The first
+        process also has a copy of them for the checkpoint.
         """
         per_process = 2 * BASE_MEMORY_MB + int(32 * self.parameters(model_name(size)) / 1e6)
         return int(self.settings["training"]["processes"]) * per_process
 
 
 def own_bytes(dataset: str, entry: Entry, file: str | None = None) -> float:
-    """Return the size of the user's files of a data set, or of one, and 0 if they are absent."""
+    """Return the bytes of the user's files of a data set, or of one of them, 0 if any is absent."""
     own = dataset_paths(dataset, entry) if "path" in entry else []
     if not all(path.is_file() for path in own):
         return 0.0

@@ -1,9 +1,9 @@
 """A digest of the code that a rule's numbers come from.
 
-Snakemake sees the edits of a script, but not those of the modules that it imports. It also sees
-edits that change nothing. Therefore each rule has a parameter `code`: a digest of the syntax trees
-of the script and of all modules that it imports. Comments, docstrings and annotations do not
-count. The schemas of the tables that the script writes do.
+Snakemake detects edits of a script, but not of the modules that it imports, and it also reacts to
+edits of comments. Each rule therefore has a param `code`: a digest of the syntax trees of its
+script and of all imported modules, without comments, docstrings and annotations, and of the
+schemas of the tables that the script writes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from lingprob.io.schemas import SCHEMAS
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 PACKAGES = ("lingprob", "studies")
-# An edit in these modules repeats no work. They carry bytes and numbers without changing them
-# (checksums guard downloads, and schemas count with the rules that write their tables), or they
-# know the places of parsers and files, which `code_digest` is told.
+# Modules that do not count, so that an edit of them repeats no work. Some pass bytes and numbers on
+# without a change (checksums guard downloads, and schemas count separately). Others have the places
+# of parsers and files, which are arguments of `code_digest`.
 CARRIERS = tuple(
     f"lingprob.{name}."
     for name in (
@@ -46,7 +46,7 @@ CARRIERS = tuple(
         "workflow",
     )
 )
-# Reading a file takes milliseconds and a run reads hundreds, so the answers are kept by content.
+# Reading a source file takes milliseconds and a run reads hundreds, so results are kept by content.
 KEPT = Path(".snakemake/lingprob_sources.json")
 READER = Path(__file__).read_bytes() + repr(sys.version_info[:2]).encode()
 _used: dict[str, Sequence[Any]] = {}
@@ -55,8 +55,9 @@ _used: dict[str, Sequence[Any]] = {}
 class Source(NamedTuple):
     """The relevant content of a source file.
 
-    `digest` is of all that the file does, `imports` are the dotted names that it imports, and
-    `names` are its strings that may name a table.
+    digest: of the syntax tree without comments, docstrings and annotations.
+    imports: the dotted names that the file imports.
+    names: its strings that may be names of tables.
     """
 
     digest: str
@@ -66,18 +67,15 @@ class Source(NamedTuple):
 
 @cache
 def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
-    """Return a digest of all code that a rule's results depend on.
+    """Return a digest (16 hexadecimal digits) of all code that a rule's results depend on.
 
     Args:
         rule: name of the rule and of its script. A study's script has a dotted name
             (`studies.my_study.fit_models`).
-        parts: code that the script finds by a name in the settings: modules (such as
+        parts: code that the script does not import by name: modules (such as
             `lingprob.reading.times`), functions (`lingprob.reading.self_paced:brown_spr_means`)
             and files of the package.
         scripts: folder of the scripts and of the package.
-
-    Returns:
-        16 hexadecimal digits.
 
     Raises LingprobError for a part that does not exist.
     """
@@ -93,12 +91,12 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
 
 @cache
 def modules_digest(*modules: str) -> str:
-    """Return a digest of some modules and of all that they import."""
+    """Return a digest of modules and of all modules that they import, except CARRIERS."""
     return identity_of(_digests(_with_imports(modules, SCRIPTS), SCRIPTS))
 
 
 def imported_modules(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> list[str]:
-    """Return the modules that count in a rule's digest. Arguments as for `code_digest`."""
+    """Return the dotted names of the modules in a rule's digest. Arguments as for `code_digest`."""
     named = [part.partition(":")[0] for part in parts if isinstance(part, str)]
     for module in named:
         if module not in source_files(scripts):
@@ -107,7 +105,7 @@ def imported_modules(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> 
 
 
 def named_tables(script: Source) -> list[str]:
-    """Return the tables that a script names in full, or by a beginning such as `context_`."""
+    """Return the names of tables that occur in a script, in full or as a prefix (`context_`)."""
     whole = {name for name in script.names if not name.endswith("_")}
     begun = tuple({*script.names} - whole)
     return sorted(name for name in SCHEMAS if name in whole or name.startswith(begun))
@@ -118,7 +116,7 @@ def _digests(modules: Iterable[str], scripts: Path) -> dict[str, str]:
 
 
 def _with_imports(modules: Iterable[str], scripts: Path) -> list[str]:
-    """Return modules with all that they import, CARRIERS aside, in alphabetical order."""
+    """Return modules and all that they import, except CARRIERS, in alphabetical order."""
     found: set[str] = set()
     pending = [*modules]
     for module in pending:  # grows as modules are found
@@ -130,9 +128,10 @@ def _with_imports(modules: Iterable[str], scripts: Path) -> list[str]:
 
 @cache
 def _imports(module: str, scripts: Path) -> tuple[str, ...]:
-    """Return our modules that a source file imports, with the packages that they are in.
+    """Return the modules of this project that a source file imports, and the packages around them.
 
-    Python runs the `__init__` of these packages first. That of the whole package is for users.
+    Python runs the `__init__` of these packages first. That of `lingprob` itself is left out,
+    because it only has names for users.
     """
     known = source_files(scripts)
     parts = [name.split(".") for name in read_source(known[module]).imports]
@@ -145,7 +144,7 @@ def _imports(module: str, scripts: Path) -> tuple[str, ...]:
 
 @cache
 def source_files(scripts: Path) -> dict[str, Path]:
-    """Return the scripts, and the modules of the package and of studies, by dotted names."""
+    """Return the paths of the scripts and of the modules of package and studies, by dotted name."""
     found = {}
     for root, pattern in ((scripts, "**/*.py"), (scripts.parent, "studies/**/*.py")):
         for path in root.glob(pattern):
@@ -156,7 +155,7 @@ def source_files(scripts: Path) -> dict[str, Path]:
 
 @cache
 def read_source(path: Path) -> Source:
-    """Return the relevant content of a source file."""
+    """Return the relevant content of a source file, from the kept results if it was read before."""
     content = path.read_bytes()
     key = hashlib.sha256(READER + content).hexdigest()
     if not (known := _kept().get(key)):
@@ -169,14 +168,14 @@ def read_source(path: Path) -> Source:
 
 @cache
 def _kept() -> dict[str, Sequence[Any]]:
-    """Return the sources that a former process in this working directory read, by content."""
+    """Return the results of earlier processes in this working directory, by digest of the file."""
     with suppress(OSError, ValueError):
         return dict(json.loads(KEPT.read_text(encoding="utf-8")))
     return {}
 
 
 def _keep() -> None:
-    """Keep the sources that this process read, in Snakemake's own folder."""
+    """Write the results that this process used to the folder .snakemake, if it exists."""
     if KEPT.parent.is_dir():
         with suppress(OSError, LingprobError):
             write_text(json.dumps(_used), KEPT)
@@ -199,7 +198,7 @@ def _parsed(content: bytes, path: Path) -> Source:
 
 
 class _Strip(ast.NodeTransformer):
-    """Removes docstrings, annotations and code for type checkers from a syntax tree.
+    """Remove docstrings, annotations and code for type checkers from a syntax tree.
 
     The annotations of a class's fields stay, because dataclasses read them.
     """

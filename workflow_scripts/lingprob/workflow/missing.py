@@ -1,4 +1,4 @@
-"""Data and models that a run does without, and the corpus of the chance level."""
+"""Missing data sets and models that a run leaves out, and the corpus of the chance level."""
 
 from __future__ import annotations
 
@@ -19,25 +19,29 @@ from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.ngrams.lmplz import has_kenlm
 from lingprob.workflow.settings import keys, value_of
 
-# Settings that name one corpus, and what to set to which value without it.
+# Settings that name one corpus. If it is missing, the second setting of the section gets the value.
 CORPORA: dict[str, tuple[str, Any]] = {
     "morcela.frequency_corpus": ("frequency_models", []),
     "overlap.ngrams": ("ngrams", None),
 }
 PAPERS_CORPUS = "gigaword"  # leakage, §2.1
-COUNTABLE = 200_000_000  # bytes of a corpus
+COUNTABLE = 200_000_000  # bytes of the largest corpus whose n-grams are counted in memory
 TOO_LARGE = (
     "no corpus of text is small enough for n-grams to be counted in memory, and KenLM is not there "
     "(lmplz and build_binary on the PATH, and the package kenlm)"
 )
-# Jobs inherit the decisions of the start: a file placed during a run changes nothing in it.
+# The names of the left-out parts, for jobs. A file that arrives during a run changes nothing in it.
 VARIABLE = "LINGPROB_LEFT_OUT"
 MIRROR_VARIABLE = "LINGPROB_MIRROR"
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A data set or model that is left out: the settings that name it, and how to get it."""
+    """A data set or model that is left out.
+
+    named_in: the settings (`section.key`) that name it.
+    remedy: sentences on the way to get it.
+    """
 
     name: str
     named_in: tuple[str, ...]
@@ -48,13 +52,13 @@ class LeftOut:
 
 
 def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any], list[LeftOut]]:
-    """Return the settings without the data sets and models that are missing, and a list of these.
+    """Return the settings without missing data sets and models, and a list of the latter by name.
 
-    A data set with manual or gated access is left out if one of its files is neither in resources/
-    nor in the mirror. Reading times are left out with their texts. A gated model
-    that is missing is left out if there is no token. Downloads check whether a file is right. If a
-    list must not become empty, it keeps its names, and so does every list with `missing: stop`.
-    The job that needs them then stops and says how to get them.
+    A data set of manual or gated access is missing if one of its files is neither in resources/ nor
+    in the mirror. Reading times are also missing if their texts are. A gated model is missing if it
+    has not been fetched and there is no token for the hub. A list that must not become empty keeps
+    its names. With `missing: stop`, every list does. The jobs that need them then fail with
+    instructions.
     """
     settings = copy.deepcopy(settings)
     if settings["missing"] == "stop":
@@ -80,17 +84,16 @@ def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any
 
 
 def hand_on(left_out: Sequence[LeftOut]) -> None:
-    """Let the jobs of this process leave out the same."""
+    """Make the jobs of this process leave out the same data sets and models, by the environment."""
     os.environ.setdefault(VARIABLE, " ".join(item.name for item in left_out))
 
 
 def left_out_of(paper: str, left_out: Sequence[LeftOut], said: set[str]) -> str:
-    """Return a sentence for the figures, tables and scorecard of a paper, or "".
+    """Return a sentence for a paper's figures, tables and scorecard on its left-out data, or "".
 
-    A training reads the lists of `overlap`. Items that are not in `said` are printed with the way
-    to get them, and their names are added.
+    Items whose names are not in `said` are printed with the way to get them, and then added to it.
     """
-    section = "overlap" if paper == "training" else paper
+    section = "overlap" if paper == "training" else paper  # whose lists a training reads
     items = [one for one in left_out if any(k.startswith(f"{section}.") for k in one.named_in)]
     for item in items:
         if item.name not in said:
@@ -101,11 +104,11 @@ def left_out_of(paper: str, left_out: Sequence[LeftOut], said: set[str]) -> str:
 
 
 def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
-    """Return `ngrams`, the corpus or file of the n-gram model, and `no_chance_level`, why none.
+    """Return the settings of the n-gram model that gives overlaps their chance level.
 
-    `auto` is the paper's corpus if its file is placed, and otherwise the first searched corpus of
-    text. Without KenLM it is one that can be counted in memory. A corpus that the user names is
-    taken as it is.
+    `ngrams` is its corpus or file. `auto` is replaced by the paper's corpus if its file is there,
+    and otherwise by the first searched corpus of text. Without KenLM, the corpus must be small
+    enough to be counted in memory. `no_chance_level` is the reason if there is no model, or "".
 
     Raises LingprobError for `auto` if no searched corpus is text.
     """
@@ -128,12 +131,12 @@ def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
 
 
 def _is_countable(entry: Entry) -> bool:
-    """Tell whether a corpus is a user's or is small enough for n-grams to be counted in memory."""
+    """Return whether a corpus can be counted in memory, which is assumed of a user's own files."""
     return sum(file.get("bytes", COUNTABLE + 1) for file in entry.get("files", [])) <= COUNTABLE
 
 
 def is_placed(corpus: str, catalog: Catalog) -> bool:
-    """Tell whether all files of a data set lie in resources/ or in a mirror that is a folder."""
+    """Return whether all files of a corpus are in resources/ or in a mirror that is a folder."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     folders = [Path("resources/datasets"), *([Path(mirror).expanduser()] if mirror else [])]
     files = [Path(corpus, file["name"]) for file in catalog.dataset(corpus)["files"]]
@@ -141,9 +144,9 @@ def is_placed(corpus: str, catalog: Catalog) -> bool:
 
 
 def may_be_had(folder: str, file: Entry) -> bool:
-    """Tell whether a file of a data set is in resources/ or in the mirror, or has a public URL.
+    """Return whether a file of a data set is in resources/ or in the mirror, or has a public URL.
 
-    Nothing is fetched or checked. A mirror that is a URL is asked.
+    Nothing is fetched. If the mirror is a URL, its server is asked for the file's header.
     """
     if file.get("url") or Path("resources/datasets", folder, file["name"]).exists():
         return True
@@ -171,7 +174,7 @@ def _is_absent(name: str | None, catalog: Catalog) -> bool:
 
 
 def _may_be_fetched(model: str) -> bool:
-    """Tell whether a gated model is there, or there is a token or a hub of the user's own."""
+    """Return whether a gated model was fetched or can be, with a token or from another hub."""
     from huggingface_hub import get_token
 
     there = Path("resources/models", model, "manifest.json").exists()
@@ -179,7 +182,7 @@ def _may_be_fetched(model: str) -> bool:
 
 
 def _with_texts(name: str, catalog: Catalog) -> dict[str, Entry]:
-    """Return those of a data set and of its texts that are not open, by folder."""
+    """Return the entries of a data set and of its texts whose access is not open, by folder."""
     entry = catalog.dataset(name)
     both = [name, entry["texts"]] if entry["kind"] == "reading_times" else [name]
     entries = {other: catalog.dataset(other) for other in both}

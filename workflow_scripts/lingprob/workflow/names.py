@@ -1,8 +1,8 @@
-"""Names in the settings, each of which must be of a kind that its key declares (`settings.key`).
+"""Checks of the names in the settings, and the models that patterns of names choose.
 
-A key declares the kinds of thing that its names may be: kinds of data sets or others of KINDS. If
-it takes patterns, a name with a wildcard (`pythia-*`) may match nothing, and a name after `!` takes
-its matches out again.
+Each key declares (`settings.key`) the KINDS of things that its names may refer to, such as a model
+or a kind of data set. Some keys also take patterns (`pythia-*`), which may match nothing. A name or
+pattern after `!` excludes its matches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lingprob.catalog import Catalog, read_datasets
 from lingprob.errors import LingprobError, nearest, unknown_name
 from lingprob.workflow.settings import Key, keys, value_of
 
-# A word for each kind in messages. A name is said to be of the first kind that knows it.
+# The word for each kind in messages. A name of several kinds is described by the first of them.
 KINDS = {
     "stimuli": "data set of stimuli",
     "corpus": "corpus",
@@ -35,7 +35,7 @@ KINDS = {
     "own": "tokenizer of its own (own)",
     "file": "file",
 }
-# The sections with entries of a kind that is not one of data sets. `own` and `file` have none.
+# The section of config.yaml for a user's entries, for kinds that are not kinds of data sets.
 SECTIONS = {
     "weights": "`models:`",
     "model": "`models:`",
@@ -43,7 +43,7 @@ SECTIONS = {
     "unigram_source": "`datasets:` or `models:`",
 }
 
-# The lists of data sets of each paper, or of its part with a folder of results.
+# The settings that list the data sets of each paper, or of a part with its own folder of results.
 OWN_LISTS = {
     "morcela": ["datasets"],
     "string_probability": ["prediction_1", "prediction_2", "prediction_3"],
@@ -57,7 +57,8 @@ OWN_LISTS = {
 def own_rooms(settings: dict[str, Any]) -> list[str]:
     """Return the papers, or parts of papers, whose data sets are all the user's own.
 
-    An entry with the name of a data set of the catalog gives that data set another file.
+    An entry with the name of a data set of the catalog only replaces its files, so such a data set
+    is not the user's own.
     """
     own = settings["datasets"].keys() - read_datasets().keys()
     named = {
@@ -68,9 +69,9 @@ def own_rooms(settings: dict[str, Any]) -> list[str]:
 
 
 def check_names(settings: dict[str, Any], catalog: Catalog) -> None:
-    """Raise LingprobError for the first name in the settings that is of a wrong kind.
+    """Raise LingprobError for the first name in the settings that is unknown or of a wrong kind.
 
-    The message names the key, the kind of thing that has the name, and the nearest names.
+    The message has the key, the kind of the thing with this name, and the nearest allowed names.
     """
     known = names_by_kind(catalog)
     for declared, names in declared_names(settings):
@@ -81,7 +82,7 @@ def check_names(settings: dict[str, Any], catalog: Catalog) -> None:
 
 
 def declared_names(settings: dict[str, Any]) -> Iterator[tuple[Key, list[str]]]:
-    """Yield every key that stands for other things, with the names that the settings have there."""
+    """Yield each key whose values are names, with the names in these settings."""
     for declared in keys():
         value = value_of(settings, declared)
         if declared.names and value is not None:
@@ -90,7 +91,7 @@ def declared_names(settings: dict[str, Any]) -> Iterator[tuple[Key, list[str]]]:
 
 
 def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
-    """Return the names that the catalog knows of each kind."""
+    """Return the names of the catalog's things of each of KINDS."""
     known: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for name, entry in catalog.datasets.items():
         known[entry["kind"]].append(name)
@@ -125,12 +126,12 @@ def _check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], wh
         )
     entries = [kind for kind in kinds if kind not in ("own", "file")]
     own = dict.fromkeys(SECTIONS.get(kind, "`datasets:`") for kind in entries)
-    remedy = f"({where}) One of your own is an entry under {' or '.join(own)} in config.yaml."
+    remedy = f"({where}) To add your own, write an entry under {' or '.join(own)} in config.yaml."
     raise unknown_name(" or ".join(wanted), name, candidates, remedy)
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Tell whether a name matches one of these patterns, and none of those after `!`."""
+    """Return whether a name matches one of these patterns, and none of those after `!`."""
     chosen = False
     for pattern in patterns:
         if pattern.startswith("!") and fnmatch(name, pattern[1:]):
@@ -140,15 +141,18 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that match, each once: in the order of the patterns, then their own."""
+    """Return the names that match patterns, each once, in the order of the patterns.
+
+    Names that match the same pattern keep their order.
+    """
     wanted = [name for pattern in patterns for name in names if fnmatch(name, pattern)]
     return [name for name in dict.fromkeys(wanted) if matches(name, patterns)]
 
 
 def matching_models(key: str, patterns: list[str], catalog: Catalog) -> list[str]:
-    """Return the models that the value of a key matches, in the order of its patterns.
+    """Return the models that match the patterns of a setting `key`, in the order of the patterns.
 
-    Raises LingprobError if there are none.
+    Raises LingprobError if no model matches.
     """
     models = choose([*catalog.models], patterns)
     if not models:
@@ -159,10 +163,10 @@ def matching_models(key: str, patterns: list[str], catalog: Catalog) -> list[str
 
 
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
-    """Return the models that match the patterns and have, or can make, surprisals of a text.
+    """Return the models that match the patterns and have, or can compute, surprisals of a text.
 
-    Imported word surprisals cover the texts of their entry. Other imported scores and masked
-    models have none.
+    A model of imported word surprisals has those of the texts in its entry. Other imported scores
+    and masked models have none.
     """
     return [
         name

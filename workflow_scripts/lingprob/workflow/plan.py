@@ -1,7 +1,7 @@
-"""The costs of a run: GPU hours, memory and downloads of each model and paper, without any job.
+"""The costs of a run, estimated without a job: GPU hours, memory and downloads.
 
-The hours are those of passes over text and of trainings. Work that papers share counts in each.
-Start-up, fits and figures are left out, because they take minutes of a core.
+The hours are those of models that read text and of trainings. Work that papers share counts in
+each of them. Start-up, fits and figures are left out, because they take minutes on one core.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Row = dict[str, Any]
 
 
 def plan(costs: Costs) -> list[Row]:
-    """Return the costs of each paper's models and data sets.
+    """Return one row per paper and each of its models and data sets (`name`), sorted by paper.
 
-    One row per paper and model or data set (`name`): `gpu_hours` and `core_hours` (expected),
-    `gpus` and `memory_gb` (of one job), `download_gb`.
+    A row has `gpu_hours` and `core_hours` (expected), `gpus` and `memory_gb` (of one job) and
+    `download_gb`.
     """
     settings, catalog, texts = costs.settings, costs.catalog, scope.read_texts(costs)
     found = []
@@ -55,10 +55,9 @@ def plan(costs: Costs) -> list[Row]:
 
 
 def totals(rows: Sequence[Row]) -> list[Row]:
-    """Return one row per paper, and `all`, in which a download counts once.
+    """Return the totals of the rows of `plan`: one row per paper, and `all` for the whole run.
 
-    Args:
-        rows: as `plan` returns them.
+    Hours are sums, and GPUs and memory are maxima. In `all`, a shared download counts once.
     """
     found = []
     for paper in [*dict.fromkeys(row["paper"] for row in rows), "all"]:
@@ -71,12 +70,9 @@ def totals(rows: Sequence[Row]) -> list[Row]:
 
 
 def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
-    """Return the totals with the assumptions that they rest on, for a terminal.
+    """Return a text for the terminal: the rows of `totals`, the assumed speeds and missing data.
 
-    Args:
-        rows: as `totals` returns them.
-        scale: of the run.
-        left_out: missing data and how to get them, one line each.
+    `scale` is that of the run. `left_out` has a line for each missing data set or model.
     """
     cells = [COLUMNS, *([_shown(row[key]) for key in COLUMNS] for row in rows)]
     table = ["".join(f"{cell:>20}" for cell in line) for line in cells]
@@ -96,9 +92,9 @@ def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
 
 
 def _scored(paper: str, model: str, costs: Costs) -> float:
-    """Return the seconds in which a model scores a paper's data sets.
+    """Return the seconds that a model takes to score the data sets of a paper.
 
-    MORCELA also has its samples and its regression on frequency.
+    For MORCELA they include its unigram samples and the regression on token frequency.
     """
     seconds = costs.scoring_stimuli(model, scope.datasets_to_score(costs, model, paper))
     if paper == "morcela":
@@ -109,7 +105,7 @@ def _scored(paper: str, model: str, costs: Costs) -> float:
 
 
 def _datasets(costs: Costs) -> dict[str, list[str]]:
-    """Return the data sets that each paper reads."""
+    """Return the names of the data sets that each paper, or part of a paper, reads."""
     settings = costs.settings
     morcela, overlap, reading = settings["morcela"], settings["overlap"], settings["reading"]
     frequency = [morcela["frequency_corpus"]] if morcela["frequency_models"] else []

@@ -1,4 +1,4 @@
-"""Messages about settings and entries of the user's that are refused."""
+"""Messages for the user about refused settings and refused entries of the configuration."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from lingprob.workflow.settings import keys
 
 KINDS = {"models": "model", "datasets": "dataset", "embeddings": "embedding"}
 NO_PATH = (
-    "is no path to be used here: braces stand for wildcards in a workflow, and it must not be "
-    "empty. Rename the file or folder."
+    "cannot be used as a path. It must not be empty, and braces mark wildcards in a workflow. "
+    "Rename the file or folder."
 )
 
 
 def check_entries(settings: dict[str, Any]) -> None:
-    """Raise LingprobError for the first of the user's entries that violate the catalog's schema."""
+    """Raise LingprobError if entries of the user violate the catalog's schema (schema.yaml).
+
+    The message has up to five faults, each with the place of the entry in the configuration.
+    """
     faults = [
         fault
         for section in KINDS
@@ -28,7 +31,7 @@ def check_entries(settings: dict[str, Any]) -> None:
         for fault in entry_faults(entry, section, f"{section}.{name}")
     ]
     faults += [
-        f"datasets.{name}: names of this form are those of samples of pairs. Rename it"
+        f"datasets.{name}: only samples of pairs have names that end in _sampleN. Rename it"
         for name in settings["datasets"]
         if re.search(r"_sample\d+$", name)
     ]
@@ -37,8 +40,11 @@ def check_entries(settings: dict[str, Any]) -> None:
 
 
 def entry_faults(entry: Any, section: str, where: str) -> list[str]:
-    """Return what is wrong with an entry of `models`, `datasets` or `embeddings`."""
-    from jsonschema import Draft202012Validator  # slow to import, and few have entries
+    """Return the faults of an entry of a section, in one sentence each, which begins with `where`.
+
+    `section` is `models`, `datasets` or `embeddings`.
+    """
+    from jsonschema import Draft202012Validator  # slow to import, and most users have no entries
 
     definitions = read_yaml("schema.yaml")["$defs"]
     validator = Draft202012Validator({"$defs": definitions, "$ref": f"#/$defs/{KINDS[section]}"})
@@ -59,13 +65,16 @@ def _entry_fault(error: Any, entry: str) -> str:
     if error.validator == "pattern" and "{}" in str(error.validator_value):
         return f"{where}: {error.instance!r} {NO_PATH}"
     if error.validator == "not":
-        return f"{where}: not a key of such an entry. Delete it, or correct the others."
+        return f"{where}: this key does not go with the entry's other keys. Delete it or those."
     described = error.schema.get("description")
     return f"{where}: {error.message}" + (f" ({described})" if described else "")
 
 
 def refusals(error: ValidationError, given: dict[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each place of the configuration that is refused."""
+    """Yield a sentence for each refused place of the configuration `given`.
+
+    It names the place, the fault that pydantic found, and the description of the setting.
+    """
     faults: dict[str, list[Any]] = {}
     for fault in error.errors(include_url=False):
         faults.setdefault(_place_of(fault["loc"], given), []).append(fault)
@@ -76,7 +85,7 @@ def refusals(error: ValidationError, given: dict[str, Any]) -> Iterator[str]:
 
 
 def _setting_fault(where: str, faults: list[Any]) -> str:
-    """Return what is wrong at a place. Each type that was tried there has its own fault."""
+    """Return a sentence on a refused value. Pydantic has one fault for each type that it tried."""
     kind, value, context = (faults[0].get(part, {}) for part in ("type", "input", "ctx"))
     if kind == "extra_forbidden":
         section, _, name = where.rpartition(".")
@@ -97,7 +106,10 @@ def _setting_fault(where: str, faults: list[Any]) -> str:
 
 
 def _place_of(location: tuple[int | str, ...], given: Any) -> str:
-    """Return the place of a violation in the configuration, without the branches of types."""
+    """Return the dotted key of a refused value.
+
+    Pydantic's `location` of it may end in names of types and of branches, which are left out.
+    """
     place = []
     for part in location:
         if isinstance(given, dict) and part in given:
@@ -111,14 +123,14 @@ def _place_of(location: tuple[int | str, ...], given: Any) -> str:
 
 
 def _known_keys(section: str) -> list[str]:
-    """Return the keys of a section, or those of the top level if the section's name is empty."""
+    """Return the keys of a section of the settings. The section "" is the top level."""
     above = f"{section}." if section else ""
     below = [key.path.removeprefix(above) for key in keys() if key.path.startswith(above)]
     return list(dict.fromkeys(path.partition(".")[0] for path in below))
 
 
 def _hinted(key: str, known: list[str]) -> str:
-    """Return an unknown key with the name that could be meant."""
+    """Return an unknown key in quotation marks, followed by the nearest known key or by all."""
     if close := nearest(key, known, 1):
         return f"{key!r} (did you mean {close[0]!r}?)"
     return f"{key!r} (known are {', '.join(map(repr, known)) or 'none'})"

@@ -1,7 +1,7 @@
-"""Which models meet which data sets, and under which conventions, for each paper.
+"""The data sets that each model is scored on, and the conventions that apply, for each paper.
 
 A model is scored under the conventions of its entry, on the data sets that the papers' lists name.
-Rules read this module, so it imports nothing that only a job needs.
+Rules import this module, so it imports nothing that only jobs need.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from lingprob.workflow.names import matches, surprisal_models
 from lingprob.workflow.sources import Run, pick
 
 TOY_STRINGS = "toy_strings"  # Figure 1b's data set, which belongs to no prediction
-# Sections that list data sets to be scored.
+# Sections of the settings with data sets to score, and `other` for a data set in none of them.
 SECTIONS = ("morcela", "string_probability", "audit", "other")
 
 
 def scored_datasets(run: Run, section: str) -> list[str]:
-    """Return the stimuli that a section's jobs score, samples by their own names.
+    """Return the data sets of stimuli that a section's jobs score. Samples have their own names.
 
-    A data set that several sections list belongs to the first, so that no two jobs score it.
+    A data set that several sections list belongs to the first of them, so that one job scores it.
     """
     morcela, audit = run.settings["morcela"], run.settings["audit"]
     listed = {
@@ -37,10 +37,10 @@ def scored_datasets(run: Run, section: str) -> list[str]:
 
 
 def scoring_rules(run: Run, models: list[str]) -> dict[tuple[str, ...], list[str]]:
-    """Return models by the shared facts of their jobs: a section, a language and start tokens.
+    """Return lists of models by section, language and start tokens, which their jobs share.
 
-    A model has one job for each section. One paper's data therefore never delay another's scores,
-    and no job changes when a paper's list of models does.
+    Each model has one job per section. One paper's data therefore never delay another's scores,
+    and a change of a paper's list of models changes no job.
     """
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for section in SECTIONS:
@@ -52,9 +52,10 @@ def scoring_rules(run: Run, models: list[str]) -> dict[tuple[str, ...], list[str
 
 
 def datasets_to_score(run: Run, model: str, section: str) -> list[str]:
-    """Return a section's data sets that a model scores; of string_probability, in its language.
+    """Return the data sets of a section that a model scores.
 
-    The section `other` stands for any one data set that no section lists.
+    For string_probability they must be in the model's language. The section `other` has the
+    wildcard {dataset}, for any data set that no section lists.
     """
     if section == "other":
         return ["{dataset}"]
@@ -67,31 +68,35 @@ def datasets_to_score(run: Run, model: str, section: str) -> list[str]:
 
 
 def whole(scored: str) -> str:
-    """Return the name of the data set that a sample is of, or a data set's own."""
+    """Return the name of the data set that a sample was drawn from. Other names stay the same."""
     return re.sub(r"_sample\d+$", "", scored)
 
 
 def covers(run: Run, model: str, dataset: str) -> bool:
-    """Tell whether a model can score a data set. Imported scores cover those that they name."""
+    """Return whether a model can score a data set.
+
+    Imported scores cover the `datasets` of their entry. Other models cover all data sets.
+    """
     return dataset in run.catalog.model(model).get("datasets", run.catalog.datasets)
 
 
 def start_tokens(run: Run, model: str) -> list[str]:
-    """Return the start tokens of a model's BOS policies; of a masked model, its corrections."""
+    """Return the start tokens of a model's BOS policies, or a masked model's corrections."""
     policies = run.catalog.model(model)["bos_policies"]
     return list(dict.fromkeys(map(run.catalog.start_token_of, policies)))
 
 
 def bos_policies(run: Run, model: str) -> dict[str, Entry]:
-    """Return a model's BOS policies by name, the default one first."""
+    """Return the entries of a model's BOS policies by name. The first is the model's default."""
     policies = run.catalog.model(model)["bos_policies"]
     return {bos: run.catalog.bos_policies[bos] for bos in policies}
 
 
 def unigram_sources(run: Run, model: str) -> list[str]:
-    """Return the unigram sources of a model that are tables, the default one first.
+    """Return the unigram sources of a model that the run uses, without `imported`, by name.
 
-    They are those of its entry that `morcela.unigrams` or `string_probability.unigrams` names.
+    They are the first of its entry (the default), and further ones of its entry that
+    `morcela.unigrams` or `string_probability.unigrams` names.
     """
     listed: list[str] = run.catalog.model(model)["unigrams"]
     patterns = run.settings["morcela"]["unigrams"]
@@ -101,78 +106,67 @@ def unigram_sources(run: Run, model: str) -> list[str]:
 
 
 def unigram_tables(run: Run, model: str) -> list[str]:
-    """Return these tables' paths; none for imported scores."""
+    """Return the paths of the tables of a model's `unigram_sources`."""
     folder = f"results/unigrams/{run.catalog.model(model)['tokenizer']}"
     return [f"{folder}/{source}.parquet" for source in unigram_sources(run, model)]
 
 
 def default_unigrams(run: Run, model: str) -> str:
-    """Return a model's default unigram source, or `imported` if it has no table."""
+    """Return the name of a model's default unigram source, `imported` if the scores have theirs."""
     return [*unigram_sources(run, model), "imported"][0]
 
 
 def default_convention(run: Run, model: str) -> list[str]:
-    """Return the BOS policy and the unigram source that MORCELA's figures show of a model."""
+    """Return the BOS policy and the unigram source of a model in the figures of MORCELA."""
     return [run.catalog.model(model)["bos_policies"][0], default_unigrams(run, model)]
 
 
 def string_convention(run: Run, model: str) -> list[str]:
-    """Return the BOS policy and the unigram source by which string_probability reads scores."""
+    """Return the BOS policy and the unigram source of a model in string_probability."""
     chosen = run.settings["string_probability"]["unigrams"]
     listed = chosen in unigram_sources(run, model)
     return [string_bos(run, model), chosen if listed else default_unigrams(run, model)]
 
 
 def string_bos(run: Run, model: str) -> str:
-    """Return the BOS policy under which string_probability reads a model's scores."""
+    """Return the BOS policy of a model in string_probability, by the setting `bos`."""
     return run.catalog.bos_policy(model, run.settings["string_probability"]["bos"])
 
 
 def stimuli_entry(run: Run, dataset: str) -> Entry:
-    """Return a data set's entry and, of a user's table, the columns that its analyses need.
+    """Return the entry of a data set and, for a user's table, the columns that its analyses need.
 
-    `ratings` says which ratings they need, and `needed` has the first setting for each column.
+    `ratings` tells whether `every` sentence, `some` or `none` must have a rating. `needed` maps
+    each needed column (`grammatical`, `pair`) to the first setting that needs it.
     """
-    entry = run.catalog.dataset(dataset)
+    entry, settings = run.catalog.dataset(dataset), run.settings
     if entry["parser"] != "table":
         return entry
-    used = [key for key in PAIR_LISTS + SENTENCE_LISTS if dataset in _list_of(run, key)]
-    paired = [key for key in used if key in PAIR_LISTS]
-    needed = {"grammatical": used[:1], "pair": paired[:1]}
-    fitted = dataset in run.settings["morcela"]["datasets"]
-    some = "string_probability.prediction_2" in used
+    strings, last = "string_probability", ("string_probability", "prediction_3")
+    # Lists whose analyses compare the sentences of pairs. Those of the last compare all sentences.
+    lists = [(strings, "prediction_1"), (strings, "prediction_2"), ("context", "datasets")]
+    lists += [("audit", "datasets"), last]
+    used = [(section, key) for section, key in lists if dataset in settings[section][key]]
+    needed = {"grammatical": used[:1], "pair": [key for key in used if key != last][:1]}
+    fitted = dataset in settings["morcela"]["datasets"]
+    some = (strings, "prediction_2") in used
     return {
         **entry,
         "ratings": "every" if fitted else "some" if some else "none",
-        "needed": {column: keys[0] for column, keys in needed.items() if keys},
+        "needed": {column: ".".join(keys[0]) for column, keys in needed.items() if keys},
     }
 
 
-# Lists of data sets whose analyses compare pairs, or grammatical sentences with others.
-PAIR_LISTS = [
-    "string_probability.prediction_1",
-    "string_probability.prediction_2",
-    "context.datasets",
-    "audit.datasets",
-]
-SENTENCE_LISTS = ["string_probability.prediction_3"]
-
-
-def _list_of(run: Run, key: str) -> list[str]:
-    section, name = key.split(".")
-    listed: list[str] = run.settings[section][name]
-    return listed
-
-
 def rated_datasets(run: Run, model: str) -> list[str]:
-    """Return the rated data sets to which MORCELA fits a model."""
+    """Return the rated data sets to which MORCELA's linking functions of a model are fitted."""
     return [name for name in run.settings["morcela"]["datasets"] if covers(run, model, name)]
 
 
 def predicted_datasets(run: Run, model: str) -> list[str]:
-    """Return the data sets whose ratings a model's fits predict, samples by their own names.
+    """Return the data sets whose ratings the fitted linking functions of a model predict.
 
-    They are those that it is fitted to and, for MORCELA's models, `morcela.predicted`.
+    They are the data sets that the functions are fitted to and, for models of MORCELA, those of
+    `morcela.predicted`. Samples have their own names.
     """
     rated, morcela = rated_datasets(run, model), run.settings["morcela"]
     wanted = morcela["predicted"] if rated and model in morcela["models"] else []
@@ -181,7 +175,7 @@ def predicted_datasets(run: Run, model: str) -> list[str]:
 
 
 def fitted_models(run: Run) -> list[str]:
-    """Return the models of MORCELA that have a rated data set to be fitted to."""
+    """Return the models of MORCELA that cover at least one rated data set."""
     return [name for name in run.settings["morcela"]["models"] if rated_datasets(run, name)]
 
 
@@ -193,7 +187,7 @@ def frequency_models(run: Run) -> list[str]:
 
 
 def frequency_regression(run: Run, model: str) -> dict[str, Any]:
-    """Return the `regressed` of `scoring.frequency_moments.frequency_moments`."""
+    """Return the argument `regressed` of `scoring.frequency_moments.frequency_moments`."""
     morcela, own = run.settings["morcela"], sources.own_start_token(run, model)
     corpus, wanted = morcela["frequency_corpus"], morcela["frequency_start_tokens"]
     entry = run.catalog.dataset(corpus)
@@ -209,7 +203,7 @@ def frequency_regression(run: Run, model: str) -> dict[str, Any]:
 
 
 def predictions(run: Run) -> dict[str, list[int]]:
-    """Return the data sets of string_probability with the predictions that each is used for."""
+    """Return the numbers of the predictions (1 to 3) that use each data set, by data set."""
     found: dict[str, list[int]] = {}
     for number in (1, 2, 3):
         for name in run.settings["string_probability"][f"prediction_{number}"]:
@@ -218,7 +212,7 @@ def predictions(run: Run) -> dict[str, list[int]]:
 
 
 def string_datasets(run: Run, model: str) -> list[str]:
-    """Return the data sets of string_probability that a model scores: those in its language."""
+    """Return the data sets of string_probability in a model's language that it covers."""
     return [
         name
         for name in predictions(run)
@@ -227,15 +221,16 @@ def string_datasets(run: Run, model: str) -> list[str]:
 
 
 def paired_datasets(run: Run, model: str) -> list[str]:
-    """Return those of them for which distances within pairs are needed."""
+    """Return the `string_datasets` of Predictions 1 and 2, which need distances within pairs."""
     used = predictions(run)
     return [name for name in string_datasets(run, model) if {1, 2} & {*used[name]}]
 
 
 def string_panels(run: Run) -> list[str]:
-    """Return the models of string_probability that have panels and whose claims are judged.
+    """Return the models of string_probability that have panels in figures and test the claims.
 
-    Models that the run trains or counts are points of trends, unless there are no others.
+    Models that the run trains, and n-gram models, only appear as points of trends. If there are no
+    other models, they have panels.
     """
     models = run.settings["string_probability"]["models"]
     made = ("trained", "ngram")
@@ -244,15 +239,15 @@ def string_panels(run: Run) -> list[str]:
 
 
 def scored_as(run: Run, dataset: str) -> str:
-    """Return the name under which papers find a data set's scores: its own or its sample's."""
+    """Return the name of the scored part of a data set: its own name or that of its sample."""
     strings = run.settings["string_probability"]
     pairs = strings["pairs_per_dataset"]
     return f"{dataset}_sample{pairs}" if pairs and dataset in strings["sampled"] else dataset
 
 
 def absent_from_strings(run: Run) -> str:
-    """Return a sentence for figures about the paper's data sets that no model scores here."""
-    if run.settings["scale"] == "demo":  # which has none of them
+    """Return a sentence for figures that names the paper's data sets that this run lacks, or ""."""
+    if run.settings["scale"] == "demo":  # The demo has none of them.
         return ""
     paper = read_yaml("scales.yaml")["paper"]["string_probability"]
     wanted = dict.fromkeys(n for number in (1, 2, 3) for n in paper[f"prediction_{number}"])
@@ -263,33 +258,39 @@ def absent_from_strings(run: Run) -> str:
 
 
 def minimalness(run: Run, dataset: str) -> list[str]:
-    """Return the distances within a data set's pairs; none without a model of its language."""
+    """Return the paths of the table of distances within the pairs of a data set.
+
+    The list is empty if there is no embedding model for the language of the data set.
+    """
     known = run.settings["string_probability"]["embeddings"]
     embedding = known.get(sources.language(run, dataset))
     return [f"results/minimalness/{embedding}/{scored_as(run, dataset)}.parquet"] * bool(embedding)
 
 
 def dataset_models(run: Run, dataset: str) -> list[str]:
-    """Return the models on whose surprisals a data set of reading times is regressed."""
+    """Return the models whose surprisals predict a data set of reading times in a regression."""
     texts = run.catalog.dataset(dataset)["texts"]
     return surprisal_models(run.catalog, run.settings["reading"]["models"], texts)
 
 
 def read_texts(run: Run) -> list[str]:
-    """Return the texts of the run's reading times."""
+    """Return the names of the texts that the readers of the run's reading times read."""
     datasets = run.settings["reading"]["datasets"]
     return list(dict.fromkeys(run.catalog.dataset(name)["texts"] for name in datasets))
 
 
 def published_fits(run: Run) -> bool:
-    """Tell whether the published fits to Natural Stories are reproduced: if it is read."""
+    """Return whether the run reproduces the published fits to the reading times of Natural Stories.
+
+    It does if `reading.published` is true and a data set of reading times is on these stories.
+    """
     return run.settings["reading"]["published"] and "natural_stories" in read_texts(run)
 
 
 def made_with(run: Run, key: str, models: list[str], unknown: Any = None) -> dict[str, Any]:
-    """Return the value of `reading.context` or `reading.corrected` behind each model's surprisals.
+    """Return the value of `reading.context` or `reading.corrected` for each model's surprisals.
 
-    Imported surprisals have the value of their entry, or `unknown`.
+    Imported surprisals have the value that their entry states, or `unknown`.
     """
     own = run.settings["reading"][key]
     imported = sources.models_with(run, "scores", level="word")
@@ -300,9 +301,9 @@ def made_with(run: Run, key: str, models: list[str], unknown: Any = None) -> dic
 
 
 def surprisal_imports(run: Run) -> dict[str, list[tuple[str, str]]]:
-    """Return the models and texts of each job that imports word surprisals.
+    """Return the (model, text) pairs of each job that imports word surprisals, by job.
 
-    A job imports those of all models of a data set, or of one model of the user's.
+    A job imports the surprisals of all models of a data set, or of one of the user's own models.
     """
     read = read_texts(run)
     jobs: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -314,7 +315,10 @@ def surprisal_imports(run: Run) -> dict[str, list[tuple[str, str]]]:
 
 
 def imported_surprisals(run: Run, model: str, texts: str) -> dict[str, Any]:
-    """Return a model, a text, the file with the word surprisals, their unit, and all its texts."""
+    """Return the facts that an import of a model's word surprisals of a text needs.
+
+    They are the names of both, the path of the file, the unit and all texts in the file.
+    """
     entry = run.catalog.model(model)
     folder = f"resources/datasets/{entry['dataset']}/" if "dataset" in entry else ""
     return {
@@ -327,14 +331,14 @@ def imported_surprisals(run: Run, model: str, texts: str) -> dict[str, Any]:
 
 
 def context_lengths(run: Run, stage: str) -> list[int]:
-    """Return the lengths of the prefixes of a stage, `sampled` or `perturbed` (tokens)."""
+    """Return the lengths in tokens of the prefixes of a stage, `sampled` or `perturbed`."""
     context = run.settings["context"]
     longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
     return [length for length in context["lengths"] if length <= longest]
 
 
 def context_task(run: Run, stage: str, dataset: str) -> dict[str, Any]:
-    """Return a `context.scores.Task` without its files."""
+    """Return the fields of `context.scores.Task` other than its files."""
     return {
         "dataset": dataset,
         "entry": pick(run.catalog.dataset(dataset), "parser", "files"),
@@ -344,9 +348,9 @@ def context_task(run: Run, stage: str, dataset: str) -> dict[str, Any]:
 
 
 def model_tables(run: Run, model: str) -> dict[str, list[str]]:
-    """Return the files that have a model's numbers, by the names of `site.models.TABLES`.
+    """Return the paths of the tables with a model's results, by the names in `site.models.TABLES`.
 
-    They are those of MORCELA and of each other paper of `site.papers` whose list names the model.
+    They are results of MORCELA, and of papers on the site (`site.papers`) that list the model.
     """
     settings, papers = run.settings, run.settings["site"]["papers"]
     rated = [name for name in rated_datasets(run, model) if sources.speaks(run, model, name)]
@@ -367,9 +371,10 @@ def model_tables(run: Run, model: str) -> dict[str, list[str]]:
 
 
 def shown_models(run: Run) -> list[str]:
-    """Return the models that the lists of the papers name, in the catalog's order.
+    """Return the models that have a page on the site by default, in the catalog's order.
 
-    States that a training kept on its way have pages on request alone.
+    They are those that a paper lists and that have results. Models that a training kept before its
+    last step have a page only on request.
     """
     named = {
         name

@@ -1,7 +1,7 @@
-"""The settings: a class for each section of config.yaml, a described field for each key.
+"""The settings: a class for each section of config.yaml, with a described field for each key.
 
-A field without a default has a value in each scale's preset (`catalog/scales.yaml`).
-`docs/generate.py` writes `config.yaml`, its JSON schema and `docs/settings.md` from here.
+A field without a default gets its value from the chosen scale (`catalog/scales.yaml`).
+`docs/generate.py` writes `config.yaml`, its JSON schema and `docs/settings.md` from this module.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def key(
     example: Any = None,
     **limits: Any,
 ) -> Any:
-    """Declare a key of a section.
+    """Return pydantic's field for a key of a section.
 
     Args:
-        default: the paper's value, or none if each scale has its own.
-        names: the kinds of thing that the value names, with spaces between (`names.KINDS`).
-        patterns: whether a name may be a pattern (`pythia-*`), and `!` takes names out again.
-        convention: whether the value changes results, so that methods and docs list it.
-        example: the value in `config.yaml` of a key without a default.
-        limits: pydantic's bounds, such as `ge` and `min_length`.
+        default: the paper's value. A key without one has a value in each scale's preset.
+        names: the kinds of things that the value names, separated by spaces (`names.KINDS`).
+        patterns: whether a name may be a pattern (`pythia-*`), and `!` excludes names.
+        convention: whether the value changes results. Such keys are listed in methods and docs.
+        example: the value that `config.yaml` shows for a key without a default.
+        limits: pydantic's constraints, such as `ge` and `min_length`.
     """
     marks = {"x-names": names.split(), "x-patterns": patterns, "x-convention": convention}
     shown = None if example is None else [example]
@@ -55,13 +55,13 @@ def key(
 
 
 def _as_written(value: Any, check: Callable[[Any], float]) -> float:
-    """Check a number and leave an integer one."""
+    """Return a number after pydantic's check, an integer as it was written (1, not 1.0)."""
     checked = check(value)
     return value if type(value) is int else checked
 
 
 def _each_once(values: list[Item]) -> list[Item]:
-    """Refuse a list that has an item twice."""
+    """Return a list. Raise ValueError if it has an item twice."""
     for place, value in enumerate(values):
         if value in values[:place]:
             raise ValueError(f"{value!r} is there twice")
@@ -91,25 +91,25 @@ class Section(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _read_null(cls, value: Any, info: ValidationInfo) -> Any:
-        """Read `null` inside a mapping of Snakemake's --config, which is text there."""
+        """Return None for the text "null", which --config gives inside a mapping."""
         return None if value == "null" else value
 
 
 class Part(BaseModel):
-    """An entry whose keys are all needed."""
+    """A mapping in the settings, all of whose keys are needed."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class BosPolicy(Part):
-    """The token before a sentence, and whether the first token counts."""
+    """The token before a sentence, and whether the sentence's first token counts."""
 
     start_token: str
     first_token: Literal["scored", "excluded"]
 
 
 class Size(Part):
-    """The shape of a model that is trained."""
+    """The shape of a model to train: layers, attention heads per layer and embedding size."""
 
     layers: Count
     heads: Count
@@ -120,12 +120,13 @@ class Machine(Section):
     """Limits of the machine or cluster, and the image in which jobs run."""
 
     gpu_memory_mb: int = key(80000, ge=1000)
-    """memory of one GPU (larger models are spread over several)"""
+    """memory of one GPU, in MB. Larger models are spread over several GPUs"""
     memory_mb: int | None = key(None, example=256000, ge=4000)
-    """memory of your largest node, the limit for jobs that are tried again with more memory"""
+    """memory of your largest node, in MB. A job that ran out of memory is repeated with at most
+    this much"""
     max_runtime: int = key(1440, ge=120)
-    """longest time that a job requests, in minutes. Longer scoring and training continue in the
-    next attempt (`retries` in profiles/slurm)"""
+    """longest time that a job requests, in minutes. If scoring or training takes longer, it
+    continues in the next attempt (`retries` in profiles/slurm)"""
     container: str | None = key(None)
     """file or address of the image in which jobs run with --sdm apptainer (docs/cluster.md)"""
 
@@ -136,13 +137,13 @@ class Scoring(Section):
     device: Literal["auto", "cpu", "cuda", "mps"] = key("auto")
     """device of models: auto takes a GPU if there is one, and mps is an Apple GPU (not tested)"""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = key("auto", convention=True)
-    """number format of the weights (auto: that of the model's entry for the device)"""
+    """number format of the weights (auto: that of the model's catalog entry for the device)"""
     device_map: Literal["single", "auto"] = key("single")
-    """auto spreads one model over all visible GPUs"""
+    """single puts a model on one device, and auto spreads it over all visible GPUs"""
     tokens_per_batch: int = key(4096, ge=1)
-    """padded tokens per forward pass. The number is halved if memory runs out"""
+    """number of tokens per forward pass, padding included. It is halved if memory runs out"""
     sentences_per_shard: int = key(500, ge=1)
-    """sentences per finished part: a killed scoring job loses at most this many"""
+    """number of sentences after which scores are saved, the most that a killed job loses"""
 
 
 class Unigrams(Section):
@@ -219,13 +220,13 @@ class Overlap(Section):
     chunk_corpora: Unique[str] | None = key(names="corpus", example=["my-corpus"], min_length=1)
     """corpora whose files are the chunks of training data (leakage, §3.1: the Pile). null: all"""
     keep_chunks: bool = key(False)
-    """whether scanned chunks of Pythia's training data stay on disk (600 GB), as nodes without
-    network need. Otherwise only chunks for training are downloaded again (4.2 GB each)"""
+    """whether scanned chunks of Pythia's training data stay on disk (600 GB), which nodes without
+    a network need. Otherwise the chunks for training are downloaded again (4.2 GB each)"""
     published: Unique[Literal["the_pile", "owt"]] = key()
-    """the paper's tables that are drawn next to the run's results"""
+    """the paper's tables of overlaps that figures show next to the run's results"""
     whole_coverage: float = key(0.9, gt=0, le=1)
-    """smallest share of a passage's tokens at which an overlap counts as the whole passage, read
-    off Figure 1a (leakage, §2.2). The summary also counts complete passages."""
+    """smallest share of a passage's tokens at which an overlap counts as the whole passage
+    (estimated from Figure 1a: leakage, §2.2). The summary also counts complete passages"""
     min_length: int = key(1, ge=1)
     """length of the shortest overlap that counts, in tokens (at most max_overlap + 1). Values
     from 4 on are much faster"""
@@ -268,7 +269,7 @@ class Reading(Section):
     window_counts: Literal["predicted", "fed"] = key("predicted", convention=True)
     """tokens that belong to a window. predicted: those that it predicts, so that the next token
     has half a window of context (leakage, §3.1). fed: those that the model reads, so that the next
-    token is predicted from the whole window (the authors' code)"""
+    token is predicted from the whole window (as in the authors' code)"""
     partition: Literal["exploratory", "held_out", "fit", "subjects"] = key(
         "exploratory", convention=True
     )
@@ -277,7 +278,8 @@ class Reading(Section):
     previous_words: int = key(1, convention=True, ge=1, le=10)
     """number of preceding words whose surprisals are also predictors (leakage, §3.1)"""
     random_effects: Literal["paper", "reduced"] = key("paper", convention=True)
-    """random effects of Table 3 (paper), or the maximal ones, reduced by the paper's rule"""
+    """paper: the random effects of Table 3 (leakage). reduced: maximal random effects, reduced by
+    the paper's rule"""
 
 
 class StringProbability(Section):
@@ -353,9 +355,9 @@ class Training(Section):
     chunks: Literal["selected", "all"] = key()
     """training data: the leakage-free chunks that overlap selects, or all chunks"""
     tokenizer: str = key(names="model tokenizer own")
-    """a model, a data set of kind tokenizer, or own, which is trained on the chunks"""
+    """a model, a data set of kind tokenizer, or own, a tokenizer that is trained on the chunks"""
     vocabulary: int = key(ge=257)
-    """number of token ids of the models, at least that of the tokenizer. For own: its size"""
+    """number of token ids of the models, at least that of the tokenizer. own gets this size"""
     context_window: int = key(ge=8)
     """number of tokens in an example (leakage, §2.1)"""
     batch_size: int = key(ge=1)
@@ -379,7 +381,8 @@ class Training(Section):
     device: Literal["auto", "cpu", "cuda"] = key("auto")
     """device of trainings: auto takes a GPU if there is one"""
     precision: Literal["auto", "float32", "bfloat16", "float16"] = key("auto")
-    """number format of products, not of weights (auto: half precision if that is fast)"""
+    """number format of matrix products (auto: half precision if the device is fast in it). Weights
+    are float32"""
     learning_rate: Number = key(0.001, gt=0)
     """highest learning rate (leakage, Appendix A)"""
     fine_tuning: FineTuning
@@ -485,7 +488,7 @@ class Settings(Section):
 
 @dataclass(frozen=True)
 class Key:
-    """A key of the settings: its place (`section.key`), its section and its declaration."""
+    """A key of the settings: its `path` (`section.key`), its section and pydantic's field."""
 
     path: str
     section: type[Section]
@@ -493,7 +496,7 @@ class Key:
 
     @property
     def name(self) -> str:
-        """Return the key alone."""
+        """Return the name of the key without its section."""
         return self.path.rpartition(".")[2]
 
     @property
@@ -503,17 +506,17 @@ class Key:
 
     @property
     def names(self) -> list[str]:
-        """Return the kinds of thing that the value names."""
+        """Return the kinds of things that the value names, of `names.KINDS`."""
         return list(self._extra.get("x-names", []))
 
     @property
     def patterns(self) -> bool:
-        """Tell whether a name may be a pattern."""
+        """Return whether a name may be a pattern."""
         return "x-patterns" in self._extra
 
     @property
     def convention(self) -> bool:
-        """Tell whether the value changes results."""
+        """Return whether the value changes results."""
         return "x-convention" in self._extra
 
     @property
@@ -523,13 +526,13 @@ class Key:
 
 
 def section_of(field: FieldInfo) -> type[Section] | None:
-    """Return the class of a field that is a section; None for a key."""
+    """Return the class of a field that is a section, and None for a field that is a key."""
     kind = field.annotation
     return kind if isinstance(kind, type) and issubclass(kind, Section) else None
 
 
 def keys(section: type[Section] | None = None, above: str = "") -> Iterator[Key]:
-    """Yield every key of the settings, or of a section at the place `above`, in their order."""
+    """Yield each key in order, of all settings or of a section whose path begins with `above`."""
     section = section or Settings
     for name, field in section.model_fields.items():
         if inner := section_of(field):
@@ -539,7 +542,7 @@ def keys(section: type[Section] | None = None, above: str = "") -> Iterator[Key]
 
 
 def value_of(settings: dict[str, Any], key: Key) -> Any:
-    """Return the value that complete settings have of a key."""
+    """Return the value of a key in complete settings."""
     value: Any = settings
     for part in key.path.split("."):
         value = value[part]
@@ -548,9 +551,9 @@ def value_of(settings: dict[str, Any], key: Key) -> Any:
 
 @cache
 def descriptions() -> dict[tuple[str, str], str]:
-    """Return each key's description, by its class and name: the text below its field in this file.
+    """Return the text below each field in this file, by the names of class and field.
 
-    Pydantic can read these texts, too, but does so whenever the classes are made.
+    Pydantic could also read these texts, but it would do so at every start.
     """
     found = {}
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""The start of a run: its settings, its catalog and the data that are left out of it.
+"""The start of a run: its settings, its catalog and the missing data that are left out of it.
 
-The Snakefile reads this module, so it imports nothing that only a job needs.
+The Snakefile imports this module, so it imports nothing that only jobs need.
 """
 
 from __future__ import annotations
@@ -26,21 +26,27 @@ from lingprob.workflow.sources import Run
 
 @dataclass(frozen=True)
 class StartedRun(Run):
-    """A run, the parts left out of it, and the names of those that were already printed."""
+    """A run with the data sets and models that are left out of it.
+
+    `said` has the names of those that have already been printed.
+    """
 
     left_out: list[LeftOut]
     said: set[str]
 
     def left_out_of(self, paper: str) -> str:
-        """Return a sentence about data left out of a paper, and print the way to get them once."""
+        """Return a sentence that names the data left out of a paper, or "".
+
+        The first time that such data are named, the way to get them is also printed.
+        """
         return left_out_of(paper, self.left_out, self.said)
 
 
 def read_run(config: dict[str, Any]) -> StartedRun:
-    """Read and check the configuration of a run, and pass on its environment to jobs.
+    """Return the checked settings, the catalog and the left-out data of a configuration.
 
-    A mistake in the configuration, or a missing file of the user's, ends the process with one
-    message.
+    It also sets the environment variables that jobs inherit. If the configuration has a mistake or
+    a file of the user is missing, the process ends with one message.
     """
     try:
         if " " in sys.executable:
@@ -62,9 +68,9 @@ def read_run(config: dict[str, Any]) -> StartedRun:
 
 
 def end_jobs_on_hangup() -> None:
-    """Let a hang-up of the terminal end the jobs and then Snakemake, as Ctrl-C does.
+    """Make the closing of the terminal (SIGHUP) end the jobs and then Snakemake, as Ctrl-C does.
 
-    Without it Snakemake alone ends, and its jobs go on. `nohup` ignores hang-ups, and still does.
+    By default Snakemake alone ends, and its jobs go on. Under `nohup`, SIGHUP is still ignored.
     """
     if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _end_jobs)
@@ -80,9 +86,10 @@ def _end_jobs(number: int, frame: FrameType | None) -> None:
 
 
 def named_configfiles(arguments: list[str]) -> list[Path]:
-    """Return the configuration files that a command line names.
+    """Return the existing files that follow `--configfile` among the arguments of a command.
 
-    Their paths begin in the folder of the command, which `--directory` leaves.
+    A relative path begins in the folder in which the command was typed (`PWD`), or in the working
+    directory, which `--directory` may have changed.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
@@ -93,9 +100,9 @@ def named_configfiles(arguments: list[str]) -> list[Path]:
 
 
 def check_own_paths(settings: Mapping[str, Any], catalog: Catalog) -> None:
-    """Raise LingprobError for a missing file or folder of the user's.
+    """Raise LingprobError for the first file or folder of the user's entries that is missing.
 
-    The folder of a model may be gone once the model is prepared.
+    The folder of a model is no longer needed once the model is prepared in resources/.
     """
     for option, path, is_there in _own_paths(settings, catalog):
         if not is_there:
@@ -105,7 +112,7 @@ def check_own_paths(settings: Mapping[str, Any], catalog: Catalog) -> None:
 
 
 def _own_paths(settings: Mapping[str, Any], catalog: Catalog) -> Iterator[tuple[str, str, bool]]:
-    """Yield the option, the path, and whether something is there, of each path of the user's."""
+    """Yield the option, the path, and whether the path exists, for each path in the settings."""
     for name in settings["datasets"]:
         entry = catalog.dataset(name)
         if "path" in entry:
