@@ -12,7 +12,7 @@ from lingprob.demo import demo_files
 from lingprob.workflow.digests import code_digest, modules_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.io.parsers import TOKEN_ROWS, reading_times_parser, stimuli_parser
+from lingprob.io.parsers import TOKEN_ROWS, parser_function
 from lingprob.site.facts import facts_of_model, run_facts, template_files, used
 from lingprob.site.papers import papers_of, read_captions
 from lingprob.workflow import scope, sources
@@ -41,10 +41,10 @@ def other_scale(wildcards):
     raise LingprobError(f"demo is for scale demo, not {settings['scale']}: ask for morcela or all.")
 
 
-def code_over(rule, *datasets, parser_of=None):
+def code_over(rule, *datasets, with_parsers=False):
     """The digest of a rule that reads data sets, with its parsers of them and the demo data."""
     parsers = {name: catalog.dataset(name)["parser"] for name in datasets}
-    found = [parser_of(*named) for named in parsers.items()] if parser_of else []
+    found = [parser_function(*named) for named in parsers.items()] if with_parsers else []
     data = [file for parser in parsers.values() for file in demo_files(parser)]
     return code_digest(rule, *found, *data)
 

@@ -44,7 +44,7 @@ rule build_reading_times:
         runtime=60,
     params:
         code=lambda wildcards: code_over(
-            "build_reading_times", wildcards.dataset, parser_of=reading_times_parser
+            "build_reading_times", wildcards.dataset, with_parsers=True
         ),
         entry=entry_of(
             "dataset",

@@ -83,7 +83,7 @@ rule build_stimuli:
         ),
     params:
         code=lambda wildcards: code_over(
-            "build_stimuli", wildcards.dataset, parser_of=stimuli_parser
+            "build_stimuli", wildcards.dataset, with_parsers=True
         ),
         entry=lambda wildcards: scope.stimuli_entry(run, wildcards.dataset),
         seed=settings["seed"],

@@ -1,7 +1,7 @@
 """Sharded, batched counting against a Counter over one text at a time."""
 
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 from tempfile import mkdtemp
 
 import numpy as np
@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+from lingprob.io.corpora import batches
 from lingprob.unigrams import counts as counting
 from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
@@ -32,7 +33,7 @@ def test_shards_add_up_to_a_counter_over_texts(documents, n_shards, batch_charac
     for document in documents:
         for piece in tiny_tokenizer().backend_tokenizer.encode(document).ids:
             expected[piece] += 1
-    counting.CHARACTERS_PER_BATCH, kept = batch_characters, counting.CHARACTERS_PER_BATCH
+    counting.batches = partial(batches, size=batch_characters)
     try:
         shards = [
             count_tokens(
@@ -41,7 +42,7 @@ def test_shards_add_up_to_a_counter_over_texts(documents, n_shards, batch_charac
             for shard in range(n_shards)
         ]
     finally:
-        counting.CHARACTERS_PER_BATCH = kept
+        counting.batches = batches
     assert [expected[token_id] for token_id in range(VOCABULARY_SIZE)] == sum(shards).tolist()
     merged = merge_sums(map(sums_table, shards))
     assert merged["sum"].tolist() == sum(shards).tolist()

@@ -15,6 +15,7 @@ from transformers import AutoTokenizer
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
 from lingprob.io import download
+from lingprob.io.corpora import batches
 from lingprob.io.files import sha256_of
 from lingprob.io.progress import Progress
 from lingprob.io.tables import read_metadata, read_table
@@ -78,7 +79,7 @@ def test_rows_do_not_depend_on_batches(tmp_path, monkeypatch):
     progress = Progress(None, "tokens", "tokens")
     whole = write(texts, tmp_path / "a.npy", progress=progress)
     assert progress.done == lengths.sum() + 50
-    monkeypatch.setattr("lingprob.training.corpus.CHARACTERS_PER_BATCH", 10)
+    monkeypatch.setattr("lingprob.training.corpus.batches", partial(batches, size=10))
     assert (write(texts, tmp_path / "b.npy") == whole).all()
     joined = np.concatenate([whole[:, :-1].ravel(), whole[-1, -1:]])
     expected = np.concatenate([[*ids, 0] for ids in as_ids(texts)])

@@ -1,1 +1,1 @@
-"""Files, tables and texts: reading, checking, fetching and writing them."""
+"""Functions that read, check, fetch and write files, tables and texts."""

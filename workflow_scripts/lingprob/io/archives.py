@@ -1,4 +1,4 @@
-"""Archives from elsewhere, whose files are written to one folder and not outside it."""
+"""Safe unpacking of downloaded archives."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lingprob.errors import LingprobError
 
 
 def unpack_tar(archive: tarfile.TarFile, folder: str | Path) -> None:
-    """Write the files of a tar archive into a folder, with the rights of new files.
+    """Write the regular files of a tar archive into a folder, with the permissions of new files.
 
-    Links and devices are left out. `extractall` has a filter of its own from Python 3.11.4 on.
+    Python's `extractall` can check names only from Python 3.11.4 on.
 
     Raises LingprobError for a file whose name leads out of the folder.
     """

@@ -1,4 +1,4 @@
-"""Text corpora, read as streams of documents."""
+"""Text corpora as streams of documents, from files of several formats."""
 
 from __future__ import annotations
 
@@ -38,22 +38,20 @@ COMPRESSIONS = {
 
 
 def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
-    """Stream the documents of a text corpus, in the order of its files.
+    """Return an iterator over the non-empty documents of a text corpus, in the order of its files.
 
     Args:
-        parser: `gutenberg` (a document is a book, without licence and line wraps), `nltk_zip`
-            (a .txt member of a zip), `text` (a file), `lines` (a line, or the field `text` of a
-            JSON object), `parquet` (the column `text` of a row), or `brown_zip` (a file of NLTK's
-            tagged Brown corpus, without its tags). Two parsers read no file: `demo_sentences` (the
-            acceptable sentences of the demo's minimal pairs) and `demo_control` (sentences
-            unrelated to them). Text files and lines may be compressed: .gz, .bz2, .lz4 or .zst.
+        parser: determines the documents of a file. `text`: the file. `lines`: a line, or the field
+            `text` of a JSON object. `parquet`: the column `text` of a row. `gutenberg`: a book,
+            without licence and line wraps. `nltk_zip`: a .txt member of a zip. `brown_zip`: a file
+            of NLTK's tagged Brown corpus, without its tags. Two parsers read no file:
+            `demo_sentences` (the acceptable sentences of the demo's minimal pairs) and
+            `demo_control` (sentences unrelated to them). Text files and lines may be compressed
+            (.gz, .bz2, .lz4 or .zst).
         files: the corpus's files.
 
-    Returns:
-        An iterator over non-empty texts, with one document in memory at a time.
-
-    Raises LingprobError at once for an unknown parser or a missing file, and while reading for
-    a file, zip member or line of another form, and for a file without text.
+    Raises LingprobError at once for an unknown parser or a missing file, and during iteration for a
+    file, zip member or line of another format, and for a file without text.
     """
     if parser == "demo_sentences":
         return iter(pd.read_csv(MINIMAL_PAIRS)["good"])
@@ -71,9 +69,9 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
 
 
 def _filled_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
-    """Stream documents without the empty ones, and log how many there were.
+    """Yield the documents that are not empty, and log their number at the end.
 
-    A file without text is refused, because every text would seem to be absent from its corpus.
+    Raises LingprobError for a file without text, because every text would seem absent from it.
     """
     documents = characters = 0
     for path in files:
@@ -95,10 +93,13 @@ def _filled_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
 
 def batches(
     items: Iterable[Item],
-    size: int,
+    size: int = 2**20,
     length: Callable[[Item], int] = len,  # type: ignore[assignment]
 ) -> Iterator[list[Item]]:
-    """Group items, in order, into lists whose total lengths just reach `size`, or less at last."""
+    """Yield items in lists, each of which ends when its total length reaches `size`.
+
+    By default these are texts of about a megabyte.
+    """
     batch: list[Item] = []
     total = 0
     for item in items:
@@ -112,9 +113,9 @@ def batches(
 
 
 def parser_of(path: Path) -> str:
-    """Return the parser that reads a corpus file: `parquet`, `lines` for JSON, or `text`.
+    """Return the parser of a user's corpus file: `parquet`, `lines` (for JSON lines) or `text`.
 
-    The file's name decides, in capitals or not. Otherwise its content does.
+    The suffix of the file's name decides, or else its first line.
     """
     suffixes = {suffix.lower() for suffix in path.suffixes}
     if ".parquet" in suffixes or path.read_bytes()[:4] == b"PAR1":
@@ -126,7 +127,7 @@ def parser_of(path: Path) -> str:
 
 
 def _gutenberg(path: Path) -> Iterator[str]:
-    """Return the text of a book, one line per paragraph and an empty line between paragraphs."""
+    """Yield the text of a book, one line per paragraph and an empty line between paragraphs."""
     text = _decode(path.read_bytes())
     start = GUTENBERG_START.search(text)
     end = GUTENBERG_END.search(text, start.end()) if start else None
@@ -140,7 +141,7 @@ def _gutenberg(path: Path) -> Iterator[str]:
 
 
 def _decode(data: bytes) -> str:
-    """Decode UTF-8, with or without a byte-order mark, or else Latin-1, with line feeds."""
+    """Return the text of bytes in UTF-8, or else in Latin-1, with line feeds as line ends."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -154,7 +155,7 @@ def _nltk_zip(path: Path) -> Iterator[str]:
 
 
 def _brown_zip(path: Path) -> Iterator[str]:
-    """Return the printed text of the Brown corpus, which NLTK tags (`word/tag` and spaces)."""
+    """Yield the files of the Brown corpus as printed text, without NLTK's tags (`word/tag`)."""
     for document in _zip_members(path, r"brown/c[a-r]\d\d"):
         text = " ".join(token.rpartition("/")[0] for token in document.split())
         text = BROWN_OPENING.sub(r"\1", BROWN_CLOSING.sub(r"\1", text))
@@ -177,32 +178,33 @@ def _text(path: Path) -> Iterator[str]:
 
 
 def _documents_on_lines(path: Path) -> Iterator[str]:
-    """Stream the lines of a file, or the field `text` of each JSON object in it.
+    """Yield the lines of a file, or the field `text` of each JSON object in it.
 
-    JSON is known by the file's name, or by a first line that is an object or begins an array.
+    A file has JSON if its suffix says so, or if its first line is an object or begins an array.
     """
     is_json = bool(JSON_SUFFIXES & {suffix.lower() for suffix in path.suffixes})
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.strip():
-            continue
-        if number == 1 and line.lstrip().startswith("["):
-            yield from _json_array(path)
-            return
-        is_json = is_json or (number == 1 and _is_object(line))
-        if not is_json:
-            yield line
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise LingprobError(
-                f"{path}, line {number}: not JSON ({error}). Correct the line."
-            ) from error
-        yield _text_field(f"{path}, line {number}", record)
+    with _opened(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            if number == 1 and line.lstrip().startswith("["):
+                yield from _json_array(path)
+                return
+            is_json = is_json or (number == 1 and _is_object(line))
+            if not is_json:
+                yield line.removesuffix("\n")
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise LingprobError(
+                    f"{path}, line {number}: not JSON ({error}). Correct the line."
+                ) from error
+            yield _text_field(f"{path}, line {number}", record)
 
 
 def _is_object(line: str) -> bool:
-    """Say whether a line is a JSON object with a text, whatever the file's name."""
+    """Return whether a line is a JSON object with a string in its field `text`."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -211,7 +213,7 @@ def _is_object(line: str) -> bool:
 
 
 def _json_array(path: Path) -> Iterator[str]:
-    """Stream the field `text` of each object in an array, or text lines that begin with [."""
+    """Yield the field `text` of each object in a JSON array, or lines of text that is no JSON."""
     with _opened(path) as stream:
         content = stream.read()
     try:
@@ -239,18 +241,11 @@ def _text_field(where: str, record: Any) -> str:
     return text
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """Stream the lines of a file, without their line ends."""
-    with _opened(path) as stream:
-        for line in stream:
-            yield line.removesuffix("\n")
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    """Open a text file, which its first bytes may show to be compressed.
+    """Yield the stream of a text file, decompressed if its first bytes show a compression.
 
-    Raises LingprobError if it is not text, then or while it is read.
+    Raises LingprobError if the file is not text, at once or during reading.
     """
     with open(path, "rb") as raw:
         head = raw.read(4096)

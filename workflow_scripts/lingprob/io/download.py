@@ -1,4 +1,4 @@
-"""One way to get a file: the cache, a mirror, its public URL; checked, resumed, whole or absent."""
+"""Files from the cache, a mirror or their public URL, with checksums and resumed downloads."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ MIRROR_VARIABLE = "LINGPROB_MIRROR"
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
-# The fault of the file at a path, or None if it is the one that the catalog describes.
+# Returns the fault of the file at a path, or None if it is the file that the catalog describes.
 Verify = Callable[[Path], str | None]
 Auth = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a data set, named by its path relative to the data set's directory.
+    """A file of a data set that can be fetched.
 
-    `mirror_path` is its path in the mirror (DATASET/NAME if None). `sha256` (hexadecimal) and
-    `size` (bytes) may be unknown, and `url` is None if there is no public one.
+    name: its path relative to the data set's directory.
+    sha256, size: its hexadecimal checksum and its bytes, None if unknown.
+    mirror_path: its path in the mirror, by default DATASET/NAME.
+    url: its public URL, None without one.
     """
 
     name: str
@@ -58,7 +60,7 @@ class RemoteFile:
         return cls(entry["name"], *map(entry.get, ("sha256", "bytes", "mirror", "url")))
 
     def fault_of(self, path: Path) -> str | None:
-        """Return the difference of the file at a path from this one, or None."""
+        """Return a text on the difference of the file at a path from this file, or None."""
         size = path.stat().st_size
         if self.size is not None and size != self.size:
             return f"it has {size} bytes, the catalog says {self.size}"
@@ -68,7 +70,7 @@ class RemoteFile:
 
 
 class Unavailable(Exception):
-    """One place cannot give a file: the reason, and the HTTP status if one came."""
+    """The error for a place that cannot give a file, with the HTTP status if there is one."""
 
     def __init__(self, reason: str, status: int | None = None) -> None:
         super().__init__(reason)
@@ -76,11 +78,11 @@ class Unavailable(Exception):
 
 
 class Absent(Unavailable):
-    """Nothing is there at all: no reason for a warning, only to look elsewhere."""
+    """The error for a place without the file, which needs no warning."""
 
 
 class Transient(Unavailable):
-    """A later try may succeed, after the seconds that the server asks to `wait`."""
+    """The error for a place at which a later attempt may succeed, after `wait` seconds."""
 
     def __init__(self, reason: str, status: int | None = None, wait: float = 0.0) -> None:
         super().__init__(reason, status)
@@ -97,15 +99,15 @@ def fetch_files(
 ) -> pd.DataFrame:
     """Put files into `directory`, and return a manifest with one row per file.
 
-    A file is looked for in `directory` itself, in the mirror (a directory or base URL: `mirror`,
-    or the environment variable LINGPROB_MIRROR), then at its public URL. Only a file with the right
-    checksum gets its path. A download that breaks is kept as NAME.part and continued later.
+    A file is looked for in `directory`, then in the mirror (the directory or base URL `mirror`, or
+    LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the right checksum
+    is kept. An interrupted download stays as NAME.part, and a later call continues it.
 
-    A row has `name`, `sha256` and `bytes` of the file, and `source`: `cache: PATH`,
-    `mirror: PATH OR URL` or `url: URL`.
+    The manifest has the columns name, sha256, bytes and source (`cache: PATH`,
+    `mirror: PATH OR URL` or `url: URL`).
 
-    Raises LingprobError that names the file, each place with its reason, and the ways out, with
-    the `instructions` of data sets of manual or gated access.
+    Raises LingprobError with the reason for each place and the ways out, such as the `instructions`
+    for data sets of manual or gated access.
     """
     files, mirror = list(files), mirror or os.environ.get(MIRROR_VARIABLE)
     rows: list[dict[str, str | int]] = []
@@ -130,14 +132,13 @@ def receive(
     resumable: bool = True,
     auth: Auth | None = None,
 ) -> None:
-    """Download `url` to `target`, continuing from TARGET.part if it exists.
+    """Download `url` to `target`, from the end of TARGET.part if that exists and is `resumable`.
 
-    The file is moved to `target` once `verify` finds no fault. Otherwise the part is deleted and
-    the download repeated once from the start. `size` is in bytes. Without a checksum to notice a
-    mixture of two versions, a part must not be continued: `resumable=False`. `auth` is not passed
-    on to another host.
+    If `verify` finds a fault in the file, the download is repeated once from the start. Without a
+    checksum, which would detect a mixture of two versions, a download is not resumable. `size` is
+    in bytes. `auth` is not passed on to another host.
 
-    Raises Unavailable if the server cannot give the file, OSError if it cannot be written.
+    Raises Unavailable if the server cannot give the file, and OSError if it cannot be written.
     """
     part = _part(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -157,10 +158,10 @@ def receive(
 def patiently(
     attempt: Callable[[], Result], what: str, measure: Callable[[], int] = lambda: 0
 ) -> Result:
-    """Call `attempt` until it raises nothing Transient, waiting longer after each failure.
+    """Return the result of `attempt`, which is repeated after each Transient error.
 
-    `what` names it in the log. After RETRY_SECONDS it gives up with the last error. Its patience
-    is renewed whenever `measure` (bytes on disk) exceeds its former maximum.
+    Waiting times are RETRY_SECONDS, after which the last error is raised. They begin again whenever
+    `measure` (bytes on disk) has exceeded its maximum. `what` names the attempt in the log.
     """
     best, waits = measure(), iter(RETRY_SECONDS)
     while True:
@@ -176,7 +177,7 @@ def patiently(
 
 
 def disk_error(error: OSError, target: Path) -> LingprobError:
-    """Return the message for an error met while writing `target`, with the way out."""
+    """Return the LingprobError for a system error during the writing of `target`."""
     remedy = f"Make {target.parent} a directory that can be written to, or use --directory."
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = "Free some space, or run with --directory on a larger disk."
@@ -188,7 +189,7 @@ def disk_error(error: OSError, target: Path) -> LingprobError:
 def _obtain(
     file: RemoteFile, directory: Path, dataset: str, mirror: str | None, instructions: str | None
 ) -> str:
-    """Put a file into a directory; return the place that gave it."""
+    """Put a file into a directory, and return the place that it came from."""
     in_mirror = file.mirror_path or f"{dataset}/{file.name}"
     for name in (file.name, in_mirror):
         path = PurePosixPath(name)
@@ -232,7 +233,7 @@ def _obtain(
 def _places(
     file: RemoteFile, target: Path, mirror: str | None, in_mirror: str
 ) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield each place to look in, in order, and the call that gets the file from there."""
+    """Yield each place of a file in order, with the function that gets the file from there."""
     verify = file.fault_of
     download = partial(
         receive, target=target, verify=verify, size=file.size, resumable=file.sha256 is not None
@@ -254,7 +255,7 @@ def _places(
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Turn errors of reading a file into reasons to look elsewhere."""
+    """Turn system errors in the body into Unavailable, after which the next place is tried."""
     try:
         yield
     except FileNotFoundError as error:
@@ -297,7 +298,7 @@ def _receive_rest(
     resumable: bool,
     auth: Auth | None,
 ) -> None:
-    """Make one request for the rest of `part`. Raises Transient if less than all of it came."""
+    """Append the rest of a file to `part` by one request. Raises Transient if some is missing."""
     have = _size(part) if resumable else 0
     if size is not None and have == size:
         return
@@ -340,7 +341,7 @@ def _write(response: requests.Response, part: Path, start: int, end: int | None)
 
 
 def _start(response: requests.Response, part: Path, have: int) -> int:
-    """Return the byte of the file at which a response begins. Raises for one that is no good."""
+    """Return the byte of the file at which a response begins, or raise Unavailable."""
     status, codes = response.status_code, requests.codes
     reason = f"HTTP {status} {response.reason}"
     if status == codes.ok:
@@ -358,7 +359,7 @@ def _start(response: requests.Response, part: Path, have: int) -> int:
 
 
 def _innermost(error: BaseException) -> str:
-    """Return the cause at the bottom of a chain of wrapped network errors."""
+    """Return the type and text of the first cause in a chain of wrapped network errors."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return f"{type(error).__name__}: {error}"

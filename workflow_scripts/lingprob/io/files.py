@@ -1,4 +1,4 @@
-"""Paths of files, and writing files so that they are either whole or absent."""
+"""Paths of data files, digests, and atomic writing: a file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from lingprob.errors import LingprobError
 
-# Beginnings of the names of files that describe a folder.
+# Beginnings of the names of files that describe a folder and are no data.
 DESCRIPTIONS = ("README", "LICENSE", "LICENCE", "DATASET_INFO")
 ELSEWHERE = "or run with --directory on a larger one."
 DISK_PROBLEMS = {
@@ -31,9 +31,10 @@ DISK_PROBLEMS = {
 
 
 def disk_problem(error: Exception, path: Path) -> str | None:
-    """Return the reason why `path` was not written and the remedy, if an error says so.
+    """Return the reason why `path` could not be written, with the remedy, or None.
 
-    Other libraries than Python's own give the number of the system's error in their message.
+    The number of the system's error is an attribute of Python's own errors. Other libraries give
+    it in their message.
     """
     file = getattr(error, "filename", None)
     if file is not None and not path.is_relative_to(Path(os.fsdecode(file)).parent):
@@ -45,11 +46,11 @@ def disk_problem(error: Exception, path: Path) -> str | None:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path`. Move it there on success, else delete it.
+    """Yield a temporary path for a new file, which becomes `path` if the body raises no error.
 
-    Temporary files of the same path that a killed process left are deleted.
+    After an error the temporary file is deleted. So are those of `path` that killed processes left.
 
-    Raises LingprobError if the disk is full or read-only or the file may not be so large.
+    Raises LingprobError if the disk is full or read-only, or if the file is too large for it.
     """
     path = Path(path)
     temporary, handle = None, None
@@ -98,13 +99,13 @@ def sha256_of(path: str | Path) -> str:
 
 
 def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
-    """Return the paths of a data set's files: downloaded ones in resources/, or the user's own.
+    """Return the paths of a data set's files: downloaded files in resources/, or the user's own.
 
-    A user's `path` is a file, a folder (all files in it and its subfolders that are not hidden, by
-    name) or a pattern such as `corpus/**/*.jsonl`. Files that describe a folder (README, LICENSE)
-    do not count if there are others.
+    A user's `path` is a file, a folder (all visible files in it and its subfolders, sorted) or a
+    pattern such as `corpus/**/*.jsonl`. In a folder, a README or LICENSE counts only if it has no
+    other files.
 
-    Raises LingprobError if a folder or pattern has no files, or two of the same name.
+    Raises LingprobError if a folder or pattern has no files, or two files of the same name.
     """
     if "path" in entry:
         return _own_paths(name, entry["path"])
@@ -128,7 +129,7 @@ def _own_paths(name: str, path: str) -> list[Path]:
 
 
 def identity_of(*parts: object) -> str:
-    """Return a digest of plain values, which shows that unfinished work is of the same job."""
+    """Return a digest (16 hexadecimal digits) of plain values, such as the facts of a job."""
     text = json.dumps(parts, sort_keys=True, default=vars)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

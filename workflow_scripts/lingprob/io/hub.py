@@ -1,4 +1,4 @@
-"""A repository of the hub at a revision, and one clear message if it cannot be fetched."""
+"""Repositories on the Hugging Face hub, and one clear message if a repository cannot be fetched."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def hub_endpoint() -> str:
 
 @dataclass(frozen=True)
 class HubRepository:
-    """A repository of models or data at a revision (a commit, tag or branch)."""
+    """A repository of models or data on the hub, at a revision (a commit, tag or branch)."""
 
     kind: Literal["model", "dataset"]
     name: str
@@ -46,13 +46,13 @@ class HubRepository:
 
     @property
     def title(self) -> str:
-        """Return its name in messages."""
+        """Return the kind and the name of the repository, for messages."""
         return f"{WORDS[self.kind]} repository {self.name!r}"
 
     def ask(self) -> ModelInfo | DatasetInfo:
-        """Return the hub's description of it: its commit and its files.
+        """Return the hub's description of the repository, with its commit and files.
 
-        Raises LingprobError if the repository or revision does not exist or needs a licence or
+        Raises LingprobError if the repository or revision does not exist, if it needs a licence or
         token, or if the hub cannot be reached.
         """
         try:

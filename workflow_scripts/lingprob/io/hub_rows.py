@@ -1,6 +1,7 @@
 """Rows of a data set on the hub, streamed by the `datasets` library into one Parquet file.
 
-They are kept in parts, each with the place in the stream after it. A killed job goes on from there.
+Meanwhile rows are kept in parts, each with the place in the stream at which it ends, so that a
+killed job goes on from there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from lingprob.io.progress import Progress
 from lingprob.io.shards import delete_shards, read_shard, write_shard
 
 ROWS_PER_PART = 10_000
-# A part's key of metadata for the place in the stream after it.
+# The key in a part's metadata for the place in the stream at which the part ends.
 STATE = b"lingprob.state"
 # Columns of stimuli that are read if the data set has them (stimuli/own_sentences.py).
 OPTIONAL = ("rating", "item", "pair", "phenomenon", "paradigm", "grammatical")
@@ -36,9 +37,9 @@ Entry = dict[str, Any]
 
 
 def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.DataFrame:
-    """Put a data set's files into `folder` and return their manifest, as `fetch_files` does.
+    """Put a data set's files into `folder`, and return their manifest, as `fetch_files` does.
 
-    Rows of a data set on the hub become the one file that its entry names. Errors are those of
+    Rows of a data set on the hub become the only file of its entry. Errors are those of
     `fetch_rows` or `fetch_files`.
     """
     files = entry["files"]
@@ -53,14 +54,14 @@ def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.
 
 
 def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:
-    """Put rows of a data set on the hub into the Parquet file `target`; return their source.
+    """Write rows of a data set on the hub to the Parquet file `target`, and return their source.
 
-    The revision is resolved to a commit, and that commit is read. Parts are in the folder of
-    `target` until all rows are there. A later call with the same `code` (a digest of it) goes on
-    from them. No code of the repository is run.
+    The source names the repository and the commit that was read. Parts are kept in the folder of
+    `target` until all rows are there. A later call with the same `code` (a digest of the code)
+    continues from them. No code of the repository is run.
 
     Raises LingprobError if the repository, revision, configuration, split or a column does not
-    exist, if a column of text contains something else, or if the hub cannot be reached.
+    exist, if the column of text has another type, or if the hub cannot be reached.
     """
     repository = entry["repository"]
     source = HubRepository("dataset", repository, entry["revision"], hub_endpoint())
@@ -73,7 +74,7 @@ def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:
 
 
 def open_stream(dataset: str, entry: Entry) -> Any:
-    """Open the stream of a split at a commit, as the `datasets` library builds it."""
+    """Return the stream of a split at a commit: an IterableDataset of the `datasets` library."""
     import datasets
 
     try:
@@ -95,10 +96,10 @@ def open_stream(dataset: str, entry: Entry) -> Any:
 def keep_rows(
     stream: Callable[[], Any], dataset: str, entry: Entry, target: Path, *, code: str
 ) -> None:
-    """Write a stream's first rows to the Parquet file `target`, part by part.
+    """Write the first rows of a stream, or all of them, to the Parquet file `target`.
 
-    `stream` opens an IterableDataset. Rows that an earlier call with the same `code` has kept are
-    not read again. Raises LingprobError for a missing column or too few rows.
+    `stream` opens an IterableDataset. Rows that an earlier call with the same `code` kept are not
+    read again. Raises LingprobError for a missing column or too few rows.
     """
     wanted = entry.get("rows")
     identity = identity_of({**entry, "rows": None}, ROWS_PER_PART, code)
@@ -131,9 +132,9 @@ def keep_rows(
 
 
 def chosen_columns(table: pa.Table, dataset: str, entry: Entry) -> pa.Table:
-    """Return the columns that an entry asks for, with text as strings. A corpus has `text` alone.
+    """Return the columns that the entry of a data set needs. A corpus has only the column `text`.
 
-    Raises LingprobError for a missing column, and if a column of text contains something else.
+    Raises LingprobError for a missing column, and if the column of text has another type.
     """
     title, stimuli = _title(dataset, entry), entry["kind"] == "stimuli"
     options = {
@@ -169,7 +170,7 @@ def _title(dataset: str, entry: Entry) -> str:
 
 
 def _kept_parts(folder: Path) -> tuple[list[Path], int, Any]:
-    """Return the whole parts from the first on, their rows, and the place in the stream after."""
+    """Return the undamaged parts up to the first gap, their rows, and the place where they end."""
     parts: list[Path] = []
     rows, state = 0, None
     for path in sorted(folder.glob("[0-9]*.parquet")):
@@ -182,7 +183,7 @@ def _kept_parts(folder: Path) -> tuple[list[Path], int, Any]:
 
 
 def _batches(stream: Callable[[], Any], state: Any) -> Iterator[tuple[pa.Table, Any]]:
-    """Yield the rows of a stream after a place in it, each batch with the place after it."""
+    """Yield the rows of a stream from a place on in batches, each with the place where it ends."""
     opened = stream().with_format("arrow")
     if state is not None:
         opened.load_state_dict(state)
@@ -191,7 +192,7 @@ def _batches(stream: Callable[[], Any], state: Any) -> Iterator[tuple[pa.Table, 
 
 
 def _join(parts: list[Path], rows: int, target: Path) -> None:
-    """Write the first rows of parts to one file, their columns in types for all of them."""
+    """Write the first rows of parts to one file, whose columns have types that fit all parts."""
     schemas = [pq.read_schema(path).remove_metadata() for path in parts]
     schema = pa.unify_schemas(schemas, promote_options="default")
     with (

@@ -1,9 +1,9 @@
-"""Results of experiment software as our tables of reading times and of ratings.
+"""Result files of experiment software as tables of reading times and of ratings for this project.
 
-Each file is first read as rows under the program's own names of columns, in lower case with
-underscores. Then a table of names says which columns are needed. PCIbex and Ibex Farm write
-comments that name the columns of the lines below, jsPsych writes trials as JSON or CSV, Gorilla
-writes one row per event, and OpenSesame writes one row per logged trial.
+A file is first read as rows under the program's own names of columns, in lower case with
+underscores. The tables of names below then choose the needed columns. PCIbex and Ibex Farm write
+comments that name the columns of the lines below them. jsPsych writes trials as JSON or CSV,
+Gorilla one row per event, and OpenSesame one row per logged trial.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ TIMES, RATINGS = "reading_times", "ratings"
 
 @dataclass(frozen=True)
 class Software:
-    """The columns that a program writes.
+    """The columns of the result files of a program.
 
     Args:
         marks: columns that only this program writes.
-        columns: for our names, the program's own names, the preferred one first.
-        rows: for a kind of table, a column and a pattern of its values in rows of that kind.
+        columns: the program's names for each of our names, the preferred name first.
+        rows: for a kind of table, a column and the pattern of its values in rows of this kind.
     """
 
     marks: tuple[str, ...]
@@ -128,19 +128,19 @@ def import_export(
     rows: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Read a results file of experiment software as a table for this project.
+    """Return a result file of experiment software as a table of this project, and notes on it.
 
     Args:
         path: the file, as the program writes it.
         kind: `reading_times` or `ratings`.
         columns: the file's columns by our names, for names that this module does not know.
         rows: the values of some columns in the rows to keep, such as {"label": ["experiment"]}.
-        values: numbers for ratings that are none, such as {"F": "1", "J": "0"}.
+        values: numbers for answers that are not numbers, such as {"F": "1", "J": "0"}.
 
     Returns:
-        The table (reading times: subject_id, passage_id, word_index from 0, word, rt_ms; ratings:
-        participant, sentence, rating; both with item and condition if known), and sentences about
-        everything that was left out.
+        The table, and sentences about all rows and columns that were left out. Reading times have
+        the columns subject_id, passage_id, word_index (from 0), word and rt_ms. Ratings have
+        participant, sentence and rating. Both have item and condition if known.
 
     Raises LingprobError that names the file and the column at fault.
     """
@@ -185,9 +185,9 @@ def import_export(
 def _our_columns(
     path: Path, frame: pd.DataFrame, software: Software, columns: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Return the known columns under our names, and the file's names for each.
+    """Return the known columns of a file under our names, and the file's names for each of them.
 
-    If several columns are known, the first that has a value counts in each row.
+    If there are several columns for one name, each row takes the first value among them.
     """
     given = {ours: plain_name(theirs) for ours, theirs in columns.items()}
     need_columns(path, frame, given.values(), "Name one of these in --column.")
@@ -202,9 +202,9 @@ def _our_columns(
 
 
 def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFrame:
-    """Return two rows per forced choice: the chosen sentence with rating 1, the other with 0.
+    """Return two rows per forced choice: the chosen sentence has rating 1, and the other 0.
 
-    The answer is `good`, `bad` or the text of one of the two sentences.
+    The answer (column `rating`) must be `good`, `bad` or the text of one of the two sentences.
     """
     sides = {
         side: table["rating"].eq(side) | table["rating"].eq(table[side]) for side in ("good", "bad")
@@ -223,7 +223,7 @@ def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFr
 
 
 def _kept(frame: pd.DataFrame, keep: pd.Series, reason: str, notes: list[str]) -> pd.DataFrame:
-    """Return some rows, and note how many others are left out."""
+    """Return the rows to keep, and append to `notes` how many others are left out, and why."""
     keep = keep.fillna(False).astype(bool)
     if not keep.all():
         notes.append(f"{int((~keep).sum()):,} rows are left out because of {reason}")
@@ -231,13 +231,13 @@ def _kept(frame: pd.DataFrame, keep: pd.Series, reason: str, notes: list[str]) -
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a column in lower case, with an underscore for every other character."""
+    """Return a column's name in lower case, with underscores for other than letters and digits."""
     name = re.sub(r"^spreadsheet: ", "", name.strip().lower())
     return re.sub(r"\W+", "_", name).strip("_")
 
 
 def read_export(path: Path) -> pd.DataFrame:
-    """Return the rows of a file as text, '' if absent, under plain names of columns.
+    """Return the rows of a result file as text ('' if missing), under names as by `plain_name`.
 
     Raises LingprobError that names the file and the line at fault.
     """
@@ -255,7 +255,7 @@ def read_export(path: Path) -> pd.DataFrame:
 
 
 def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as text under plain names, in which the later of two columns counts."""
+    """Return a table as text under plain names. Of two columns with one name, the later is kept."""
     frame = frame.rename(columns=lambda name: plain_name(str(name)))
     frame = frame.loc[:, ~frame.columns.duplicated(keep="last")]
     return frame.map(_cell).astype(object)
@@ -270,7 +270,7 @@ def _cell(value: Any) -> str:
 
 
 def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
-    """Read lines whose columns the comments above them name.
+    """Return the rows of a file of PCIbex or Ibex Farm, in which comments name the columns below.
 
     A comment replaces the names from its number on. Older files describe the lines of a group one
     by one. Commas in texts are URL-encoded.
@@ -303,7 +303,7 @@ def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
 
 
 def _read_trials(path: Path) -> list[dict[str, Any]]:
-    """Read jsPsych's trials: one JSON array, or one array or trial per line."""
+    """Return jsPsych's trials: those of one JSON array, or of one array or trial per line."""
     text = decoded(path)
     try:
         parts = [json.loads(text)]
@@ -319,9 +319,9 @@ def _read_trials(path: Path) -> list[dict[str, Any]]:
 
 
 def _with_sentences(frame: pd.DataFrame, software: Software) -> pd.DataFrame:
-    """Give each row of a trial the sentence that another row of the trial has.
+    """Return rows of Ibex with the sentence of a trial in each of its rows.
 
-    Ibex writes the sentence of a judgment in the line before it.
+    Ibex writes the sentence only into the line before the judgment.
     """
     sentence = software.columns.get("sentence", "").split()
     if "md5_hash" not in frame.columns or not {*sentence} & {*frame.columns}:
@@ -332,7 +332,7 @@ def _with_sentences(frame: pd.DataFrame, software: Software) -> pd.DataFrame:
 
 
 def _with_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per word for trials with lists of words and times (jsPsych)."""
+    """Return one row per word of jsPsych's trials, which have lists of words and times."""
     if not {"spr_words", "spr_rts"} <= {*frame.columns}:
         return frame
     trials = frame[(frame["spr_words"] != "") & (frame["spr_rts"] != "")]
@@ -349,10 +349,10 @@ def _with_words(frame: pd.DataFrame) -> pd.DataFrame:
 def as_reading_times(
     path: Path, table: pd.DataFrame, named: Mapping[str, str], values: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return a table of reading times with passages named by item and condition.
+    """Return a table of reading times, whose passages are named after item and condition.
 
-    Sentences without an item are passages, numbered from 1. Raises LingprobError if readers of one
-    passage have read other words, or if one has two times for a word.
+    Sentences without an item are numbered from 1. Raises LingprobError if two readers of a passage
+    read different words, or if a reader has two times for a word.
     """
     number = whole(path, named["word_number"], table["word_number"])
     times = numeric(path, named["rt_ms"], table["rt_ms"])
@@ -395,7 +395,7 @@ def as_reading_times(
 def as_ratings(
     path: Path, table: pd.DataFrame, named: Mapping[str, str], values: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return a table of ratings, one row per judgment. Answers to several questions are rows."""
+    """Return a table of ratings, with one row per answer, also if a trial has several questions."""
     if table["rating"].str.startswith("{").any():
         answers = table["rating"].map(json.loads)
         table = table.assign(rating=answers.map(lambda answer: list(answer.values())))

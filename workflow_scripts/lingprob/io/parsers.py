@@ -1,14 +1,10 @@
-"""The function that parses a data set of stimuli or of reading times, by its entry's `parser`."""
+"""The functions that parse data sets of stimuli and of reading times, by the name of the parser."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any
-
 from lingprob.errors import looked_up
 
-TOKEN_ROWS = "token_rows"  # of a corpus of token ids, which is no text
+TOKEN_ROWS = "token_rows"  # parser of corpora that consist of token ids, not of text
 STIMULI = {
     "blimp": "lingprob.stimuli.pairs:blimp",
     "cola": "lingprob.stimuli.sentences:cola",
@@ -45,18 +41,9 @@ READING_TIMES = {
 }
 
 
-def stimuli_parser(dataset: str, parser: str) -> str:
-    """Return `module:function` of a data set's parser. Raises LingprobError if there is none."""
-    return looked_up("parser", parser, STIMULI, f"(datasets.{dataset}.parser)")
+def parser_function(dataset: str, parser: str) -> str:
+    """Return the place (`module:function`) of a data set's parser, for `pkgutil.resolve_name`.
 
-
-def reading_times_parser(dataset: str, parser: str) -> str:
-    """Return `module:function` of a data set's parser. Raises LingprobError if there is none."""
-    return looked_up("parser", parser, READING_TIMES, f"(datasets.{dataset}.parser)")
-
-
-def import_parser(reference: str) -> Callable[..., Any]:
-    """Return the function that `module:function` names."""
-    module, function = reference.split(":")
-    parser: Callable[..., Any] = getattr(import_module(module), function)
-    return parser
+    Raises LingprobError if there is no such parser.
+    """
+    return looked_up("parser", parser, STIMULI | READING_TIMES, f"(datasets.{dataset}.parser)")

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, a plain line every few seconds in a log."""
+"""Progress of long work, as a bar on a terminal and as lines in a log."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ logger = logging.getLogger(__name__)
 
 
 class Progress:
-    """Count finished items. Use it as a context manager and call `advance`.
+    """A context manager that counts finished items and shows their number and rate.
 
-    On a terminal it draws a bar with items/s. Everywhere it writes a line to the `lingprob` logger
-    at most every `log_seconds` and one at the end, so that a log file stays readable.
+    On a terminal it draws a bar. In any case it writes a line to the logger at most every
+    `log_seconds`, and one at the end, so that a log file stays readable.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Progress:
         )  # fmt: skip
 
     def resume_at(self, done: int) -> None:
-        """Count `done` items as finished earlier: shown, but left out of the rate."""
+        """Count `done` items that an earlier run finished, and leave them out of the rate."""
         self.done = self.done_before = done
         self.bar.initial = self.bar.n = done
         self.bar.refresh()

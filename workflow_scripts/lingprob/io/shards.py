@@ -1,4 +1,4 @@
-"""Finished parts of a job, in files that a later run of the same job finds again."""
+"""Shards: finished parts of a job's result, in files that a later run of the same job reads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Shards:
-    """The shards of a job in a folder, or nothing if there is no folder.
+    """The shards of a job in a folder. Without a folder, nothing is kept.
 
-    `identity`, such as `identity_of(provenance, code)`, distinguishes the weights and the code that
-    they were made with. `described` (JSON values) distinguishes one shard from all others.
+    `identity`, such as `identity_of(provenance, code)`, names the weights and the code that made
+    the shards. The argument `described` of `read` and `write` (JSON values) names one of them.
 
     Raises LingprobError for a folder without an identity.
     """
@@ -32,7 +32,6 @@ class Shards:
     identity: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a folder without an identity."""
         if self.directory is not None and not self.identity:
             raise LingprobError(
                 f"{self.directory}: unfinished work is kept there, but nothing distinguishes it "
@@ -40,7 +39,7 @@ class Shards:
             )
 
     def read(self, described: object) -> pa.Table | None:
-        """Return a shard, or None if it is not there."""
+        """Return a shard, or None if there is none or it is damaged."""
         return None if self.directory is None else read_shard(self._path(described))
 
     def write(self, described: object, table: pa.Table) -> None:
@@ -58,13 +57,13 @@ NOWHERE = Shards()
 
 
 def write_shard(path: Path, table: pa.Table) -> None:
-    """Write a shard, whole or not at all."""
+    """Write a shard to a Parquet file with checksums, atomically."""
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
 def read_shard(path: Path) -> pa.Table | None:
-    """Return a shard, or None if there is none or (the log says so) a damaged one."""
+    """Return a shard, or None if the file is absent or (with a warning in the log) damaged."""
     try:
         return pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError:
@@ -75,5 +74,5 @@ def read_shard(path: Path) -> pa.Table | None:
 
 
 def delete_shards(shard_directory: str | Path) -> None:
-    """Delete the shards of a finished table, if there are any."""
+    """Delete the folder of the shards of a finished table, if it exists."""
     shutil.rmtree(shard_directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A user's own tables: files of five forms as columns of text and numbers, or one clear error."""
+"""A user's own tables: files of five formats, read as columns of text and numbers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
 NO_NUMBER = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
 EXACT = 2**53  # whole numbers up to here are exact as floats
-LARGEST = 2**31 - 1  # in our tables
+LARGEST = 2**31 - 1  # whole number in the project's tables
 ENCODING = "is not text in UTF-8. Save it in UTF-8 (in a spreadsheet: `CSV UTF-8`)."
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """Read a table of one of `FORMATS`: CSV, TSV, Parquet, an Excel workbook, JSON lines.
+    """Return the table in a file of one of `FORMATS`: CSV, TSV, Parquet, Excel or JSON lines.
 
-    All columns of CSV, TSV and workbooks are text, '' if empty. Raises LingprobError that names the
-    file and the remedy if it is absent, without rows, damaged, or of another form or encoding, if
-    two columns have one name, or if a row has too many fields.
+    All columns of CSV, TSV and Excel files are text, '' if empty. Raises LingprobError with the
+    remedy if the file is absent, damaged, without rows, or of another format or encoding, if two
+    columns have the same name, or if a row has too many fields.
     """
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
@@ -62,7 +62,7 @@ def read_frame(path: Path) -> pd.DataFrame:
 
 
 def _read_text_rows(path: Path, suffix: str) -> tuple[list[str], list[list[str]]]:
-    """Return the names and the rows of a CSV, TSV or Excel file."""
+    """Return the names of the columns and the rows of a CSV, TSV or Excel file, as text."""
     if suffix in SEPARATORS:
         return read_rows(path, SEPARATORS[suffix])
     from lingprob.io.workbooks import rows_of_only_sheet
@@ -97,7 +97,7 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
 
 
 def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
-    """Raise LingprobError that names the columns that a file lacks and those that it has."""
+    """Raise LingprobError, followed by the remedy, if the frame of a file lacks needed columns."""
     if missing := [column for column in needed if column not in frame.columns]:
         raise LingprobError(
             f"{path}: no columns {missing}. It has {list(frame.columns)[:12]}. {remedy}"
@@ -105,9 +105,10 @@ def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], r
 
 
 def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
-    """Return a column as float64. Raises LingprobError that names the first row without a number.
+    """Return a column of a file as float64.
 
-    Missing values of a `nullable` column are NaN, but not all may be missing.
+    Missing values of a `nullable` column are NaN, but not all of them may be missing. Raises
+    LingprobError that names the first row without a finite number.
     """
     if types.is_numeric_dtype(values.dtype):
         numbers, missing = values.astype("Float64").astype("float64"), values.isna()
@@ -126,9 +127,9 @@ def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = F
 
 
 def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -> pd.Series:
-    """Return a column as int64.
+    """Return a column of a file as int64.
 
-    Raises LingprobError at a row that is no whole number or below `smallest`.
+    Raises LingprobError that names the first row without a whole number of at least `smallest`.
     """
     numbers = numeric(path, column, values)
     refuse(path, column, numbers % 1 != 0, "no whole number", values)
@@ -138,9 +139,9 @@ def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -
 
 
 def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
-    """Return a column as strings, missing if empty. Whole numbers are text as they are.
+    """Return a column of a file as strings, with NA for an empty one. Whole numbers become text.
 
-    Raises LingprobError that names the first row that is neither.
+    Raises LingprobError that names the first row with another value.
     """
     if types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
         values = values.where(values.abs() < EXACT).astype("Int64")  # a gap has made 1 into 1.0
@@ -157,7 +158,10 @@ def as_boolean(
     values: pd.Series,
     meaning: Mapping[object, bool] | None = None,
 ) -> pd.Series:
-    """Return a column of true/false, 1/0, yes/no, or of values with a meaning, as booleans."""
+    """Return a column of a file as booleans, missing if empty.
+
+    The values are true/false, 1/0 or yes/no in any case, or the keys of `meaning`.
+    """
     known: dict[str, bool] = {
         "true": True, "1": True, "yes": True, "false": False, "0": False, "no": False,
     }  # fmt: skip
@@ -180,7 +184,10 @@ def refuse(
     values: pd.Series | None = None,
     remedy: str = "Correct or delete the row.",
 ) -> None:
-    """Raise LingprobError that names file, row and column of the first row at fault."""
+    """Raise LingprobError with file, row, column, problem and remedy if a row is at fault, (n,).
+
+    If `values` are given, the message also has the value of this row.
+    """
     refuse_rows(
         at_fault.reset_index(drop=True),
         "{path}, data row {row}, column {column!r}: {fault}"

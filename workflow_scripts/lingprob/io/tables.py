@@ -1,7 +1,6 @@
-"""The only functions that read and write the project's tables.
+"""The functions that read and write the project's tables, which are Parquet files with a schema.
 
-Tables are zstd-compressed and carry their provenance (model, origin, dtype, conventions, version)
-as key-value metadata.
+The tables have provenance (model, origin, dtype, conventions, version) as key-value metadata.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.io.files import atomic_path
 from lingprob.io.schemas import SCHEMAS
 
-# For tables that people read: the columns that name a row, and the column of the row's text in the
-# `stimuli` or `words` table.
+# For tables that people read: the columns that identify a row, and the column with the row's text
+# in the `stimuli` or `words` table.
 TEXTS = {
     "sentence_scores": (["item_id"], "text"),
     "surprisal": (["passage_id", "word_index"], "word"),
@@ -33,20 +32,20 @@ TEXTS = {
 def write_table(
     frame: pd.DataFrame, name: str, path: str | Path, metadata: Mapping[str, object] | None = None
 ) -> None:
-    """Check `frame` against the schema `name` and write it to `path` atomically.
+    """Check `frame` against the schema `name`, and write it to a Parquet file atomically.
 
-    Raises LingprobError that names the column and first row at fault if a column is missing or
-    unknown, has values that its type would change (the caller rounds, not the file), or has a null,
-    NaN or infinity that is not allowed.
+    Raises LingprobError with the column and first row at fault if a column is missing or unknown,
+    if its type would change a value (such as by rounding), or if a null, NaN or infinity is not
+    allowed in it.
     """
     with table_writer(name, path, metadata) as write:
         write(frame)
 
 
 def as_table(frame: pd.DataFrame, name: str, where: str) -> pd.DataFrame:
-    """Return `frame` as it would be read back after being written as a table `name`.
+    """Return `frame` as if it had been written as a table `name` and read again.
 
-    Raises LingprobError as `write_table`, with `where` as the file's name.
+    Raises LingprobError as `write_table`, with `where` as the name of the file.
     """
     return _as_frame(_checked(frame, name, where), name, where)
 
@@ -55,9 +54,9 @@ def as_table(frame: pd.DataFrame, name: str, where: str) -> pd.DataFrame:
 def table_writer(
     name: str, path: str | Path, metadata: Mapping[str, object] | None = None
 ) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Give a function that writes a table piece by piece, to save memory.
+    """Yield a function that writes the next rows of a table, for tables larger than memory.
 
-    Pieces are checked as `write_table` does. The file appears when all are written, or not at all.
+    Rows are checked as by `write_table`. The file appears if the body raises no error.
     """
     schema = looked_up("table", name, SCHEMAS)
     described = {"lingprob_version": lingprob.__version__, "table": name, **(metadata or {})}
@@ -76,15 +75,15 @@ def read_table(
     columns: Sequence[str] | None = None,
     where: Mapping[str, Collection[str]] | None = None,
 ) -> pd.DataFrame:
-    """Read the Parquet file at `path`, which must have exactly the columns of schema `name`.
+    """Return the table in the Parquet file at `path`, with the types of the schema `name`.
 
     Args:
         path: of the file.
         name: of the table.
-        columns: the columns to read, None for all. The others take no memory.
+        columns: the columns to read, by default all. The others take no memory.
         where: the values of the rows to read, by column.
 
-    Raises LingprobError if the file is not Parquet, not such a table, or one of other types.
+    Raises LingprobError if the file is not Parquet, or if its columns are not those of the schema.
     """
     wanted = None
     for column, values in (where or {}).items():
@@ -102,7 +101,7 @@ def iterate_table(
     rows: int = 250_000,
     columns: Sequence[str] | None = None,
 ) -> Iterator[pd.DataFrame]:
-    """Read a table in pieces of about `rows` rows, to save memory.
+    """Yield a table in pieces of about `rows` rows, for tables larger than memory.
 
     Consecutive rows with the same value in the column `together` are in one piece. `columns` and
     errors are as in `read_table`.
@@ -125,15 +124,15 @@ def iterate_table(
 
 
 def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:
-    """Read the tables at `paths`, all of schema `name`, as one. Errors are as in `read_table`."""
+    """Return the tables in several files, of one schema, as one. Errors are as in `read_table`."""
     return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
 
 
 def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFrame]:
-    """Read a rule's inputs that are named after schemas, by these names.
+    """Return the tables among a rule's inputs, by the names of their schemas.
 
-    The files of one name are read as one table, a name without a file is left out, and so are
-    inputs of other names. Errors are as in `read_table`.
+    The files of one name are read as one table. Names without a file, and names of no schema, are
+    left out. Errors are as in `read_table`.
     """
     paths = {name: [given] if isinstance(given, str) else given for name, given in files.items()}
     return {
@@ -142,7 +141,7 @@ def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFr
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
-    """Return the provenance of a table as text keys and values."""
+    """Return the provenance in a table's metadata as a mapping of texts."""
     try:
         raw = pq.read_schema(path).metadata or {}
     except (pa.ArrowException, OSError) as error:
@@ -151,9 +150,9 @@ def read_metadata(path: str | Path) -> dict[str, str]:
 
 
 def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of TEXTS as it would be read back, each row's text after its name.
+    """Return a table (one of TEXTS) for people, with each row's text after the columns of its name.
 
-    Raises LingprobError as `write_table`.
+    `texts` is the `stimuli` or `words` table. Raises LingprobError as `write_table`.
     """
     keys, text = TEXTS[name]
     table = as_table(frame, name, name)
@@ -162,9 +161,9 @@ def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFr
 
 
 def guard_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with an apostrophe before every text that a spreadsheet takes for a formula.
+    """Return a table with an apostrophe before each text that a spreadsheet would run as a formula.
 
-    These are texts that begin with =, +, -, @, a tab or a carriage return, other than numbers.
+    These are texts that begin with =, +, -, @, a tab or a carriage return, and are no numbers.
     """
 
     def guarded(value: object) -> object:
@@ -176,14 +175,14 @@ def guard_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a table for people and other programs, atomically, with tabs if it ends in .tsv."""
+    """Write a table as CSV, or with tabs if the path ends in .tsv, atomically."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, sep="\t" if Path(path).suffix == ".tsv" else ",")
 
 
 @contextmanager
 def _opened(path: str | Path, name: str) -> Iterator[ds.Dataset]:
-    """Open a table's file, and turn all its possible faults into one clear error."""
+    """Yield the data set of a table's file. Raise LingprobError if it cannot be read."""
     schema = looked_up("table", name, SCHEMAS)
     checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
     try:
@@ -201,7 +200,7 @@ def _damaged(path: str | Path, error: Exception) -> LingprobError:
 
 
 def _as_frame(table: pa.Table, name: str, path: str | Path) -> pd.DataFrame:
-    """Return rows of a table with its schema's types, columns in the schema's order."""
+    """Return Arrow rows as a frame with the types and the order of columns of the schema `name`."""
     fields = [
         field for field in looked_up("table", name, SCHEMAS) if field.name in table.column_names
     ]
@@ -216,7 +215,7 @@ def _as_frame(table: pa.Table, name: str, path: str | Path) -> pd.DataFrame:
 
 
 def _checked(frame: pd.DataFrame, name: str, path: str | Path) -> pa.Table:
-    """Return a frame as an Arrow table of its schema, each value as it is."""
+    """Return a frame as an Arrow table of its schema, or raise LingprobError as `write_table`."""
     schema = looked_up("table", name, SCHEMAS)
     where = f"{path} (table {name})"
     _check_columns(list(frame.columns), schema, where)
@@ -244,9 +243,10 @@ def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
 
 
 def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Return values as another type that leaves each of them as it is.
+    """Return values converted to another type.
 
-    Raises pa.ArrowException if it cannot. Arrow itself would round, and read text as numbers.
+    Raises pa.ArrowException if a value would change. Arrow itself would round numbers and parse
+    texts.
     """
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

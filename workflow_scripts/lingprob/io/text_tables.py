@@ -1,9 +1,9 @@
-"""Rows of CSV and TSV files, read so that no quotation mark can swallow a row.
+"""Rows of CSV and TSV files, read so that an unpaired quotation mark cannot swallow rows.
 
-One physical line is one row. Programs differ in the meaning of a quotation mark, so each file is
-read both ways, as text and as CSV quoting. If both are possible, and the form of the file does not
-decide, it is refused. In TSV quotation marks are text, unless the header is quoted or every field
-with one is quoted as a CSV writer must quote it. In CSV they quote, unless a line breaks the rule.
+One line is one row. A quotation mark may quote a field or be part of its text, so each file is read
+in both ways. In TSV the marks are text, unless the header is quoted or every field with a mark is
+quoted as a CSV writer would quote it. In CSV the marks quote, unless a line breaks CSV's rule. If
+both ways remain possible, the file is refused.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Rows = list[list[str]]
 
 
 def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
-    """Return the names in the first line of a file and the fields of each line below it.
+    """Return the names in the first line of a file, and the fields of each line below it.
 
-    Empty lines are left out. A first line such as `sep=;`, which Excel reads, names the separator.
+    Empty lines are left out. A first line such as `sep=;`, as Excel reads it, gives the separator.
 
     Args:
         path: a file in UTF-8, or in UTF-16 with a byte-order mark.
@@ -65,7 +65,10 @@ def decoded(path: Path) -> str:
 
 
 def _choose_tsv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -> Rows:
-    """Return the rows of a TSV file as its quotation marks are meant."""
+    """Return the rows of a TSV file, with its quotation marks read as text or as quoting.
+
+    `plain` has the rows in which they are text.
+    """
     quoted = _quoted(texts, separator)
     if quoted is None:
         return plain
@@ -88,7 +91,7 @@ def _choose_tsv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -
 
 
 def _choose_csv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -> Rows:
-    """Return the rows of a CSV file as its quotation marks are meant."""
+    """Return the rows of a CSV file. Arguments as for `_choose_tsv`."""
     quoted = _quoted(texts, separator)
     if quoted is not None:
         return quoted
@@ -111,9 +114,9 @@ def _choose_csv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -
 
 
 def _quoted(texts: Sequence[str], separator: str, over_lines: bool = False) -> Rows | None:
-    """Return the fields by CSV's rule, or None if a line breaks it.
+    """Return the fields of lines by CSV's rule of quoting, or None if a line breaks the rule.
 
-    Each line is a row, or rows run `over_lines`.
+    With `over_lines`, a quoted field may continue on the next line.
     """
     parts = [[f"{text}\n" for text in texts]] if over_lines else [[text] for text in texts]
     try:
@@ -127,7 +130,10 @@ def _is_even(rows: Rows) -> bool:
 
 
 def _even(path: Path, separator: str, numbers: Sequence[int], rows: Rows) -> tuple[list[str], Rows]:
-    """Return header and rows of one length, without empty fields after the last column."""
+    """Return the header and rows with as many fields, without empty columns at the end.
+
+    `numbers` are the numbers of the rows' lines. Raises LingprobError for a row of another length.
+    """
     names, *body = rows
     names = [name.strip() for name in names]
     longest = max(map(len, rows))

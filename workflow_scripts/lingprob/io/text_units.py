@@ -1,8 +1,8 @@
-"""Lines, words and sentences of a text, by rules that are the same everywhere.
+"""Rules for the lines, words and sentences of a text, which the whole project shares.
 
 A line ends at a line feed, a carriage return or both, and at no other character. White space
 separates words, except no-break spaces, which join them. Words are compared in Unicode's composed
-form (NFC), and marks such as vowel signs belong to their letters.
+form (NFC), and combining marks such as vowel signs belong to their letters.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ ABBREVIATIONS = frozenset(
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text. A line end after the last line begins no other."""
+    """Return the lines of a text without their ends. A final line end begins no further line."""
     lines = LINE_END.split(text)
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text: stretches between white space other than no-break spaces."""
+    """Return the words of a text, which white space other than no-break spaces separates."""
     if any(space in text for space in NO_BREAK):
         return [word for word in WORD.findall(text) if word.strip()]
     return text.split()
@@ -45,9 +45,9 @@ def split_words(text: str) -> list[str]:
 
 @cache
 def plain_word(word: str) -> str:
-    """Return a word in lower case without outer punctuation, in composed form (NFC).
+    """Return a word in composed form (NFC) and lower case, without punctuation at its ends.
 
-    Marks of letters, such as vowel signs, stay, and so does punctuation alone.
+    A word that consists of punctuation is returned as it is.
     """
     composed = unicodedata.normalize("NFC", word)
     first, last = 0, len(composed)
@@ -63,11 +63,11 @@ def _is_part(letter: str) -> bool:
 
 
 def sentence_ends(words: Sequence[str]) -> np.ndarray:
-    """Return which words of a text end a sentence, bool of shape (n_words,).
+    """Return whether each word of a text ends a sentence, bool of shape (n_words,).
 
-    A word does if it ends in one of ENDS, with or without closing marks, unless the next word is in
-    lower case. A full stop after an abbreviation or a single capital letter ends none. The Greek
-    question mark (;) counts after Greek letters.
+    A word ends a sentence if it ends in one of ENDS, also before closing marks, unless the next
+    word is in lower case. A full stop after an abbreviation or a single capital letter ends no
+    sentence. The Greek question mark (;) counts after Greek letters.
     """
     following = [*words[1:], ""]
     return np.array(

@@ -1,4 +1,4 @@
-"""Rows of Excel workbooks, with cells as text as they would be in a CSV file."""
+"""Rows of Excel workbooks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TIMES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
-    """Yield the rows of a workbook's first sheet one at a time, because some have 51 million cells.
+    """Yield the rows of a workbook's first sheet, one at a time: some have 51 million cells.
 
-    Raises OSError if there is no such file, ValueError if it is no workbook.
+    Raises OSError if there is no such file, and ValueError if it is no workbook.
     """
     try:
         yield from _workbook(path).get_sheet_by_index(0).iter_rows()
@@ -27,11 +27,11 @@ def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
 
 
 def rows_of_only_sheet(path: Path) -> list[list[str]]:
-    """Return the rows of the only sheet that has any, as text. Empty rows are left out.
+    """Return the rows of the only sheet with rows, as text. Empty rows are left out.
 
-    Raises LingprobError if several sheets have rows, for a date (Excel turns text such as the item
-    1-2 into one), and for a cell with an error or with a formula without a value. Other errors as
-    for `rows_of_first_sheet`.
+    Raises LingprobError if several sheets have rows, for a date or time (Excel turns text such as
+    1-2 into a date), for an error, and for a formula without a value. Other errors as for
+    `rows_of_first_sheet`.
     """
     try:
         workbook = _workbook(path)
@@ -53,8 +53,8 @@ def rows_of_only_sheet(path: Path) -> list[list[str]]:
             if isinstance(cell, TIMES):
                 raise LingprobError(
                     f"{path}, sheet {name!r}, row {number}, column {place}: a date or time, "
-                    f"{cell}. If Excel made it of something else, format the column as text "
-                    "and type it again."
+                    f"{cell}. If Excel made it from other text, format the column as text and type "
+                    "the text again."
                 )
     _refuse_lost_values(path, name)
     texts = ([as_text(cell) for cell in row] for row in rows)
@@ -88,7 +88,7 @@ def _refuse_lost_values(path: Path, sheet: str) -> None:
 
 
 def as_text(cell: object) -> str:
-    """Return a cell as it would be in a CSV file, because a sheet has no whole numbers."""
+    """Return a cell as in a CSV file. Excel has only floats, so 3.0 becomes 3."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 

@@ -26,7 +26,6 @@ from lingprob.models.tokenizer import encode
 logger = logging.getLogger(__name__)
 # KenLM's, if a small corpus lacks the counts for a discount (lmplz --discount_fallback).
 FALLBACK = np.array([0.0, 0.5, 1.0, 1.5])
-CHARACTERS_PER_BATCH = 2**20
 # The mark of both ends of a sentence, rare words, and an entry that never occurs.
 MARK, UNKNOWN, UNUSED = "</s>", "<unk>", "<unused>"
 
@@ -232,7 +231,7 @@ def with_mark(tokenizer: Any, name: str) -> int:
 
 def sentences(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
     """Yield the token ids (int32) of every line of a corpus, without marks."""
-    for some in batches(lines(documents), CHARACTERS_PER_BATCH):
+    for some in batches(lines(documents)):
         for ids in encode(tokenizer, some)["input_ids"]:
             if ids:
                 yield np.array(ids, dtype=np.int32)

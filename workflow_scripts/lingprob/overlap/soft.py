@@ -32,7 +32,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
-from lingprob.overlap.token_blocks import CHARACTERS_PER_BATCH, normalise
+from lingprob.overlap.token_blocks import normalise
 
 MOST_GAPS = 3  # each is a substitution, a deletion or an insertion: 27 ways of three
 COLUMNS = ["overlap_words", "gaps", "first", "last"]
@@ -147,7 +147,7 @@ def find_soft_overlaps(
     index, vocabulary = _build_index(passages, min_words, gaps)
     best = np.zeros((len(passages), len(COLUMNS) + len(PLACES)), dtype=np.int64)
     texts = [""] * len(best)
-    for batch in batches(documents, CHARACTERS_PER_BATCH):
+    for batch in batches(documents):
         corpus, offsets = _encoded([folded_words(text) for text in batch], vocabulary)
         before = best[:, :2].copy()
         _find(index, corpus, offsets, best)

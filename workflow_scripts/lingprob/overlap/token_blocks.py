@@ -15,7 +15,6 @@ from lingprob.models.tokenizer import encode
 
 ROW_LENGTH = 2049  # of the Pythia layout
 TOKENS_PER_BLOCK = 2**20
-CHARACTERS_PER_BATCH = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +53,7 @@ def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 
 def read_texts(documents: Iterable[str], tokenizer: Any) -> Iterator[TokenBlock]:
     """Normalise and tokenise documents, about a megabyte at a time (leakage, §2.1)."""
-    for batch in batches(documents, CHARACTERS_PER_BATCH):
+    for batch in batches(documents):
         words = [text.split() for text in batch]
         ids = token_ids(tokenizer, list(map(" ".join, words)))
         arrays = [np.asarray(of_text, dtype=np.int64) for of_text in ids]

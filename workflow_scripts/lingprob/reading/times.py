@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.io.parsers import import_parser, reading_times_parser
+from lingprob.io.parsers import parser_function
 from lingprob.io.schemas import SCHEMAS
 from lingprob.reading.alignment import KEYS, check_numbers, check_words
 from lingprob.reading.tables import Source
@@ -91,7 +92,8 @@ def build_reading_times(
 
 def load_parser(corpus: str, parser: str) -> Callable[[Source], pd.DataFrame]:
     """Return the parser of a data set by its name. Raises LingprobError if there is none."""
-    return import_parser(reading_times_parser(corpus, parser))
+    found: Callable[[Source], pd.DataFrame] = resolve_name(parser_function(corpus, parser))
+    return found
 
 
 def partitions(times: pd.DataFrame) -> pd.Series:

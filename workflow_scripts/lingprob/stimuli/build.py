@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.parsers import import_parser, stimuli_parser
+from lingprob.io.parsers import parser_function
 from lingprob.stimuli.tables import check_stimuli
 
 
@@ -32,7 +33,7 @@ def build_stimuli(
     Raises LingprobError that names the file, row and remedy for bad input, or if the number of
     items or pairs is not the catalog's.
     """
-    parse = import_parser(stimuli_parser(dataset, entry["parser"]))
+    parse = resolve_name(parser_function(dataset, entry["parser"]))
     stimuli, ratings = parse(dataset, entry, directory, seed)
     stimuli = stimuli.assign(dataset=dataset)
     check_stimuli(stimuli, dataset)

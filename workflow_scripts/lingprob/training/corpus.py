@@ -30,8 +30,6 @@ from lingprob.overlap.token_blocks import map_rows, token_ids
 from lingprob.training.preshuffled import npy_header
 from lingprob.training.sizes import SEPARATOR
 
-CHARACTERS_PER_BATCH = 2**20
-
 logger = logging.getLogger(__name__)
 
 
@@ -186,7 +184,7 @@ def write_rows(
     tokens, n_rows = np.empty(0, dtype=np.int64), 0
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         stream.write(npy_header(0, row_length, dtype))
-        for batch in batches(documents, CHARACTERS_PER_BATCH):
+        for batch in batches(documents):
             parts = [tokens]
             for ids in tokenize(batch):
                 parts += [np.asarray(ids, dtype=np.int64), np.array([separator])]

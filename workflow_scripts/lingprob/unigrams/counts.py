@@ -16,8 +16,6 @@ from lingprob.io.progress import Progress
 from lingprob.io.text_units import plain_word, split_words
 from lingprob.models.tokenizer import encode
 
-CHARACTERS_PER_BATCH = 2**20
-
 
 def count_tokens(
     documents: Iterable[str],
@@ -40,7 +38,7 @@ def count_tokens(
     if not 0 <= shard < n_shards:
         raise LingprobError(f"shard {shard} of {n_shards}: shards are numbered from 0.")
     counts = np.zeros(vocabulary_size, dtype=np.int64)
-    for texts in batches(islice(documents, shard, None, n_shards), CHARACTERS_PER_BATCH):
+    for texts in batches(islice(documents, shard, None, n_shards)):
         ids = np.fromiter(chain.from_iterable(encode(tokenizer, texts)["input_ids"]), np.int64)
         if len(ids) and not 0 <= ids.min() <= ids.max() < vocabulary_size:
             raise LingprobError(

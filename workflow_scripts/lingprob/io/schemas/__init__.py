@@ -1,7 +1,7 @@
-"""Every Parquet schema of the project, by table name, with a comment for each table.
+"""The Arrow schemas of the project's tables by name, with a comment on each table.
 
 Log-probabilities are natural logarithms (nats). Every table is in long format, and result tables
-state the scale in a column.
+state the scale of the run in a column.
 """
 
 from __future__ import annotations
