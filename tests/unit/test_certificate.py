@@ -184,9 +184,8 @@ def test_chance_levels_by_hand():
     assert logprob_threshold(3, level=0.875) == pytest.approx(np.log(0.5))
     # p far below the spacing of numbers around 1: 1 - (1 - p)^n is n p there.
     assert logprob_threshold(1e10, level=1e-10) == pytest.approx(np.log(1e-20))
-    for n_words, level, said in ((0, 0.05, "positive"), (5, 1.0, "between"), (5, 0.0, "between")):
-        with pytest.raises(LingprobError, match=said):
-            logprob_threshold(n_words, level)
+    with pytest.raises(LingprobError, match="must be positive"):
+        logprob_threshold(0)
 
 
 def test_overlaps_have_no_sentence_boundaries(tmp_path: Path) -> None:

@@ -159,8 +159,6 @@ def test_merging_refuses_doubled_and_unlike_files(index: PassageIndex) -> None:
     other = index_of([[1]])
     with pytest.raises(LingprobError, match="different passages"):
         merge([part, matched(other, [[1]], "b")])
-    with pytest.raises(LingprobError, match="no scans to merge"):
-        merge([])
     with pytest.raises(LingprobError, match="other passages"):
         passage_overlaps(other, part)
     # Empty files are all alike, and add nothing.
@@ -209,11 +207,8 @@ def test_indexing_refuses_wrong_passages() -> None:
         return build_index(passages, tokenizer_hash="t", vocabulary_size=10)
 
     for passages, said in (
-        ([], "no passages"),
-        ([np.array([1]), np.array([3, -1])], "passage 1: token ids from -1 to 3"),
-        ([np.array([10])], "passage 0: token ids from 10"),
-        ([np.array([1.0])], "float64, but must be integers"),
-        ([np.array([[1]])], "must be one row"),
+        ([np.array([1]), np.array([3, -1])], "the passages: token ids from -1 to 3"),
+        ([np.array([10])], "the passages: token ids from 10"),
     ):
         with pytest.raises(LingprobError, match=said):
             build(passages)
@@ -314,7 +309,6 @@ def test_rows_of_another_layout_are_refused(tmp_path: Path) -> None:
     for array, row_length, said in (
         (rows.astype(np.float32), 3, "contains float32"),
         (rows, 4, "rows of 3 tokens, not of 4"),
-        (rows, 0, "row_length is 0"),
         (rows.ravel(), 4, "6 tokens are not a whole number of rows of 4"),
         (np.asfortranarray(rows), 3, "stored by columns"),
     ):
@@ -452,11 +446,3 @@ def test_first_of_equal_soft_overlaps_is_taken() -> None:
     assert found_in("a x b", "a B", "A x b", min_words=2, gaps=1) == [(0, 3, 0, 0, 2, "A x b")]
     # Without p, b follows a in both. Without the corpus's b, p does.
     assert found_in("a p b q", "a B p", min_words=2, gaps=1) == [(0, 2, 1, 0, 2, "a B")]
-
-
-def test_impossible_soft_searches_are_refused() -> None:
-    for min_words, gaps in ((0, 0), (5, 4), (5, -1)):
-        with pytest.raises(LingprobError, match=r"overlap\.soft_min_words is"):
-            find_soft_overlaps([["a"]], [], min_words=min_words, gaps=gaps)
-    with pytest.raises(LingprobError, match="no passages"):
-        find_soft_overlaps([], [], min_words=5, gaps=1)

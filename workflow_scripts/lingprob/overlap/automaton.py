@@ -1,8 +1,8 @@
-"""The stimulus index: a suffix automaton over all passages, small enough to stay in the cache.
+"""The index of the passages: a suffix automaton, small enough to stay in the processor's cache.
 
-A state stands for all token sequences that end at the same places of the passages. It has the
-length of the longest of them and a suffix link to the state of the next shorter ones. States are
-numbered by length, so that links point to lower numbers and the often-visited ones lie together.
+A state represents all token sequences that end at the same places of the passages. It has the
+length of the longest of them, and a suffix link to the state of the next shorter sequences. States
+are numbered by length, so that links lead to lower numbers and often visited states lie together.
 """
 
 # Compiled functions are typed by Numba.
@@ -39,18 +39,18 @@ Record = TypeVar("Record")
 class PassageIndex:
     """A generalised suffix automaton over passages, made by `build_index`.
 
-    tokens: the passages' token ids one after another, int64 (n_tokens,).
+    tokens: the token ids of all passages one after another, int64 (n_tokens,).
     offsets: passage i is tokens[offsets[i]:offsets[i + 1]], int64 (n_passages + 1,).
-    vocabulary: the distinct token ids in rising order, int64. The i-th is symbol i + 1, and
-        symbol 0 stands for all other ids.
-    tokenizer_hash: names the tokenizer, which a scanned corpus must share.
+    vocabulary: the distinct token ids in rising order, int64. The id at place i has the symbol
+        i + 1, and all other ids have the symbol 0.
+    tokenizer_hash: digest of the tokenizer, which a searched corpus must share.
     vocabulary_size: number of ids of the tokenizer.
-    nodes: int32 (n_states, 4): length, suffix link, symbol of the only edge (-1 without edges,
-        -2 with several), its target.
-    slots: int64 hash table of the edges of states with several: state (23 bits), symbol (16),
-        target (24). 0 is empty.
+    nodes: int32 (n_states, 4): length, suffix link, symbol of the only edge (-1 without an edge,
+        -2 with several), and its target.
+    slots: int64 hash table of the edges of states with several edges: state (23 bits), symbol
+        (16) and target (24). 0 is empty.
     root_targets: int32 (n_symbols + 1,), the state of each one-token sequence.
-    prefix_states: int32 (n_tokens,), the state of each passage's prefix ending there.
+    prefix_states: int32 (n_tokens,), the state of the part of a passage that ends at each token.
     """
 
     tokens: np.ndarray
@@ -65,12 +65,12 @@ class PassageIndex:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether all token ids of the tokenizer fit in 16 bits."""
+        """Return whether all token ids of the tokenizer fit in 16 bits."""
         return self.vocabulary_size <= MAX_NARROW
 
     @cached_property
     def digest(self) -> str:
-        """A digest of passages and tokenizer."""
+        """Return a digest (32 hexadecimal digits) of the passages and the tokenizer."""
         content = hashlib.sha256(f"{self.tokenizer_hash} {self.vocabulary_size}".encode())
         content.update(self.offsets.tobytes())
         content.update(self.tokens.tobytes())
@@ -84,11 +84,11 @@ class PassageIndex:
 
     @property
     def symbol_of_code(self) -> np.ndarray:
-        """Symbol of each 16-bit code of `encode`, uint16 (65536,)."""
+        """Return the symbol of each 16-bit code of `encode`, uint16 (65536,)."""
         return self._symbol_of_id if self.is_narrow else np.arange(MAX_NARROW, dtype=np.uint16)
 
     def encode(self, tokens: np.ndarray) -> np.ndarray:
-        """Return token ids as 16-bit codes: the ids if they fit, else the symbols.
+        """Return a corpus's token ids as 16-bit codes, which are the ids or else their symbols.
 
         Raises LingprobError for ids outside the vocabulary.
         """
@@ -105,21 +105,19 @@ class PassageIndex:
 def build_index(
     passages: Sequence[np.ndarray], *, tokenizer_hash: str, vocabulary_size: int
 ) -> PassageIndex:
-    """Index passages, which are the queries (leakage, §2.1). Matches never cross two passages.
+    """Return the index of passages, in which corpora are searched (leakage, §2.1).
 
     Args:
-        passages: token ids of each passage, one-dimensional integer arrays that may be empty.
-        tokenizer_hash: a digest that names the tokenizer.
-        vocabulary_size: number of ids of the tokenizer. Ids are below it.
+        passages: token ids of one or more passages, integers (n_tokens,), which may be empty.
+        tokenizer_hash: digest of the tokenizer.
+        vocabulary_size: number of ids of the tokenizer.
 
-    Raises LingprobError if there are no passages, ids lie outside the vocabulary, or the
-    passages have more than 4 million tokens or 65,535 different ones.
+    Raises LingprobError if ids lie outside the vocabulary, or if the passages have more than 4
+    million tokens or 65,535 different ones.
     """
-    arrays = [_checked(passage, i, vocabulary_size) for i, passage in enumerate(passages)]
-    if not arrays:
-        raise LingprobError("there are no passages to index. Check `overlap.texts`.")
-    offsets = np.cumsum([0, *map(len, arrays)]).astype(np.int64)
-    tokens = np.concatenate(arrays).astype(np.int64)
+    offsets = np.cumsum([0, *map(len, passages)]).astype(np.int64)
+    tokens = np.concatenate(passages).astype(np.int64)
+    check_ids(tokens, vocabulary_size, "the passages")
     vocabulary, codes = np.unique(tokens, return_inverse=True)
     if len(tokens) > MAX_TOKENS or len(vocabulary) >= MAX_NARROW:
         raise LingprobError(
@@ -137,14 +135,14 @@ def build_index(
 
 
 def save_arrays(record: Any, path: str | Path) -> None:
-    """Write a dataclass of arrays, texts and integers to one .npz file, atomically."""
+    """Write a dataclass whose fields are arrays, texts and integers to a .npz file, atomically."""
     content = {field.name: getattr(record, field.name) for field in fields(record)}
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **content)
 
 
 def load_arrays(kind: type[Record], path: str | Path) -> Record:
-    """Read a dataclass that `save_arrays` wrote.
+    """Return the object of the dataclass `kind` that `save_arrays` wrote.
 
     Raises LingprobError if the file is absent, cut short or of another kind.
     """
@@ -159,7 +157,7 @@ def load_arrays(kind: type[Record], path: str | Path) -> Record:
 
 
 def check_tokenizer(of_corpus: str, of_passages: str) -> None:
-    """Raise LingprobError if a corpus and passages have different tokenizers."""
+    """Raise LingprobError if the digests of the tokenizers of a corpus and of passages differ."""
     if of_corpus != of_passages:
         raise LingprobError(
             f"the corpus is tokenised with {of_corpus!r}, the passages with {of_passages!r}. "
@@ -181,21 +179,11 @@ def check_ids(tokens: np.ndarray, vocabulary_size: int, where: str) -> None:
         )
 
 
-def _checked(passage: np.ndarray, number: int, vocabulary_size: int) -> np.ndarray:
-    array = np.asarray(passage)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.ndim != 1:
-        raise LingprobError(f"passage {number}: has shape {array.shape}, but must be one row.")
-    check_ids(array, vocabulary_size, f"passage {number}")
-    return array
-
-
 @njit(cache=True)
 def find_target(nodes, slots, state, symbol):
-    """Return the target of a state's edge (not the root's), or -1 without one (compiled).
+    """Return the target of a state's edge for a symbol, or -1 without one. The root has no edges.
 
-    State and symbol are uint64: Numba checks signed places for negative values.
+    State and symbol are uint64, because Numba checks signed places for negative values.
     """
     only = nodes[state, 2]
     if only == np.int64(symbol):
@@ -215,7 +203,7 @@ def find_target(nodes, slots, state, symbol):
 
 @njit(cache=True)
 def _find_edge(table, edges, state, symbol):
-    """Return the edge's number, or minus its free place in the hash table minus one."""
+    """Return the number of a state's edge for a symbol, or -place - 1 for its free place."""
     mask = len(table) - 1
     key = (np.int64(state) << 16) | np.int64(symbol)
     place = ((key * MULTIPLIER) >> 24) & mask
@@ -229,7 +217,7 @@ def _find_edge(table, edges, state, symbol):
 
 @njit(cache=True)
 def _add_edge(table, edges, heads, count, place, edge):
-    """Write an edge, (source, symbol, target), to its place in the hash table."""
+    """Add an edge (source, symbol, target) at a place that `_find_edge` returned."""
     state = edge[0]
     edges[count, 0], edges[count, 1], edges[count, 2] = edge
     edges[count, 3] = heads[state]
@@ -239,7 +227,11 @@ def _add_edge(table, edges, heads, count, place, edge):
 
 @njit(cache=True)
 def _build(symbols, offsets):
-    """Add the passages symbol by symbol (Blumer et al. 1985, for several texts)."""
+    """Return the automaton of passages, built symbol by symbol (Blumer et al. 1985).
+
+    The results are the lengths and links of states, the edges, each state's first edge, and the
+    states of prefixes.
+    """
     n_tokens = len(symbols)
     room = 2 * n_tokens + 1  # states: the root, and at most two a token
     lengths = np.zeros(room, np.int32)
@@ -308,7 +300,10 @@ def _build(symbols, offsets):
 
 @njit(cache=True)
 def _pack(lengths, order, links, edges, heads, states, n_symbols):
-    """Renumber the states by length and put their edges in places that a scan finds fast."""
+    """Return `nodes`, `slots`, `root_targets` and `prefix_states` of a `PassageIndex`.
+
+    States are renumbered by their place in `order`.
+    """
     n_states = len(lengths)
     rank = np.empty(n_states, np.int64)
     for i in range(n_states):

@@ -1,4 +1,4 @@
-"""A compacted DAWG of one corpus, on disk: overlaps of any text without a new pass."""
+"""A compacted directed acyclic word graph (CDAWG) of a corpus, in which any text is searched."""
 
 # Compiled functions are typed by Numba.
 # mypy: disable-error-code="no-untyped-def"
@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -22,35 +22,23 @@ from lingprob.overlap.cdawg_build import EXTENT, ROOT, START, SYMBOL, TARGET
 from lingprob.overlap.token_blocks import TokenBlock
 
 MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
+ARRAYS = ("text", "lengths", "links", "first_edges", "edges", "counts")
 FACTS = ("tokenizer_hash", "vocabulary_size", "n_words")
-
-
-class Arrays(NamedTuple):
-    """The arrays of a `Cdawg`, which has their descriptions, for compiled functions."""
-
-    text: np.ndarray
-    lengths: np.ndarray
-    links: np.ndarray
-    first_edges: np.ndarray
-    edges: np.ndarray
-    counts: np.ndarray
-
-
-ARRAYS = Arrays._fields
 
 
 @dataclass(frozen=True, eq=False)
 class Cdawg:
-    """The graph: its nodes, and edges labelled with stretches of the text.
+    """The graph of a corpus: nodes, and edges whose labels are stretches of the corpus's text.
 
-    text: all documents, each followed by `mark`, which no id is.
-    lengths, links: longest sequence and suffix link of each node, int32 (n_nodes,).
+    text: the token ids of all documents, each followed by `mark`, which is no token id.
+    lengths, links: length of the longest sequence, and suffix link, of each node, int32 (n_nodes,).
     first_edges: node i has edges[first_edges[i]:first_edges[i + 1]], int64 (n_nodes + 1,).
-    edges: symbol, start and length of the label in the text, target, int32 (n_edges, 4).
-    counts: occurrences of each node's sequences, int64 (n_nodes,).
-    tokenizer_hash: names the tokenizer.
+    edges: first symbol of the label, its start in the text, its length, and the target node, int32
+        (n_edges, 4).
+    counts: occurrences of each node's sequences in the corpus, int64 (n_nodes,).
+    tokenizer_hash: digest of the tokenizer.
     vocabulary_size: number of ids of the tokenizer.
-    n_words: words of the corpus between white space, or 0 for token ids.
+    n_words: number of words of the corpus between white space, or 0 if it consists of token ids.
     """
 
     text: np.ndarray
@@ -65,26 +53,26 @@ class Cdawg:
 
     @property
     def mark(self) -> int:
-        """The symbol that follows each document in the text."""
+        """Return the symbol that follows each document in the text."""
         return mark_of(self.text.dtype)
 
     def longest_matches(
         self, tokens: np.ndarray, offsets: np.ndarray, *, tokenizer_hash: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the longest suffix that the corpus has at each position (leakage, §2.1).
+        """Return the longest sequence of the corpus that ends at each token of queries.
 
-        Query i is tokens[offsets[i]:offsets[i + 1]]. Returns lengths in tokens, int32 (n_tokens,),
-        and frequencies, int64 (n_tokens,), 0 without a match. Raises LingprobError for another
-        tokenizer or ids outside its vocabulary.
+        Query i is tokens[offsets[i]:offsets[i + 1]] (leakage, §2.1). Returns the lengths in tokens,
+        int32 (n_tokens,), and the frequencies, int64 (n_tokens,), both 0 without a match. Raises
+        LingprobError for another tokenizer or ids outside its vocabulary.
         """
         check_tokenizer(self.tokenizer_hash, tokenizer_hash)
         check_ids(tokens, self.vocabulary_size, "the queries")
-        graph = Arrays(*(getattr(self, name) for name in ARRAYS))
         tokens = np.ascontiguousarray(tokens, dtype=np.int64)
-        return _match(graph, tokens, np.asarray(offsets, dtype=np.int64))
+        arrays = [getattr(self, name) for name in ARRAYS]
+        return _match(*arrays, tokens, np.asarray(offsets, dtype=np.int64))
 
     def save(self, directory: str | Path) -> None:
-        """Write the graph as .npy files into a directory, and cdawg.json once they are whole."""
+        """Write the arrays to .npy files in a directory, and then the other facts to cdawg.json."""
         facts: dict[str, Any] = {name: getattr(self, name) for name in FACTS}
         facts["bytes"] = {name: getattr(self, name).nbytes for name in ARRAYS}
         about = Path(directory, "cdawg.json")
@@ -99,12 +87,10 @@ class Cdawg:
 def build_cdawg(
     blocks: Iterable[TokenBlock], *, tokenizer_hash: str, vocabulary_size: int
 ) -> Cdawg:
-    """Build the graph of a corpus on-line, in memory (leakage, §2.1; Inenaga et al. 2005).
+    """Return the graph of a corpus, built in memory (leakage, §2.1; Inenaga et al. 2005).
 
-    It takes about 25 bytes per token of natural text.
-
-    Each block has whole documents. Raises LingprobError for ids outside the vocabulary or more
-    than 2**30 tokens.
+    It takes about 25 bytes per token of natural text. Each block has whole documents. Raises
+    LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
     dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
     mark, n_words, parts = mark_of(dtype), 0, [np.empty(0, dtype)]
@@ -129,9 +115,9 @@ def build_cdawg(
 
 
 def load_cdawg(directory: str | Path) -> Cdawg:
-    """Map a graph that `Cdawg.save` wrote into memory, read-only.
+    """Return a graph that `Cdawg.save` wrote, with its arrays mapped into memory, read-only.
 
-    Raises LingprobError if it is absent or not whole.
+    Raises LingprobError if a file is absent or incomplete.
     """
     directory = Path(directory)
     try:
@@ -148,7 +134,7 @@ def load_cdawg(directory: str | Path) -> Cdawg:
 
 
 def mark_of(dtype: np.dtype) -> int:
-    """Return the mark that ends documents in a text of this dtype. Symbols of edges are int32."""
+    """Return the symbol that ends documents in a text of this dtype. Edges have int32 symbols."""
     return int(min(np.iinfo(dtype).max, np.iinfo(np.int32).max))
 
 
@@ -167,9 +153,8 @@ def _find(first_edges, edges, node, symbol):
 
 
 @njit(cache=True)
-def _match(graph, tokens, offsets):
-    """Keep a node, how much of the match ends there, and the tokens read of an edge's label."""
-    text, edges = graph.text, graph.edges
+def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
+    """Return `longest_matches`. The state is a node, its matched length, and a place on an edge."""
     matched = np.zeros(len(tokens), np.int32)
     frequencies = np.zeros(len(tokens), np.int64)
     for query in range(len(offsets) - 1):
@@ -179,7 +164,7 @@ def _match(graph, tokens, offsets):
             token = tokens[position]
             while True:
                 if count == 0:
-                    edge = _find(graph.first_edges, edges, node, token)
+                    edge = _find(first_edges, edges, node, token)
                     if edge >= 0:
                         break
                     if node == ROOT:
@@ -190,10 +175,10 @@ def _match(graph, tokens, offsets):
                 if node == ROOT:
                     first, count = first + 1, count - 1
                 else:
-                    node = np.int64(graph.links[node])
-                    at_node = np.int64(graph.lengths[node])
+                    node = np.int64(links[node])
+                    at_node = np.int64(lengths[node])
                 while count > 0:
-                    edge = _find(graph.first_edges, edges, node, np.int64(text[first]))
+                    edge = _find(first_edges, edges, node, np.int64(text[first]))
                     extent = np.int64(edges[edge, EXTENT])
                     if extent > count:
                         break
@@ -205,7 +190,7 @@ def _match(graph, tokens, offsets):
                 continue
             count += 1
             matched[position] = at_node + count
-            frequencies[position] = graph.counts[edges[edge, TARGET]]
+            frequencies[position] = counts[edges[edge, TARGET]]
             if edges[edge, EXTENT] == count:
                 node = np.int64(edges[edge, TARGET])
                 at_node += count

@@ -1,11 +1,11 @@
 """On-line construction of a compacted DAWG (Inenaga et al. 2005), compiled by Numba.
 
-The text is all documents, each followed by a separator, which equals nothing, not even itself.
-A label therefore never runs from one document into the next. No query can follow the edges for
-separators, so they are only counted (`ends`), except for one if it splits a label.
+The text consists of all documents, each followed by a separator. A separator counts as different
+from every symbol, also from other separators, so that no label runs from one document into the
+next. No query follows an edge for a separator. Such edges are therefore only counted (`ends`).
 
-A node's edges lie together in a block of `pool`: up to sixteen in a row, more as a hash table.
-A block that has become too small goes to the free list of its size.
+The edges of a node lie together in a block of `pool`: up to sixteen in a row, more in a hash table.
+A block that has become too small goes to the list of free blocks of its size.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -20,7 +20,7 @@ OPEN = 2**31 - 1  # length of the edges to the sink, which grow with the text
 EMPTY = -1
 LENGTH, LINK, BLOCK, EDGES = range(4)  # columns of nodes
 SYMBOL, START, EXTENT, TARGET = range(4)  # columns of pool
-# EDGES packs the number of edges, the index of the block's size, and whether documents end here.
+# EDGES contains the number of edges, the index of the block's size, and whether documents end here.
 DEGREE_BITS = 24
 DEGREE_MASK = 2**DEGREE_BITS - 1
 ENDS_FLAG = 2**30
@@ -41,7 +41,7 @@ def _size_index(nodes, node):
 
 @njit(cache=True)
 def _first_place(symbol, size):
-    """Return the place from which a symbol is searched in a hash table."""
+    """Return the place in a hash table of `size` rows at which the search for a symbol begins."""
     return (((symbol * 0x9E3779B1) & 0xFFFFFFFF) * size) >> 32
 
 
@@ -82,7 +82,7 @@ def _put(pool, block, index, used, edge):
 
 @njit(cache=True)
 def _allocate(pool, state, free, index):
-    """Return a block's first row, from the free list or the end of the pool."""
+    """Return the first row of a new block, taken from the free blocks or from the pool's end."""
     block = free[index]
     if block >= 0:
         free[index] = pool[block, START]
@@ -97,7 +97,7 @@ def _allocate(pool, state, free, index):
 
 @njit(cache=True)
 def _copy_edges(nodes, pool, source, block, index):
-    """Copy a node's edges into an empty block."""
+    """Copy the edges of a node into an empty block."""
     row, degree = np.int64(nodes[source, BLOCK]), _degree(nodes, source)
     used = 0
     while used < degree:
@@ -139,9 +139,9 @@ def _new_node(nodes, state, length):
 
 @njit(cache=True)
 def _grown(array, needed):
-    """Return a copy with at least `needed` rows, the new ones 0.
+    """Return a copy of an array with at least `needed` rows, in which new rows are 0.
 
-    Whole slices would take Numba seconds to compile.
+    The loops avoid slices, which Numba takes seconds to compile.
     """
     larger = np.zeros((needed + len(array) // 2, array.shape[1]), array.dtype)
     for row in range(len(array)):
@@ -152,7 +152,10 @@ def _grown(array, needed):
 
 @njit(cache=True)
 def _canonize(nodes, pool, text, node, first, count):
-    """Walk down from a node along `count` symbols of the text, as far as a node."""
+    """Return the last node on the way from a node along `count` symbols of the text from `first`.
+
+    It also returns the beginning and the number of the symbols after that node.
+    """
     while count > 0:
         row = _find(nodes, pool, node, np.int64(text[first]))
         extent = np.int64(pool[row, EXTENT])
@@ -166,7 +169,7 @@ def _canonize(nodes, pool, text, node, first, count):
 
 @njit(cache=True)
 def _shorten(nodes, pool, text, node, first, count):
-    """Return the place of the next shorter suffix, or (BOTTOM, ...) after the empty one."""
+    """Return the place of the next shorter suffix, or (BOTTOM, ...) after the empty suffix."""
     if node == ROOT:
         if count == 0:
             return np.int64(BOTTOM), first, count
@@ -178,9 +181,10 @@ def _shorten(nodes, pool, text, node, first, count):
 
 @njit(cache=True)
 def _separate(nodes, pool, ends, state, free, text, place):
-    """Read the symbol at `first` + `count`, which can follow. Split the node reached if not solid.
+    """Return the place after the next symbol of the text. Split the node there if it is not solid.
 
-    Without symbols, their beginning does not matter.
+    A node is solid if its longest sequence is the one that was read. If `count` is 0, `first` has
+    no meaning.
     """
     node, first, count = place
     if node == BOTTOM:
@@ -214,8 +218,8 @@ def _separate(nodes, pool, ends, state, free, text, place):
 def build(text: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return nodes and pool (int32, four columns each) and ends (int32) of a text's CDAWG.
 
-    Room for natural text is set aside at once. Pages that stay untouched take no memory, and
-    NumPy asks for large ones, which halves the time.
+    Room for natural text is allocated at once. Pages that stay unused take no memory, and NumPy
+    requests large pages, which halves the time.
     """
     room = len(text) + 4096
     nodes = np.empty((room // 4, 4), np.int32)
@@ -293,16 +297,16 @@ def _build(text, separator, nodes, pool, ends):
 def pack(
     nodes: np.ndarray, pool: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the edges by node and symbol (int32, four columns), first edges, and counts."""
+    """Return the arrays `edges`, `first_edges` and `counts` of a `Cdawg`."""
     by_length = np.argsort(nodes[:, LENGTH])
     return _pack(nodes, pool, ends, by_length)
 
 
 @njit(cache=True)
 def _pack(nodes, pool, ends, by_length):
-    """Lay out the edges, and count: a node occurs as often as all its continuations together.
+    """Return the results of `pack`. A node occurs as often as all its continuations together.
 
-    Edges lead to longer nodes.
+    Edges lead to longer nodes, so counts are summed from the longest node on.
     """
     n_nodes = len(nodes)
     firsts = np.zeros(n_nodes + 1, np.int64)
@@ -331,7 +335,7 @@ def _pack(nodes, pool, ends, by_length):
 
 @njit(cache=True)
 def _sort(edges, start, end):
-    """Sort rows by their symbol (Shell's method: most nodes have but two or three edges)."""
+    """Sort rows of edges by symbol (by Shell's method, as most nodes have two or three edges)."""
     gap = 1
     while gap < (end - start) // 3:
         gap = 3 * gap + 1

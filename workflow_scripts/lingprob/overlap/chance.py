@@ -1,7 +1,7 @@
-"""Overlaps that are too improbable to be chance, and the verdict on each text (leakage, §2.1).
+"""The chance that a corpus contains an overlap by accident, and a verdict on each text.
 
-Their probability comes from an n-gram model of words that the caller passes in, so that any
-estimator serves: KenLM, or the counted models of `lingprob.ngrams`.
+The probability of an overlap comes from an n-gram model of words (leakage, §2.1), of KenLM or of
+`lingprob.ngrams`.
 """
 
 from __future__ import annotations
@@ -19,61 +19,51 @@ WHOLE, PART, CHANCE, ABSENT, OPEN = "whole", "in part", "by chance", "absent", "
 
 
 class WordModel(Protocol):
-    """An n-gram model of words, with the methods of `kenlm.Model`."""
+    """The type of n-gram models of words, which have these methods of `kenlm.Model`."""
 
     def full_scores(
         self, text: str, bos: bool = True, eos: bool = True
     ) -> Iterable[tuple[float, int, bool]]:
-        """Yield log10 p, the order of its n-gram, and whether it is unknown, of each word."""
+        """Yield log10 p of each word, the order of its n-gram, and whether the word is unknown."""
 
     def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
         """Return log10 p of a text's words."""
 
 
 def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
-    """Return the joint log10-probability of each text's words, float64 (n,).
+    """Return the joint log10-probability of the words of each text, float64 (n,).
 
-    Overlaps begin and end anywhere, so no sentence boundary is assumed on either side.
+    No sentence boundary is assumed on either side, because overlaps begin and end anywhere.
     """
     return np.array([model.score(text, bos=False, eos=False) for text in texts], dtype=np.float64)
 
 
 def known_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
-    """Return the joint log10-probability of the words of each text that a model knows.
+    """Return the joint log10-probability of the known words of each text, float64 (n,).
 
-    The probability of a word that a small corpus lacks is a guess, and far too low for a name.
+    The probability of a word that the model's corpus lacks is a guess, far too low for a name.
     Without such words, a text is at least as probable. 0 for a text without a known word.
     """
-    return np.array(
-        [
-            sum(
-                log10_prob
-                for log10_prob, _, is_unknown in model.full_scores(text, bos=False, eos=False)
-                if not is_unknown
-            )
-            for text in texts
-        ],
-        dtype=np.float64,
-    )
+    scored = (model.full_scores(text, bos=False, eos=False) for text in texts)
+    known = [sum(prob for prob, _, unknown in words if not unknown) for words in scored]
+    return np.array(known, dtype=np.float64)
 
 
 def logprob_threshold(n_words: float, level: float = LEVEL) -> float:
-    """Return the ln p (nats) of a sequence that a corpus contains with the chance `level`.
+    """Return the ln p (nats) of a sequence that a corpus contains with the probability `level`.
 
-    That chance is 1 - (1 - p)^n for a corpus of n words (leakage, footnote 3). Raises LingprobError
-    if n is not positive or the level not between 0 and 1.
+    That probability is 1 - (1 - p)^n for a corpus of n words (leakage, footnote 3). Raises
+    LingprobError if n is not positive.
     """
     if not n_words > 0:
         raise LingprobError(f"the corpus has {n_words} words. The number must be positive.")
-    if not 0 < level < 1:
-        raise LingprobError(f"the chance level is {level}. It must lie between 0 and 1.")
     return float(np.log(-np.expm1(np.log1p(-level) / n_words)))
 
 
 def chance_level(log10_prob: np.ndarray, n_words: float) -> np.ndarray:
-    """Return the chance that a corpus has sequences at least once (leakage, footnote 3).
+    """Return the probability that a corpus has each sequence at least once, float64 (n,).
 
-    It is 1 - (1 - p)^n_words, float64 (n,), of joint log-probabilities, base 10.
+    It is 1 - (1 - p)^n_words (leakage, footnote 3). `log10_prob` is the joint log10 p, (n,).
     """
     prob = np.minimum(10.0 ** np.asarray(log10_prob, dtype=np.float64), 1.0)
     with np.errstate(divide="ignore"):  # p = 1: the corpus has it
@@ -81,16 +71,17 @@ def chance_level(log10_prob: np.ndarray, n_words: float) -> np.ndarray:
 
 
 def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float) -> pd.DataFrame:
-    """Return the overlaps with one corpus with their chance levels (leakage, §2.1).
+    """Return the table of overlaps with one corpus, with columns for their chance levels.
 
-    Only words that lie entirely within an overlap and that the model knows are counted. The overlap
-    cannot be more probable than these words.
+    The chance level of an overlap is the probability that the corpus contains it (leakage, §2.1).
+    Only known words that lie entirely within the overlap count. The overlap cannot be more probable
+    than these words.
 
     Args:
-        overlaps: table of `longest_overlaps`.
-        ngrams: a model of words, preferably of another corpus, because it would expect the
-            sentences of the corpus that it was estimated from.
-        n_words: words of the corpus.
+        overlaps: the table of `longest_overlaps`.
+        ngrams: a model of words, preferably of another corpus. A model expects the sentences of
+            the corpus that it was estimated from.
+        n_words: number of words of the searched corpus.
 
     Returns:
         The table with ngram_logprob (nats, joint), chance_level, and chance_level_holm, corrected
@@ -108,9 +99,10 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
 
 
 def verdicts(overlaps: pd.DataFrame) -> pd.Series:
-    """Return the verdict of each row. A corrected chance level below 0.05 is no chance.
+    """Return the verdict on each row of the table of `with_chance_level`.
 
-    `overlaps` is the table of `with_chance_level`, with missing levels if none were computed.
+    An overlap is not by chance if its corrected level is below 0.05. Without a level, it is not
+    judged.
     """
     level = overlaps["chance_level_holm"].to_numpy(dtype=np.float64, na_value=np.nan)
     whole = overlaps["overlap_tokens"] == overlaps["n_tokens"]

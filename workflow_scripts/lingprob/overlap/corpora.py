@@ -1,7 +1,8 @@
-"""Corpora that are searched for passages: files that are streamed, or saved compacted DAWGs.
+"""Corpora that are searched for passages: files that are streamed, or saved graphs (CDAWGs).
 
-A saved corpus is a folder: corpus.json, and one folder with the graph of each file, of about
-25 bytes per token. It gives the same answers as the corpus without a pass over it.
+A saved corpus is a folder with corpus.json and a folder with the graph of each file, which takes
+about 25 bytes per token. A search of it gives the same result as one of the corpus, but reads no
+text.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ CONTENTS = "corpus.json"
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file that is streamed.
+    """A file of a corpus that is streamed at each search.
 
-    name: in the corpus.
-    entry: its catalog entry. The parser is `token_rows` for pre-tokenised rows, whose `separator`
-        token ends a document, or a text parser.
-    paths: the file, or nothing for a corpus of the package.
+    name: name of the file in the corpus.
+    entry: the corpus's catalog entry. Its parser is a text parser, or `token_rows` for rows of
+        token ids, in which the token `separator` ends a document.
+    paths: the path of the file, or nothing for a corpus in the package.
     """
 
     name: str
@@ -49,13 +50,13 @@ class CorpusFile:
 
     @property
     def is_text(self) -> bool:
-        """Whether the file has words, not only token ids."""
+        """Return whether the file has text and not token ids."""
         return bool(self.entry["parser"] != TOKEN_ROWS)
 
     def find_matches(
         self, index: PassageIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
     ) -> Matches:
-        """Stream the file through an index and return its longest matches (leakage, §2.1).
+        """Return the longest matches of indexed passages with the streamed file (leakage, §2.1).
 
         Raises LingprobError for a file without a token.
         """
@@ -77,7 +78,7 @@ class CorpusFile:
         return found
 
     def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
-        """Read the file's documents as token ids, without separators."""
+        """Return an iterator over the file's documents as token ids, without separators."""
         blocks, separator = self._blocks(tokenizer)
         return (split_documents(block, separator) for block in blocks)
 
@@ -92,7 +93,7 @@ class CorpusFile:
 
 @dataclass(frozen=True, eq=False)
 class SavedFile:
-    """A file of a saved corpus, which gives the same answers as the file itself."""
+    """A file of a saved corpus, in which a search gives the same result as in the file itself."""
 
     name: str
     graph: Cdawg
@@ -101,7 +102,7 @@ class SavedFile:
     def find_matches(
         self, index: PassageIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
     ) -> Matches:
-        """Query the graph for the longest matches with an index's passages."""
+        """Return the longest matches of indexed passages with the graph of the file."""
         lengths, frequencies = self.graph.longest_matches(
             index.tokens, index.offsets, tokenizer_hash=tokenizer.sha256
         )
@@ -116,14 +117,14 @@ class SavedFile:
         )  # fmt: skip
 
     def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
-        """Return the graph's text as documents, without marks."""
+        """Yield one block with the documents of the file as token ids, without marks."""
         text = self.graph.text
         yield split_documents(TokenBlock(text, np.array([0, len(text)])), self.graph.mark)
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus by name, with its files.
+    """A corpus with its name and files.
 
     words: number of words between white space, if the catalog states it.
     tokenizer: name of the tokenizer that a saved corpus was made with.
@@ -136,11 +137,11 @@ class Corpus:
 
     @property
     def is_text(self) -> bool:
-        """Whether an n-gram model can be estimated from all of the corpus."""
+        """Return whether all files have text, which an n-gram model can be estimated from."""
         return all(file.is_text for file in self.files)
 
     def documents(self) -> Iterator[str]:
-        """Stream the texts of all files that are text."""
+        """Yield the documents of all files that have text."""
         for file in self.files:
             if isinstance(file, CorpusFile) and file.is_text:
                 yield from iter_documents(file.entry["parser"], file.paths)
@@ -149,11 +150,10 @@ class Corpus:
 def index_texts(
     texts: Mapping[str, pd.Series], tokenizer: Tokenizer
 ) -> tuple[PassageIndex, pd.DataFrame]:
-    """Index the passages of several texts (leakage, §2.1), normalised as corpora are.
+    """Return an index of the passages of several texts, and the `overlap_passages` table of names.
 
-    `texts` has the passages by passage_id, by the name of their text. They are tokenised without
-    special tokens, and letters without a token are logged. Returns also the `overlap_passages`
-    table that names the passages.
+    `texts` has the passages of each text by passage_id. They are normalised as corpora are
+    (leakage, §2.1) and tokenised without special tokens. Letters without a token are logged.
     """
     passages = pd.DataFrame(
         [
@@ -175,12 +175,12 @@ def index_texts(
 
 
 def _spaced(text: str) -> str:
-    """Normalise a text, but keep one space before its first word."""
+    """Return a normalised text, which keeps one space before its first word if it had any."""
     return " " * text[:1].isspace() + normalise(text)
 
 
 def corpus_of(name: str, entry: Mapping[str, Any], paths: Sequence[Path]) -> Corpus:
-    """Return a corpus of the catalog. One of the package has no paths."""
+    """Return a corpus of the catalog, with one file per path. A corpus in the package has none."""
     files = [CorpusFile(path.name, entry, [path]) for path in paths]
     return Corpus(name, files or [CorpusFile("package", entry, [])], entry.get("words"))
 
@@ -188,17 +188,17 @@ def corpus_of(name: str, entry: Mapping[str, Any], paths: Sequence[Path]) -> Cor
 def search(
     corpus: Corpus, index: PassageIndex, tokenizer: Tokenizer, min_length: int
 ) -> list[Matches]:
-    """Return the indexed passages' longest matches with each file of a corpus (leakage, §2.1).
+    """Return the longest matches of indexed passages with each file of a corpus (leakage, §2.1).
 
-    `matches.merge` joins them. `min_length` counts tokens. Raises LingprobError for a file without
-    a token.
+    `matches.merge` joins them. `min_length` is the number of tokens of the shortest match that
+    counts. Raises LingprobError for a file without a token.
     """
     with Progress(None, f"scanning {corpus.name}", "tokens") as progress:
         return [file.find_matches(index, tokenizer, min_length, progress) for file in corpus.files]
 
 
 def split_documents(block: TokenBlock, separator: int | None) -> TokenBlock:
-    """Return a block without its separators, each of which ends a document."""
+    """Return a block in which documents end at each separator, without the separators."""
     if separator is None:
         return block
     marks = np.flatnonzero(block.tokens == separator)
@@ -208,10 +208,10 @@ def split_documents(block: TokenBlock, separator: int | None) -> TokenBlock:
 
 
 def save_corpus(corpus: Corpus, tokenizer: Tokenizer, name: str, folder: Path) -> None:
-    """Write each file of a corpus as a graph below a folder, for `load_corpus`.
+    """Write the graph of each file of a corpus to a folder, for `load_corpus`.
 
-    `name` is the tokenizer's. Whoever asks the saved corpus need not know it. Raises
-    LingprobError as `build_cdawg`: a file can have 2**30 tokens.
+    `name` is the tokenizer's, which is saved too, so that later searches find the tokenizer.
+    Raises LingprobError as `build_cdawg`.
     """
     for file in corpus.files:
         graph = build_cdawg(
@@ -226,14 +226,14 @@ def save_corpus(corpus: Corpus, tokenizer: Tokenizer, name: str, folder: Path) -
 
 
 def is_saved(folder: str | Path) -> bool:
-    """Tell whether a folder is a saved corpus."""
+    """Return whether a folder is a saved corpus."""
     return Path(folder, CONTENTS).is_file()
 
 
 def load_corpus(folder: Path) -> Corpus:
-    """Return the corpus that `save_corpus` wrote, each file of it mapped into memory.
+    """Return the corpus that `save_corpus` wrote to a folder, with its graphs mapped into memory.
 
-    Raises LingprobError for a folder that is not whole.
+    Raises LingprobError for an incomplete folder.
     """
     try:
         contents = json.loads((folder / CONTENTS).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Longest matches of passages with a corpus: those of all its files, and each passage's overlap."""
+"""The longest matches of passages with a corpus, from those with its files."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from lingprob.overlap.automaton import PassageIndex
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """The longest match with a file, or several, that ends at every token of the passages.
+    """The longest match with one or several files that ends at each token of the passages.
 
     name, digest: name of the file and digest of its tokens.
-    index_digest: of the passages' index.
-    min_length: shortest matches that count, tokens.
-    n_tokens: corpus tokens.
-    n_words: words of the corpus between white space, or 0 if they were not counted.
-    lengths: tokens of the matches, int32 (n_tokens of the passages,), 0 for shorter ones.
-    frequencies: how often each match occurs in the corpus, int64.
+    index_digest: digest of the index of the passages.
+    min_length: number of tokens of the shortest match that counts.
+    n_tokens: number of tokens of the file.
+    n_words: number of words of the file between white space, or 0 if they were not counted.
+    lengths: number of tokens of each match, int32 (tokens of all passages,), 0 without a match.
+    frequencies: number of occurrences of each match in the file, int64, of the same shape.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Matches:
 
 
 def without_short(matches: Matches) -> Matches:
-    """Return matches of a file with those below its `min_length` removed."""
+    """Return the matches with a file without those shorter than `min_length`."""
     counts = matches.lengths >= matches.min_length
     return replace(
         matches,
@@ -46,13 +46,11 @@ def without_short(matches: Matches) -> Matches:
 
 
 def merge(parts: Sequence[Matches]) -> Matches:
-    """Return the longest matches with all files of a corpus together.
+    """Return the longest matches with all files of a corpus, from those with each of its files.
 
-    Raises LingprobError if there are no files, if they were searched for other passages or other
-    minimal lengths, or if two files have the same name or the same tokens.
+    Raises LingprobError if the files were searched for other passages or with other minimal
+    lengths, or if two files have the same name or the same tokens.
     """
-    if not parts:
-        raise LingprobError("there are no scans to merge. Check the corpus's files.")
     first = parts[0]
     lengths, frequencies = np.zeros_like(first.lengths), np.zeros_like(first.frequencies)
     names: dict[str, str] = {}
@@ -84,12 +82,12 @@ def merge(parts: Sequence[Matches]) -> Matches:
 
 
 def passage_overlaps(index: PassageIndex, matches: Matches) -> pd.DataFrame:
-    """Return the longest overlaps of each passage, one row per place where one ends.
+    """Return the longest overlaps of each passage, one row per place at which such an overlap ends.
 
     Returns:
-        Columns passage (number), passage_tokens, overlap_tokens, last_token (its number in the
-        passage, from 0) and frequency, all int64. A passage without an overlap has one row with 0
-        tokens and last_token -1.
+        Columns passage (its number), passage_tokens, overlap_tokens, last_token (the number of the
+        overlap's last token in the passage, from 0) and frequency, all int64. A passage without an
+        overlap has one row with 0 tokens and last_token -1.
 
     Raises LingprobError if the matches are of another index.
     """

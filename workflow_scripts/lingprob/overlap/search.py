@@ -1,4 +1,4 @@
-"""Longest overlaps of texts with corpora: how long, how often, and in which words."""
+"""The longest overlap of each text with each corpus: its length, words and frequency."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lingprob.overlap.corpora import Corpus, index_texts, search
 from lingprob.overlap.matches import merge, passage_overlaps
 from lingprob.overlap.token_blocks import normalise
 
-# A text within another follows a space, which changes its first token.
+# What precedes a text in a document: nothing, or a space, which changes the first token.
 VARIANTS = {"first": "", "within": " "}
 OVERLAP = ["corpus", "overlap_tokens", "overlap_text", "last_token", "occurrences"]
 SPAN = ["passage", "overlap_tokens", "last_token"]
@@ -26,15 +26,16 @@ def longest_overlaps(
 ) -> pd.DataFrame:
     """Return the longest overlap of each text with each corpus, one row per text and corpus.
 
-    Each text is searched for in two forms: as if at the start of a document, and after a space
-    (which changes its first token). The overlap that covers the largest share of its tokens is
-    returned, and among equally long ones the most frequent.
+    An overlap is a sequence of tokens that the text and the corpus share. Each text is searched for
+    in two forms, as at the start of a document and after a space, which changes the first token.
+    The overlap with the largest share of the form's tokens is returned. Among equal shares it is
+    the most frequent overlap.
 
     Args:
         texts: by text_id, none empty. Runs of white space count as one space.
         corpora: the corpora to search.
         tokenizer: tokenizes the texts and the corpora.
-        min_length: shortest overlaps that count, tokens.
+        min_length: number of tokens of the shortest overlap that counts.
 
     Returns:
         Columns text_id, text, n_tokens and corpus.
@@ -62,8 +63,8 @@ def find_sentences(
 ) -> pd.DataFrame:
     """Return the `audit_leakage` table: each sentence's longest overlap with each corpus.
 
-    Sentences are searched for as texts are by `longest_overlaps`. `texts` has those of each data
-    set by item id.
+    `texts` has the sentences of each data set by item id. They are searched for as in
+    `longest_overlaps`.
     """
     named = pd.concat(texts, names=["dataset", "item_id"])
     sentences = named.reset_index(drop=True).astype(str).map(normalise)
@@ -73,7 +74,10 @@ def find_sentences(
 
 
 def whole_words(before: str, overlap: str, after: str) -> str:
-    """Return the words of an overlap without those that continue before or after it."""
+    """Return the words of an overlap without a first or last word of which it has only a part.
+
+    `before` and `after` are the parts of the text around the overlap.
+    """
     start, words = 0, overlap.split()
     end = len(words)
     if words and before and not before[-1].isspace() and not overlap[0].isspace():
@@ -86,7 +90,7 @@ def whole_words(before: str, overlap: str, after: str) -> str:
 def _overlaps(
     texts: pd.Series, corpora: Iterable[Corpus], tokenizer: Tokenizer, min_length: int
 ) -> tuple[PassageIndex, pd.DataFrame]:
-    """Return the index of both variants of each text, and its best overlap with each corpus."""
+    """Return the index of both forms of each text, and each text's best overlap by corpus."""
     variants = {name: space + texts for name, space in VARIANTS.items()}
     index, passages = index_texts(variants, tokenizer)
     parts = []

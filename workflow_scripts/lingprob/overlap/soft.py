@@ -1,15 +1,15 @@
 """Soft overlap: the longest match of a passage with a corpus but for case, punctuation and gaps.
 
-A word is a run of letters and digits, and apostrophes between two of these are part of it. Folding
-takes the apostrophes out and the case off, and makes compatible characters one (Unicode's NFKC: a
-ligature is its letters). "Don't -- STOP!" and "dont stop" are the same two words. Accents and
+A word is a run of letters and digits, which may have apostrophes inside. A folded word has neither
+apostrophes nor case, and its characters are in Unicode's form NFKC (a ligature becomes its
+letters). "Don't -- STOP!" and "dont stop" therefore have the same two folded words. Accents and
 spellings count, and "to-day" is two words.
 
-A gap is a word that only one of the two has, or another word in its place. The search is exact all
-the same. A match of `min_words` words with up to `gaps` gaps is at most gaps + 1 runs of equal
-words, so one run has `seed` words or more, the quotient rounded up. The corpus is compared with a
-table of the passages' sequences of `seed` words. Every run that it shares with a passage is
-extended to both sides as far as the gaps allow.
+A gap is a word that only one of the two texts has, or another word in its place. The search is
+exact. A match of `min_words` words with up to `gaps` gaps consists of at most gaps + 1 runs of
+equal words, so that one run has at least `seed` = min_words / (gaps + 1) words, rounded up. The
+corpus is compared with a table of all sequences of `seed` words in passages. Each common run is
+extended on both sides as far as the gaps allow.
 """
 
 # Compiled functions are typed by Numba.
@@ -34,23 +34,22 @@ from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.overlap.token_blocks import normalise
 
-MOST_GAPS = 3  # each is a substitution, a deletion or an insertion: 27 ways of three
 COLUMNS = ["overlap_words", "gaps", "first", "last"]
-PLACES = ["document", "begin", "end"]  # of the match in the corpus, in the columns after these
+PLACES = ["document", "begin", "end"]  # of the match in the corpus, in columns after COLUMNS
 PASSAGE = ["searched", "corpus", "passage_id"]
-BASE = np.uint64(0x9E3779B97F4A7C15)  # of the polynomial that hashes sequences. It is odd.
+BASE = np.uint64(0x9E3779B97F4A7C15)  # odd base of the polynomial that hashes sequences of words
 WORD = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
 
 
 class SoftIndex(NamedTuple):
     """The folded words of passages and their sequences of `seed` words.
 
-    codes: number of each word, from 1, the passages one after another, int64 (n_words,).
+    codes: number of each word (from 1), the passages one after another, int64 (n_words,).
     offsets: passage i is codes[offsets[i]:offsets[i + 1]], int64 (n_passages + 1,).
-    hashes, places: of the passages' sequences, by rising hash, uint64 and int64.
-    bitmap: a bit for each value of the lowest bits of a hash, uint8.
-    seed: fewest words of the longest run of a match: min_words / (gaps + 1), rounded up.
-    min_words, gaps: fewest words and most gaps of a match.
+    hashes, places: hash and first word of each sequence, by rising hash, uint64 and int64.
+    bitmap: whether a hash has each value of its lowest bits, as bits of uint8.
+    seed: smallest number of words of the longest run of a match.
+    min_words, gaps: smallest number of words and largest number of gaps of a match.
     """
 
     codes: np.ndarray
@@ -64,7 +63,7 @@ class SoftIndex(NamedTuple):
 
 
 def folded_words(text: str) -> list[str]:
-    """Return the folded words of a text, in order."""
+    """Return the folded words of a text in order."""
     return [_fold(word) for word in WORD.findall(_compatible(text))]
 
 
@@ -74,7 +73,7 @@ def _fold(word: str) -> str:
 
 
 def quotation(text: str, first: int, last: int) -> str:
-    """Return the text from one folded word to another, numbered from 0, with single spaces."""
+    """Return the part of a text between two folded words (numbers from 0), with single spaces."""
     compatible = _compatible(text)
     places = list(islice(WORD.finditer(compatible), first, last + 1))
     return normalise(compatible[places[0].start() : places[-1].end()])
@@ -87,20 +86,11 @@ def _compatible(text: str) -> str:
 def _build_index(
     passages: Sequence[Sequence[str]], min_words: int, gaps: int
 ) -> tuple[SoftIndex, dict[str, int]]:
-    """Index passages for matches of at least `min_words` words with up to `gaps` gaps.
+    """Return an index of passages for matches of `min_words` words with up to `gaps` gaps.
 
-    `passages` are lists of folded words, which may be empty. Gaps do not count as words. Returns
-    also the number of each folded word. All others are 0, which no passage has.
-
-    Raises LingprobError if there are no passages or a number is out of range.
+    `passages` are lists of folded words, which may be empty. Also returns the number of each folded
+    word in them, from 1. All other words have the number 0.
     """
-    if not passages:
-        raise LingprobError("there are no passages to search for. Check overlap.texts.")
-    if min_words < 1 or not 0 <= gaps <= MOST_GAPS:
-        raise LingprobError(
-            f"overlap.soft_min_words is {min_words}, with {gaps} gaps. A match has 1 word or more, "
-            f"and 0 to {MOST_GAPS} gaps."
-        )
     vocabulary: dict[str, int] = {}
     for word in chain.from_iterable(passages):
         vocabulary.setdefault(word, len(vocabulary) + 1)
@@ -119,7 +109,7 @@ def _build_index(
 def _encoded(
     texts: Sequence[Sequence[str]], vocabulary: Mapping[str, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each word, and the offsets of texts of folded words in these."""
+    """Return the numbers of the folded words of all texts, and the offsets of the texts in them."""
     offsets = np.cumsum([0, *map(len, texts)]).astype(np.int64)
     numbers = (vocabulary.get(word, 0) for word in chain.from_iterable(texts))
     return np.fromiter(numbers, np.int64, offsets[-1]), offsets
@@ -133,16 +123,20 @@ def find_soft_overlaps(
     gaps: int,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Stream documents past passages and return each passage's longest soft overlap.
+    """Return the longest soft overlap of each passage with streamed documents.
 
-    No match extends over two documents. `progress` is advanced by the number of words. Other
-    arguments are those of the index: a match has `min_words` words or more and up to `gaps` gaps.
+    Args:
+        passages: the folded words of each passage.
+        documents: the texts of the corpus. No match extends over two of them.
+        min_words: smallest number of words of a match, without its gaps.
+        gaps: largest number of gaps of a match, 0 or more.
+        progress: advanced by the number of words.
 
     Returns:
-        Columns passage (number), overlap_words (in common), gaps, first and last (place of the
-        overlap in the passage, in folded words from 0), overlap_text (the corpus's). Among several
-        overlaps with the most words, the one with the fewest gaps counts, then the first in the
-        corpus. A passage without an overlap of `min_words` words has no row.
+        Columns passage (number), overlap_words (in common), gaps, first and last (numbers of the
+        overlap's first and last folded word in the passage, from 0) and overlap_text (from the
+        corpus). Among overlaps with the most words, the one with the fewest gaps is chosen, and
+        then the first in the corpus. A passage without a match has no row.
     """
     index, vocabulary = _build_index(passages, min_words, gaps)
     best = np.zeros((len(passages), len(COLUMNS) + len(PLACES)), dtype=np.int64)
@@ -171,9 +165,9 @@ def _power(size):
 
 @njit(cache=True)
 def _hashes(codes, offsets, size):
-    """Return a hash of the `size` words that begin at each place.
+    """Return an odd hash of the `size` words that begin at each place.
 
-    It is 0 if the text ends before or if one of them is no passage's word. Others are odd.
+    It is 0 if the text has fewer words there, or if one of the words occurs in no passage.
     """
     hashes = np.zeros(len(codes), np.uint64)
     oldest = _power(size)
@@ -209,7 +203,7 @@ def _bitmap(hashes, mask):
 
 @njit(cache=True)
 def _find(index, corpus, documents, best):
-    """Improve `best`, one row per passage, by the overlaps with a batch of documents."""
+    """Replace rows of `best`, one per passage, by better overlaps with a batch of documents."""
     mask = np.uint64(8 * len(index.bitmap) - 1)
     left, right = np.empty((2, index.gaps + 1, 3), np.int64)
     of_corpus = _hashes(corpus, documents, index.seed)
@@ -238,14 +232,15 @@ def _find(index, corpus, documents, best):
 
 @njit(cache=True)
 def _extend(codes, i, i_stop, corpus, j, j_stop, ends):
-    """Fill `ends`: by number of gaps, the most words that match from i and j on, and their ends.
+    """Write into `ends`, for each number of gaps, the most words that match, and where they end.
 
-    Words are read up to `i_stop` and `j_stop`, or down to them if they are lower. Equal words
-    always match, because no other alignment has more words in common. The only choice is the kind
-    of gap that follows a run. -1 words means that a number of gaps has no use.
+    The words are read from i in the passage and j in the corpus up to `i_stop` and `j_stop`, or
+    down to them if they are lower. Equal words always match, because no other alignment has more
+    words in common. The only choice is the kind of gap that follows a run. -1 words means that a
+    number of gaps is of no use.
     """
     step = 1 if i_stop > i else -1
-    states = np.empty((2, 27, 3), np.int64)
+    states = np.empty((2, 3 ** (len(ends) - 1), 3), np.int64)
     states[0, 0] = 0, i, j
     count = 1
     for used in range(len(ends)):
@@ -267,7 +262,11 @@ def _extend(codes, i, i_stop, corpus, j, j_stop, ends):
 
 @njit(cache=True)
 def _keep_best(best, left, right, min_words, low, document, begin):
-    """Replace the passage's overlap by one with more words, or as many with fewer gaps."""
+    """Replace a passage's best overlap by one with more words, or with as many and fewer gaps.
+
+    `left` and `right` have the ends of the extensions to both sides (`_extend`). Places are counted
+    from the beginning of the passage (`low`) and of the document (`begin`).
+    """
     for used in range(len(left)):
         for before in range(used + 1):
             one, other = left[before], right[used - before]
@@ -289,15 +288,15 @@ def soft_overlaps(
     scale: str,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Return a `soft_overlap` table: each passage's longest soft overlap with some documents.
+    """Return a `soft_overlap` table: each passage's longest soft overlap with documents.
 
     A passage without an overlap has 0 words, 0 gaps and no place.
 
     Args:
-        texts: `words` tables by name.
-        documents: of the corpus `searched`, or of one of its files.
+        texts: `words` tables by the names of the texts.
+        documents: the documents of the corpus `searched`, or of one of its files.
         min_words, gaps, progress: as in `find_soft_overlaps`.
-        scale: of the run.
+        scale: scale of the run.
     """
     rows, passages, places = [], [], []
     for text, words in texts.items():
@@ -319,9 +318,9 @@ def soft_overlaps(
 
 
 def longest_of_files(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return a `soft_overlap` table of whole corpora from those of their files, in their order.
+    """Return the `soft_overlap` table of corpora from the tables of their files, in this order.
 
-    Among several longest overlaps, the one with the fewest gaps is kept, then the first.
+    Among longest overlaps, the one with the fewest gaps is kept, and then the first.
     """
     table = pd.concat(tables, ignore_index=True)
     ranked = table.sort_values(["overlap_words", "gaps"], ascending=[False, True], kind="stable")
@@ -331,11 +330,11 @@ def longest_of_files(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def summarise_soft_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
-    """Return how much of each text is in each searched corpus.
+    """Return one row per searched corpus and text, on the soft overlaps of the text's passages.
 
-    Columns searched, corpus, passages, words (folded), overlapping (passages with an overlap),
-    whole (passages with all words in one overlap), median_overlap and longest_overlap (words),
-    scale.
+    The columns are searched, corpus (the text), passages and words (folded), overlapping (number of
+    passages with an overlap), whole (number of passages with all words in one overlap),
+    median_overlap and longest_overlap (words) and scale.
     """
     words, least = overlaps["overlap_words"], overlaps["passage_words"].clip(lower=1)
     marked = overlaps.assign(overlapping=words > 0, whole=words == least)

@@ -1,7 +1,7 @@
-"""One pass of a corpus through the passages' index, which counts matches per state.
+"""One pass of a corpus through the index of the passages, which counts matches per state.
 
-Counts per state are sums and maxima, so that nothing grows with the corpus. They take 24 bytes per
-state: its visits, the longest match seen there, and the visits with that length.
+The counts of a state are sums and maxima, so that they do not grow with the corpus. They take 24
+bytes per state.
 """
 
 # Compiled functions are typed by Numba.
@@ -22,17 +22,17 @@ from lingprob.overlap.automaton import HASH, PassageIndex, check_tokenizer, find
 from lingprob.overlap.matches import Matches, without_short
 from lingprob.overlap.token_blocks import TokenBlock
 
-GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
-# Places are unsigned: Numba checks signed ones for negative values, which doubles the time.
+GRAM = 4  # tokens of the filter's k-grams, of which four 16-bit codes fill a 64-bit word
+# Places are unsigned, because Numba checks signed ones for negative values, which doubles the time.
 ONE = np.uint64(1)
 MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cache
 
 
 class Tables(NamedTuple):
-    """The index's arrays, and the counts of a scan, int64 (n_states, 3).
+    """The arrays of a `PassageIndex`, and the counts of a scan, int64 (n_states, 3).
 
-    A state's counts are the positions whose longest match ends there, the longest of these matches
-    (tokens), and the positions with a match of that length.
+    The counts of a state are the number of places in the corpus whose longest match ends there, the
+    length of the longest of these matches (tokens), and the number of places with that length.
     """
 
     nodes: np.ndarray
@@ -52,16 +52,16 @@ def scan(
     separator: int | None = None,
     progress: Progress | None = None,
 ) -> Matches:
-    """Return the passages' longest matches with one file of a corpus (leakage, §2.1 and §3.1).
+    """Return the longest matches of passages with one file of a corpus (leakage, §2.1 and §3.1).
 
     Args:
-        index: the passages.
-        blocks: the file's token ids, whole documents in each block.
-        file: its name.
-        tokenizer_hash: of the corpus. It must be the index's.
-        min_length: shortest matches that count, in tokens. From 4 tokens on, a longer minimum
-            lets the scan skip more of the corpus.
-        separator: a token id that ends documents inside the blocks' rows, such as <|endoftext|>.
+        index: the index of the passages.
+        blocks: the file's token ids, with whole documents in each block.
+        file: the name of the file.
+        tokenizer_hash: digest of the file's tokenizer, which must be that of the index.
+        min_length: number of tokens of the shortest match that counts. From 4 tokens on, a longer
+            minimum lets the scan skip more of the corpus.
+        separator: a token id that ends documents within the blocks' rows, such as <|endoftext|>.
         progress: advanced by the number of tokens.
 
     Raises LingprobError for another tokenizer, ids outside the vocabulary, a separator that is
@@ -84,8 +84,8 @@ def scan(
     for block in blocks:
         codes = index.encode(block.tokens)
         if len(codes):
-            # The ids are digested, because codes do not distinguish ids of a large vocabulary
-            # that no passage has.
+            # The ids are digested, because codes do not distinguish those ids of a large vocabulary
+            # that occur in no passage.
             halves = codes if index.is_narrow else np.ascontiguousarray(block.tokens).view("u2")
             content.update(np.array([len(codes), _checksum(halves)], dtype=np.uint64).tobytes())
         if filtered:
@@ -108,7 +108,7 @@ def scan(
 
 @njit(cache=True)
 def _word(codes, place):
-    """Return four codes as one integer. The compiler makes this one load."""
+    """Return the four codes from `place` on as one uint64. The compiler makes this one load."""
     return (
         np.uint64(codes[place])
         | (np.uint64(codes[place + ONE]) << np.uint64(16))
@@ -125,7 +125,7 @@ def _is_set(bitmap, gram, shift):
 
 @njit(cache=True)
 def _may_hold(bitmap, shift, codes, place):
-    """Return whether the k-gram at `place` may be one of the passages', never wrongly False."""
+    """Return whether the k-gram at `place` may occur in a passage. False is always right."""
     return _is_set(bitmap, _word(codes, place), shift)
 
 
@@ -146,7 +146,10 @@ def _shift_of(bitmap):
 
 
 def _gram_bitmap(index: PassageIndex, size: int) -> np.ndarray:
-    """Return a bit for each hash of a passage's sequence of `size` codes, uint8 (2**bits / 8,)."""
+    """Return the set of the hashes of all sequences of `size` codes in passages, as bits.
+
+    The result is uint8 (2**bits / 8,).
+    """
     wanted = int(np.ceil(np.log2(32 * len(index.tokens) + 1)))
     bits = min(MAX_BITMAP_BITS[size], max(10, wanted))
     bitmap = np.zeros(2 ** (bits - 3), dtype=np.uint8)
@@ -156,7 +159,7 @@ def _gram_bitmap(index: PassageIndex, size: int) -> np.ndarray:
 
 @njit(cache=True)
 def _checksum(codes):
-    """Return a 64-bit checksum that depends on the order (after Fletcher)."""
+    """Return a 64-bit checksum of codes that depends on their order (after Fletcher)."""
     total, weighted = ONE, np.uint64(0)
     whole = np.uint64(len(codes) // 4 * 4)
     for place in range(np.uint64(0), whole, np.uint64(4)):
@@ -170,7 +173,10 @@ def _checksum(codes):
 
 @njit(cache=True)
 def _advance(tables, state, length, symbol):
-    """Read a symbol: drop tokens from the front of the match until it can be extended."""
+    """Return state and length of the longest match after one more symbol.
+
+    Tokens are dropped from the front of the match until the symbol can extend it.
+    """
     if symbol == 0:
         return np.uint64(0), np.int64(0)
     while state != 0:
@@ -194,10 +200,10 @@ def _count(counts, state, length):
 
 @njit(cache=True)
 def _scan_all(tables, pairs, triples, codes, offsets):
-    """Count the longest match at every position.
+    """Count the longest match at every place of the documents.
 
-    If the last two or three codes are no sequence of the passages, the match is shorter, whatever
-    came before. Most positions therefore need no walk down suffix links.
+    If the last two or three codes occur in no passage, the match is shorter than they are. Most
+    places therefore need no walk along suffix links.
     """
     pair_shift, triple_shift = _shift_of(pairs), _shift_of(triples)
     for document in range(len(offsets) - 1):
@@ -221,11 +227,11 @@ def _scan_all(tables, pairs, triples, codes, offsets):
 
 @njit(cache=True)
 def _scan_filtered(tables, bitmap, codes, offsets, min_length):
-    """Count matches of `min_length` tokens or more, which contain one of every `step` k-grams.
+    """Count matches of at least `min_length` tokens, most of which contain every `step`-th k-gram.
 
-    A match that starts at `start` or at one of the next step - 1 places, and no earlier, contains
-    the k-gram at start + step - 1, and also one of the two k-grams `side` places from it. If it
-    cannot, `start` moves on by `step`. Otherwise the automaton reads from `start` until its match
+    A match that starts at `start` or at one of the next step - 1 places contains the k-gram at
+    start + step - 1, and one of the two k-grams `side` places from it. If these do not occur in a
+    passage, `start` moves on by `step`. Otherwise the automaton reads from `start` until its match
     is shorter than a k-gram. Later matches start no earlier than that one.
     """
     step = np.uint64(min_length - GRAM + 1)
@@ -262,10 +268,11 @@ def _scan_filtered(tables, bitmap, codes, offsets, min_length):
 
 @njit(cache=True)
 def _propagate(nodes, counts):
-    """Return each state's longest sequence that the corpus has, and its frequency.
+    """Return the length of each state's longest sequence in the corpus, and its frequency.
 
-    A state with visited longer descendants occurs in full, as often as they and as itself in full.
-    Any other state occurs as far as it was visited, and an unvisited one as far as its suffix link.
+    If longer states that link to a state were visited, its longest sequence occurs in full: as
+    often as they were visited, and as it was itself visited in full. Any other state occurs as far
+    as it was visited, and an unvisited state as far as its suffix link.
     """
     n_states = len(nodes)
     below = np.zeros(n_states, np.int64)

@@ -1,4 +1,4 @@
-"""Corpora as blocks of token ids with document boundaries, from token rows or from texts."""
+"""Corpora as blocks of token ids with the ends of documents, from rows of ids or from texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKENS_PER_BLOCK = 2**20
 
 @dataclass(frozen=True, eq=False)
 class TokenBlock:
-    """Whole documents: document i is tokens[offsets[i]:offsets[i + 1]].
+    """Token ids of some whole documents: document i is tokens[offsets[i]:offsets[i + 1]].
 
     tokens: unsigned integers (n_tokens,).
     offsets: int64 (n_documents + 1,), from 0 to n_tokens.
@@ -34,14 +34,14 @@ class TokenBlock:
 def block_of(
     documents: Sequence[np.ndarray], dtype: str = "uint32", n_words: int = 0
 ) -> TokenBlock:
-    """Join documents, integer arrays that may be empty, to one block."""
+    """Return documents, integer arrays (n_tokens,) that may be empty, as one block."""
     tokens = np.concatenate([np.empty(0, dtype), *documents]).astype(dtype)
     offsets = np.cumsum([0, *map(len, documents)]).astype(np.int64)
     return TokenBlock(tokens, offsets, n_words)
 
 
 def normalise(text: str) -> str:
-    """Replace every run of line breaks and white space by one space (leakage, §2.1)."""
+    """Return a text with each run of white space as one space and none at its ends (§2.1)."""
     return " ".join(text.split())
 
 
@@ -52,7 +52,7 @@ def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 
 
 def read_texts(documents: Iterable[str], tokenizer: Any) -> Iterator[TokenBlock]:
-    """Normalise and tokenise documents, about a megabyte at a time (leakage, §2.1)."""
+    """Yield documents, normalised and tokenised, in blocks of about a megabyte (leakage, §2.1)."""
     for batch in batches(documents):
         words = [text.split() for text in batch]
         ids = token_ids(tokenizer, list(map(" ".join, words)))
@@ -61,33 +61,28 @@ def read_texts(documents: Iterable[str], tokenizer: Any) -> Iterator[TokenBlock]
 
 
 def read_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> Iterator[TokenBlock]:
-    """Stream rows of a pre-tokenised corpus as documents.
+    """Yield the rows of a pre-tokenised corpus as documents, in blocks of about two megabytes.
 
-    The file is read in blocks of about two megabytes, so that resident memory stays small. All
-    blocks share one buffer: use each before you ask for the next. A separator that splits rows
-    into documents is an argument of `scan`.
-
-    Arguments and errors are those of `map_rows`.
+    All blocks share one buffer, so use each before the next. `scan` splits rows into documents at
+    a separator. Arguments and errors are those of `map_rows`.
     """
     rows = map_rows(path, row_length)
     return _row_blocks(Path(path), rows) if len(rows) else iter(())
 
 
 def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
-    """Map a pre-tokenised corpus into memory (leakage, §2.1: the Pythia layout).
+    """Return the rows of a pre-tokenised corpus, unsigned integers (n_rows, row_length).
+
+    The rows stay on the disk and are mapped into memory. By default they have Pythia's length.
 
     Args:
-        path: a .npy file of 16- or 32-bit unsigned integers, (rows, row_length) or
+        path: a .npy file of 16- or 32-bit unsigned integers, (n_rows, row_length) or
             (n_tokens,), or a file of uint16 without a header.
-        row_length: tokens per row.
-
-    Returns the rows, unsigned integers (n_rows, row_length).
+        row_length: number of tokens per row.
 
     Raises LingprobError if the file is absent, cut short or has another layout.
     """
     path = Path(path)
-    if row_length < 1:
-        raise LingprobError(f"{path}: row_length is {row_length}. It must be 1 or more.")
     try:
         tokens: Any = (
             np.load(path, mmap_mode="r")
