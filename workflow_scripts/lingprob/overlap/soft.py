@@ -28,7 +28,6 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
