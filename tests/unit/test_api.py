@@ -15,11 +15,11 @@ import torch
 import lingprob
 from api_for_tests import PAIRS
 from lingprob.api import prepared_models as cache
-from lingprob.api.corpora import corpus_entry
 from lingprob.api.prepared_models import find_model, find_unigrams
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.io import download
+from lingprob.io.corpora import parser_of
 from lingprob.io.tables import read_table
 from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import prepare_model
@@ -346,9 +346,7 @@ def test_rows_of_the_hub_are_a_table(monkeypatch, tmp_path, lm):
 )  # fmt: skip
 def test_names_of_corpus_files_choose_their_parser(tmp_path, name, parser):
     (tmp_path / name).touch()
-    assert corpus_entry(tmp_path / name) == {"parser": parser}
-    with pytest.raises(LingprobError, match="no such corpus file"):
-        corpus_entry(tmp_path / f"absent-{name}")
+    assert parser_of(tmp_path / name) == parser
 
 
 def test_the_package_has_its_public_names_alone():

@@ -1,4 +1,4 @@
-"""The calls of `import lingprob` and the commands of a shell, on the functions of the rules.
+"""The public functions of `import lingprob` and the command `lingprob`.
 
-Nothing here is imported until one of its names is used.
+They call the same functions as the workflow's rules. A module is imported at its first use.
 """

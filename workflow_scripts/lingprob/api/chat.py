@@ -1,4 +1,4 @@
-"""Texts scored as turns of an assistant, in the layout of a model's chat template."""
+"""Log-probabilities of texts as turns of an assistant, in the form of a model's chat template."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from lingprob.models.folders import read_json
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.engine import Scorer
 
-MARK = "LINGPROB-TURN"  # a turn's place while the conversation is laid out
+MARK = "LINGPROB-TURN"  # marks the place of the scored turn in the conversation
 
 
 def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.DataFrame:
-    """Score each text as an assistant's answer to a prompt, one row per token of the text.
+    """Return log-probabilities of texts as an assistant's answers to prompts, one row per token.
 
-    Tokens of the template and of the prompt precede the text and do not count. An empty prompt is
-    no turn of a user.
+    Tokens of the template and of the prompt precede a text and have no rows. For an empty prompt,
+    the conversation has no turn of a user.
 
     Returns:
-        item_id (the text's place), token_id, prefix_tokens and logprob (nats).
+        The columns item_id (number of the text, from 0), token_id, prefix_tokens (number of tokens
+        before the text) and logprob (nats).
 
-    Raises LingprobError if the model has no chat template, or one that cannot lay the turns out.
+    Raises LingprobError if the model has no chat template, or one that refuses these turns.
     """
     lm = scorer.language_model
     template = chat_template(lm.directory)
-    lm.tokenize(texts)  # which checks letters and ids
+    lm.tokenize(texts)  # to check letters and ids
     special = [str(one) for one in lm.tokenizer.added_tokens_decoder.values() if one.special]
     sequences, counted = [], []
     for prompt, text in zip(prompts, texts, strict=True):
@@ -54,7 +55,7 @@ def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.Data
 
 
 def chat_template(directory: Path) -> str:
-    """Return the chat template of a model's folder. Raise LingprobError if it has none."""
+    """Return the chat template in a model's folder. Raises LingprobError if there is none."""
     path = directory / "chat_template.jinja"
     if path.is_file():
         return path.read_text(encoding="utf-8")
@@ -71,7 +72,10 @@ def chat_template(directory: Path) -> str:
 
 
 def lay_out(lm: LanguageModel, template: str, prompt: str) -> tuple[str, str]:
-    """Return the text of a conversation before and after the assistant's turn."""
+    """Return the text of a conversation before and after the assistant's turn.
+
+    Raises LingprobError if the template refuses the turns or leaves the assistant's turn out.
+    """
     turns = [{"role": "user", "content": prompt}] if prompt else []
     turns.append({"role": "assistant", "content": MARK})
     try:

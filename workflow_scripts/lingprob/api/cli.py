@@ -1,4 +1,4 @@
-"""Options of the command `lingprob`, and how it ends. Nothing here takes long to import."""
+"""The command `lingprob`: its options and its exit status. This module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from lingprob.errors import LingprobError, no_such_file
 HUB = "hub:"
 FORMATS = (".csv", ".tsv", ".parquet")
 REPORTED = ("torch", "transformers", "tokenizers", "snakemake", "numpy", "pandas", "pyarrow")
-NO_FILE = ("certify", "next-tokens", "next-words", "rehearse")  # whose input may be no file
+NO_FILE = ("certify", "next-tokens", "next-words", "rehearse")  # commands whose input is no file
 TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 COMMANDS: dict[str, dict[str, str]] = TABLE["commands"]
 OPTIONS: dict[str, dict[str, Any]] = TABLE["options"]
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line. Exit with 0, with 1 after bad input or with 2 after a bad option."""
+    """Run the command line, and exit: with 1 after bad input, 2 after a bad option, otherwise 0."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.version:
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands, each with an example."""
+    """Return the parser of the command line, with all commands of commands.toml and `rehearse`."""
     parser = argparse.ArgumentParser(
         prog="lingprob",
         description="Probabilities of language models, without a workflow. "
@@ -86,7 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def describe_version() -> str:
-    """Return versions, platform and a digest of config.yaml here, one per line."""
+    """Return a text with the versions, the platform and a digest of config.yaml, one per line."""
     config = Path("config.yaml")
     digest = "none here"
     if config.is_file():
@@ -103,7 +103,7 @@ def describe_version() -> str:
 
 
 def add_option(command: argparse.ArgumentParser, name: str, required: bool) -> None:
-    """Add one of `OPTIONS`. A tokenizer is given by `--model`."""
+    """Add one of OPTIONS to the parser of a command. A tokenizer is named with `--model`."""
     given = dict(OPTIONS[name])
     if "type" in given:
         given["type"] = {"int": int, "pair": _pair}[given["type"]]
@@ -112,7 +112,7 @@ def add_option(command: argparse.ArgumentParser, name: str, required: bool) -> N
 
 
 def add_rehearse(command: argparse.ArgumentParser) -> None:
-    """Add the options of a rehearsal."""
+    """Add the options of `lingprob rehearse` to its parser."""
     command.description = (
         "Write tiny models, made-up data and config.yaml to FOLDER. Then run `snakemake all "
         "--cores 2 --directory FOLDER --configfile FOLDER/config.yaml` in the checkout."

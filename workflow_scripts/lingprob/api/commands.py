@@ -1,4 +1,4 @@
-"""Commands: a file in, a call of the API, a file out."""
+"""The commands of `lingprob`: each reads a file, calls the Python API and writes a table."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import pandas as pd
 import lingprob
 from lingprob.api import tables
 from lingprob.api.cli import HUB
-from lingprob.api.inputs import COLUMNS, as_frame, is_table, read_passages
+from lingprob.api.inputs import COLUMNS, as_frame, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.io.files import atomic_path
-from lingprob.io.table_files import numeric, read_frame
+from lingprob.io.table_files import FORMATS, numeric, read_frame
 from lingprob.io.tables import guard_formulas, write_csv
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
@@ -30,9 +30,9 @@ OURS = (*COLUMNS, *FITTED, "text", "context", "regions")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run a command and write its table.
+    """Run the command that the options name, and write its table.
 
-    Raises LingprobError before any model is loaded if the input cannot be read.
+    Raises LingprobError before a model is loaded if the input cannot be read.
     """
     gc.enable()
     table = CALLS.get(options.command, of_model)(options)
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def of_model(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the table of a model's method that has the command's name."""
+    """Return the table of the `Model` method that has the name of the command."""
     read, named = METHODS[options.command]
     given = read(options)
     method = getattr(load(options), options.command.replace("-", "_"))
@@ -54,13 +54,13 @@ def of_model(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def audit(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the problems of pairs."""
+    """Return the table of the problems of minimal pairs."""
     pairs = read_pairs(options)
     return load(options).audit(pairs, corpora=options.corpus or ())
 
 
 def overlap(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the longest overlaps of texts with a corpus."""
+    """Return the table of the longest overlaps of texts with a corpus."""
     return lingprob.find_overlap(
         column_of_texts(options),
         [Path(name) for name in options.corpus],
@@ -71,7 +71,7 @@ def overlap(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def certify(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the overlaps of corpora with texts, of a file or of a data set of the catalog."""
+    """Return the table of overlaps of corpora with the texts of a file or of a catalog data set."""
     from lingprob.api.corpora import dataset_texts
 
     cache = cache_folder(options.cache)
@@ -91,7 +91,7 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def fit(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the linking functions that are fitted to ratings."""
+    """Return the table of linking functions that are fitted to the ratings of a table."""
     named = [] if options.cluster == "none" else [options.cluster]
     frame = read_table(options, ["logprob", "n_tokens", "rating", *named])
     where = options.input
@@ -106,7 +106,7 @@ def fit(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def import_results(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the reading times or ratings of a results file. Print the rows that are left out."""
+    """Return the table of reading times or ratings in a result file. Print what is left out."""
     from lingprob.io.lab_exports import import_export
 
     rows: dict[str, list[str]] = {}
@@ -119,7 +119,7 @@ def import_results(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def guard(options: argparse.Namespace) -> pd.DataFrame:
-    """Return a table without cells that a spreadsheet takes for formulas."""
+    """Return a table with an apostrophe before cells that a spreadsheet would run as formulas."""
     return guard_formulas(read_frame(Path(options.input)))
 
 
@@ -131,7 +131,7 @@ NOTES = {
 
 
 def load(options: argparse.Namespace) -> lingprob.Model:
-    """Load the model of a command line. A wrong name is an error before torch is imported."""
+    """Return the model of a command line. A wrong name raises an error before torch is imported."""
     find_model(options.model, family=options.family, config=options.config)
     gc.disable()  # as in `cli.main`
     model = lingprob.load(
@@ -178,10 +178,11 @@ def read_sentences(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def read_texts(options: argparse.Namespace) -> pd.DataFrame | list[str]:
-    """Return the input's passages: the lines of a text file, or a table with a column `text`."""
-    if options.input.startswith(HUB) or is_table(Path(options.input)):
+    """Return the passages of the input: parts of a text file, or a table with a column `text`."""
+    path = Path(options.input)
+    if options.input.startswith(HUB) or path.suffix.lower() in FORMATS:
         return read_table(options, ["text"])
-    return read_passages(Path(options.input), options.passages)
+    return read_passages(path, options.passages)
 
 
 def read_pairs(options: argparse.Namespace) -> pd.DataFrame:
@@ -191,9 +192,8 @@ def read_pairs(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def column_of_texts(options: argparse.Namespace) -> list[str]:
-    """Return the passages of a search."""
-    texts = as_frame(read_texts(options), "text", True)["text"]
-    return list(texts)
+    """Return the passages of the input as a list of texts."""
+    return list(as_frame(read_texts(options), "text", True)["text"])
 
 
 def write(table: pd.DataFrame, output: Path | None) -> None:

@@ -1,6 +1,6 @@
-"""Corpora with their tokenizers and n-gram models, and data sets: of the catalog or of own files.
+"""Corpora and data sets, of the catalog or of the user's files, with tokenizers and n-gram models.
 
-The cache is laid out as a workflow's folder. Each file of the catalog is fetched into it once.
+Files of the catalog are fetched once into the cache, which has the layout of a workflow's folder.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def choose_tokenizer(
     run: Run,
     cache: Path,
 ) -> tuple[str, Tokenizer]:
-    """Return a tokenizer and its name: the given one, that of a saved corpus, or SmolLM2's.
+    """Return the name of a tokenizer, and the tokenizer.
 
-    It belongs to a model, or is a data set of kind tokenizer.
+    It is the given one, or else that of the first saved corpus, or else that of SmolLM2. A
+    tokenizer is named by its model or by a data set of kind tokenizer.
     """
     saved = [load_corpus(Path(corpus)).tokenizer for corpus in corpora if is_saved(corpus)]
     named = str(given or next(filter(None, saved), TOKENIZER))
@@ -54,9 +55,10 @@ def choose_tokenizer(
 
 
 def find_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) -> Corpus:
-    """Return a corpus of the catalog, a saved one, or one of files.
+    """Return a corpus of the catalog, a saved corpus, or a corpus of the user's files.
 
-    Raises LingprobError if it is none of these, or consists of another tokenizer's token ids.
+    Raises LingprobError if it is none of these, or if it consists of token ids of another
+    tokenizer.
     """
     name, known = str(given), run.catalog.datasets_of("corpus")
     if isinstance(given, str) and name in known:
@@ -72,28 +74,23 @@ def find_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) 
     if not ("*" in name or Path(name).exists()):
         raise unknown_name("corpus", name, known, OR_A_FILE)
     paths = dataset_paths(name, {"path": name})
-    return Corpus(name, [CorpusFile(path.name, corpus_entry(path), [path]) for path in paths])
+    files = [CorpusFile(path.name, {"parser": parser_of(path)}, [path]) for path in paths]
+    return Corpus(name, files)
 
 
 def fetch_corpus(name: str, run: Run, cache: Path) -> Corpus:
-    """Return a corpus of the catalog. Its files are fetched if the cache lacks them."""
+    """Return a corpus of the catalog, whose files are fetched if the cache lacks them."""
     return corpus_of(name, run.catalog.dataset(name), fetch_dataset_files(name, run, cache))
-
-
-def corpus_entry(path: Path) -> dict[str, str]:
-    """Return the entry of a corpus file: the parser that reads it."""
-    if not path.is_file():
-        raise LingprobError(f"{path}: no such corpus file. Correct its path.")
-    return {"parser": parser_of(path)}
 
 
 class NgramModels:
     """The n-gram models that give chance levels, each of which is loaded once.
 
     Args:
-        wanted: `ngrams` of `certify`.
-        searched: the corpora.
-        run, cache: the catalog's corpora, and the folder that keeps their models.
+        wanted: argument `ngrams` of `certify`.
+        searched: the corpora that are searched.
+        run: has the catalog's corpora.
+        cache: the folder that keeps the models of the catalog's corpora.
 
     Raises LingprobError if `wanted` is neither a corpus nor a file.
     """
@@ -112,18 +109,18 @@ class NgramModels:
         self.corpora[self.wanted] = fetch_corpus(self.wanted, run, cache)
 
     def source_for(self, corpus: Corpus) -> tuple[str | None, str]:
-        """Return the corpus or file whose model judges a corpus, or None and why there is none."""
+        """Return the corpus or file of the n-gram model for a corpus, or None, and the reason."""
         if self.wanted == NO_MODEL:
             return None, "no n-gram model was wanted"
         if self.wanted != AUTO:
             return self.wanted, ""
         others = [name for name in self.corpora if name != corpus.name]
-        return (
-            (others[0], "") if others else (None, "there is no other corpus (name one as `ngrams`)")
-        )
+        if others:
+            return others[0], ""
+        return None, "there is no other corpus (name one as `ngrams`)"
 
     def load(self, source: str) -> Any:
-        """Return the model of a file, or that of a corpus, estimated if the cache lacks it."""
+        """Return the n-gram model of a corpus or file. It is estimated if the cache lacks it."""
         if source not in self.loaded:
             self.loaded[source] = self._read(source)
         return self.loaded[source]
@@ -143,13 +140,13 @@ class NgramModels:
 
 
 def is_pinned(corpus: str, run: Run) -> bool:
-    """Say whether the model of a corpus may be kept, because its files cannot change."""
+    """Return whether the files of a corpus cannot change, so that its n-gram model may be kept."""
     known = run.catalog.datasets_of("corpus")
     return corpus in known and "path" not in run.catalog.dataset(corpus)
 
 
 def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
-    """Return the sentences of a data set of stimuli, or the passages of a text, by their ids.
+    """Return the sentences of a data set of stimuli, or the passages of reading texts, by id.
 
     Raises LingprobError for a data set of another kind, and as `fetch_dataset_files`.
     """
@@ -171,17 +168,18 @@ def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
 
 
 def dataset_folder(name: str, run: Run, cache: Path) -> Path:
-    """Return the cache's folder of a data set, which may share another data set's files."""
+    """Return the folder of a data set's files in the cache. Data sets may share files."""
     home = run.catalog.dataset(name).get("files_of", name)
     return cache / Path(sources.dataset_manifest(home)).parent
 
 
 def fetch_dataset_files(name: str, run: Run, cache: Path) -> list[Path]:
-    """Return a data set's files: a user's own in their place, others in the cache.
+    """Return the paths of a data set's files: a user's own files, or files in the cache.
 
-    They are fetched and checked as in the workflow. A data set of the package has none.
+    The latter are fetched and checked as in the workflow. Data in the package have no files.
 
-    Raises LingprobError as `fetch_files`, and for rows of the hub, which the workflow streams.
+    Raises LingprobError as `fetch_files`, and for missing rows of the hub, which only the workflow
+    streams.
     """
     entry = run.catalog.dataset(name)
     if "path" in entry or not entry.get("files"):

@@ -1,4 +1,4 @@
-"""The two directions in which a `Model` reads: from left to right, and from both sides."""
+"""The two kinds of `Model`: those that read from left to right, and those that read both sides."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Unigrams = Mapping[str, pd.Series]
 
 
 class LeftToRight:
-    """Log-probabilities from left to right. A convention is a BOS policy."""
+    """A causal model, which reads from left to right. Its conventions are BOS policies."""
 
     convention_column = "bos"
 
@@ -50,7 +50,7 @@ class LeftToRight:
         return f"model {self.name}"
 
     def policy(self, bos: str) -> dict[str, str]:
-        """Return the start token of a BOS policy, and whether the first token counts."""
+        """Return a BOS policy: its `start_token`, and whether the `first_token` is scored."""
         looked_up("BOS policy", bos, self.run.catalog.bos_policies)
         return sources.bos_policy(self.run, bos)
 
@@ -60,11 +60,11 @@ class LeftToRight:
 
     @cached_property
     def default(self) -> str:
-        """The policy that puts the model's start token before a sentence and counts every token.
+        """Return the policy with the model's start token under which every token counts.
 
-        The start token is the first of the model's own policies that its tokenizer has, or else
-        the tokenizer's BOS or end-of-text token. Without any, the first token is left out, and a
-        warning is logged.
+        The start token is the first one of the model's own policies that its tokenizer has, or else
+        the tokenizer's BOS or end-of-text token. Without any of them, the policy is `none`, which
+        leaves the first token out, and a warning is logged.
         """
         catalog = self.run.catalog
         counted: dict[str, str] = {}
@@ -82,7 +82,7 @@ class LeftToRight:
         return "none"
 
     def convention(self, bos: str | None) -> str:
-        """Return the BOS policy that a call means: the default, the paper's, or one by name."""
+        """Return the BOS policy of a call: the default for None, the paper's, or one by name."""
         if bos == PAPER:
             return self.own_policies[0]
         if bos is not None:
@@ -90,13 +90,13 @@ class LeftToRight:
         return bos or self.default
 
     def audited_conventions(self) -> list[str]:
-        """Return the default policy and the policies of the model's entry."""
+        """Return the BOS policies that an audit compares: the default and those of the entry."""
         return list(dict.fromkeys([self.default, *self.own_policies]))
 
     def sentence_scores(
         self, stimuli: pd.DataFrame, conventions: Iterable[str], unigrams: Unigrams
     ) -> pd.DataFrame:
-        """Return the `sentence_scores` table of a `stimuli` table under some BOS policies."""
+        """Return the `sentence_scores` table of a `stimuli` table under several BOS policies."""
         policies = {bos: self.policy(bos) for bos in conventions}
         start_tokens = dict.fromkeys(policy["start_token"] for policy in policies.values())
         scores = {start_token: self._scores(stimuli, start_token) for start_token in start_tokens}
@@ -114,7 +114,7 @@ class LeftToRight:
     def tokens_in_context(
         self, contexts: list[str], texts: list[str], bos: str, separator: str
     ) -> pd.DataFrame:
-        """Return `score_in_context`'s row for each token, with its text's place as item_id."""
+        """Return the table of `score_in_context`, with each text's number (from 0) as item_id."""
         places: dict[str, list[int]] = {}
         for place, context in enumerate(contexts):
             places.setdefault(context, []).append(place)
@@ -132,13 +132,13 @@ class LeftToRight:
         return tokens
 
     def tokens_in_chat(self, prompts: list[str], texts: list[str]) -> pd.DataFrame:
-        """Return one row per token of texts that are an assistant's turns, as `score_turns`."""
+        """Return the table of `score_turns`, for texts that are turns of an assistant."""
         from lingprob.api.chat import score_turns
 
         return score_turns(self.scorer, prompts, texts)
 
     def surprisal(self, words: pd.DataFrame, bos: str | None) -> pd.DataFrame:
-        """Return the `surprisal` table of a `words` table (bits)."""
+        """Return the `surprisal` table (bits) of a `words` table."""
         from lingprob.reading.surprisal import word_surprisals
 
         settings = self.run.settings["reading"]
@@ -154,7 +154,7 @@ class LeftToRight:
         )
 
     def warn_of_first_tokens(self, paired: pd.DataFrame, bos: str) -> None:
-        """Log a warning if sentences of a pair differ in a first token that does not count."""
+        """Log a warning if the sentences of a pair differ in the first token and it is excluded."""
         if self.policy(bos)["first_token"] == "scored":
             return
         first = pd.Series([one.ids[0] for one in self.lm.tokenize(paired["text"].tolist())])
@@ -174,7 +174,7 @@ class LeftToRight:
 
 
 class BothSides:
-    """Pseudo-log-likelihoods, from both sides. A convention is a correction."""
+    """A masked model, which gives pseudo-log-likelihoods. Its conventions are corrections."""
 
     convention_column = "correction"
 
@@ -193,7 +193,7 @@ class BothSides:
         return f"masked model {self.name}, {self.correction}"
 
     def convention(self, bos: str | None) -> str:
-        """Return the correction. Raise LingprobError for a BOS policy."""
+        """Return the correction. Raises LingprobError if the call names a BOS policy."""
         if bos is not None:
             raise self._refusal(
                 f"it puts its own marks around every sentence. Leave bos={bos!r} out, or choose a "
@@ -233,9 +233,10 @@ class BothSides:
         )
 
     def surprisal(self, words: pd.DataFrame, bos: str | None) -> pd.DataFrame:
-        """Return -log2 (bits) of each word's probability given the rest of its passage.
+        """Return each word's surprisal (bits) given the rest of its passage, for a `words` table.
 
-        Raises LingprobError for a word without a token.
+        The columns are passage_id, word_index, surprisal and n_tokens. Raises LingprobError for a
+        word without a token, and for a token that spans two regions.
         """
         from lingprob.reading.surprisal import join_words
 

@@ -1,4 +1,4 @@
-"""Whole next-token distributions of a causal model, by plain forward passes without batches."""
+"""Next-token distributions of a causal model over its whole vocabulary, one text at a time."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from lingprob.models.loading import LanguageModel
 from lingprob.scoring.stimuli import scores_table
 
 SPACE = re.compile(r"\s")
-AT_ONCE = 16  # candidates for words that are run together
-MOST = 5000  # candidates for words that are run at all
-CAUSAL = 1e-3  # nats by which a later token may move the mean log-probability before it
+AT_ONCE = 16  # candidates for words in one forward pass
+MOST = 5000  # candidates for words in all passes
+CAUSAL = 1e-3  # nats by which a later token may change the mean log-probability of earlier ones
 
 
 def log_distributions(lm: LanguageModel, ids: Sequence[int]) -> torch.Tensor:
-    """Return ln p of every next token after each of n ids, float32 of shape (n, vocabulary).
+    """Return ln p of every token of the vocabulary after each of n ids, float32 (n, V).
 
-    Raises LingprobError if the ids do not fit the context window.
+    Raises LingprobError if the ids do not fit into the context window.
     """
     if len(ids) > lm.context_window:
         raise LingprobError(
@@ -38,16 +38,16 @@ def log_distributions(lm: LanguageModel, ids: Sequence[int]) -> torch.Tensor:
 
 
 def start_ids(lm: LanguageModel, start_token: str) -> list[int]:
-    """Return the id of a start token in a list, which is empty for 'none'."""
+    """Return a list with the id of a start token, or an empty list for 'none'."""
     start_id = lm.start_id(start_token)
     return [] if start_id is None else [start_id]
 
 
 def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd.DataFrame | None:
-    """Return the `scores` table of one text by a plain pass, or None if it needs a scorer.
+    """Return the `scores` table of one text from one forward pass, or None if it needs a `Scorer`.
 
-    A scorer reads longer texts, texts without a token to score, models that give no logits, and
-    models whose log-probabilities depend on a later token.
+    A text needs one if it is too long or has no token to score, and if the model has no logits or
+    its log-probabilities depend on later tokens.
     """
     tokens = lm.tokenize([text])[0]
     ids = [*start_ids(lm, start_token), *tokens.ids.tolist()]
@@ -67,7 +67,7 @@ def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd
 def describe_tokens(
     lm: LanguageModel, contexts: list[str], texts: list[str], start_token: str, separator: str
 ) -> pd.DataFrame:
-    """Return one row per token of each text after its context, as `Model.tokens` describes it."""
+    """Return the table of `Model.tokens`: one row per token of each text after its context."""
     before = start_ids(lm, start_token)
     tables = []
     for number, (context, text) in enumerate(zip(contexts, texts, strict=True), start=1):
@@ -103,7 +103,7 @@ def describe_tokens(
 
 
 def likeliest_tokens(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
-    """Return the `top` likeliest tokens after a context, as `Model.next_tokens` describes them."""
+    """Return the table of `Model.next_tokens`: the `top` most likely tokens after a context."""
     ids = [*start_ids(lm, start_token), *(lm.tokenize([context])[0].ids if context else [])]
     if not ids or top < 1:
         raise LingprobError("next_tokens: give a context or a start token, and a top of 1 or more.")
@@ -120,10 +120,11 @@ def likeliest_tokens(lm: LanguageModel, context: str, start_token: str, top: int
 
 
 def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
-    """Return the `top` likeliest words after a context, as `Model.next_words` describes them.
+    """Return the table of `Model.next_words`: the `top` most likely words after a context.
 
-    The search is exact. A beginning of a word is run only while it is more probable than the last
-    of the words found, and a word counts in its usual tokens, as in `Model.surprisal`.
+    The search is exact: it runs every beginning of a word that is more probable than the last of
+    the best words so far. As in `Model.surprisal`, only the tokenizer's own segmentation of a word
+    counts.
     """
     words = split_words(context)
     text = " ".join(words)
@@ -170,7 +171,7 @@ def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int)
 
 
 def word_tokens(lm: LanguageModel) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the ids of tokens that begin with a space, that begin a word, that continue one."""
+    """Return ids of tokens that begin with a space, that begin a word, and that continue a word."""
     from lingprob.reading.surprisal import space_tokens
 
     spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
@@ -184,19 +185,19 @@ def word_tokens(lm: LanguageModel) -> tuple[torch.Tensor, torch.Tensor, torch.Te
 
 
 class Candidates:
-    """Beginnings of words, from the most probable on. Each is extended by one token at a time."""
+    """A queue of candidates for words or their beginnings, the most probable candidate first."""
 
     def __init__(self) -> None:
         self.heap: list[tuple[float, int, int, list[int], torch.Tensor, torch.Tensor]] = []
         self.numbers = count()
 
     def add(self, ids: list[int], logprobs: torch.Tensor, allowed: torch.Tensor) -> None:
-        """Add the extensions of a beginning by allowed tokens, given ln p of the whole, (V,)."""
+        """Add the extensions of a beginning by allowed tokens, with ln p of each extension, (V,)."""
         values, order = logprobs[allowed].sort(descending=True)
         self._push(0, ids, values, allowed[order])
 
     def best(self, least: float) -> Iterator[tuple[float, list[int]]]:
-        """Yield ln p and ids of the next candidates of one length with ln p above `least`."""
+        """Yield ln p and ids of the best candidates of one length, with ln p above `least`."""
         length = len(self.heap[0][3]) if self.heap else 0
         for _ in range(AT_ONCE):
             if not self.heap or -self.heap[0][0] <= least or len(self.heap[0][3]) != length:

@@ -1,4 +1,4 @@
-"""Input that users bring (lists, data frames, files) as the tables that rules read."""
+"""Conversion of users' input (lists, data frames, text files) to the tables of the project."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.table_files import FORMATS, need_columns, text_of
+from lingprob.io.table_files import need_columns, text_of
 from lingprob.io.tables import as_table
 from lingprob.io.text_units import sentence_ends, split_words
 from lingprob.reading.texts import PARSED, lines_of, with_places
@@ -29,7 +29,7 @@ Context: TypeAlias = str | Iterable[str | None] | None
 
 
 def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = False) -> list[str]:
-    """Return texts as a list. A single text becomes a list of one.
+    """Return one or several texts as a list. `what` is the word for a text in messages.
 
     Raises LingprobError for a data frame, an empty list, a value that is no text or, unless
     allowed, an empty text.
@@ -50,9 +50,9 @@ def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = Fals
 
 
 def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFrame:
-    """Return texts as a data frame with a column of this name and their other columns.
+    """Return texts, or a data frame of texts, as a data frame whose column `column` has the texts.
 
-    The columns `column` and `context` are text, '' if missing.
+    This column and a column `context` are strings, '' if missing. Other columns are kept.
     """
     if not isinstance(given, pd.DataFrame):
         index = given.index if isinstance(given, pd.Series) else None
@@ -69,9 +69,9 @@ def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFr
 
 
 def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[str] | None:
-    """Return the text before each row of a frame ('' for none), or None if no row has any.
+    """Return the context of each row of a frame ('' for none), or None if there are no contexts.
 
-    The contexts are those given (one for all, or one per row) or the frame's column `context`.
+    The contexts are given (one for all rows, or one for each), or are the frame's column `context`.
     Logs a warning if a context ends in white space before a separator, because two spaces change
     the log-probability that follows. Raises LingprobError for another number of contexts.
     """
@@ -108,7 +108,7 @@ def warn_of_trailing_space(contexts: list[str], why: str) -> None:
 
 
 def with_new_columns(frame: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Return a user's table with new columns, whose names it must not have."""
+    """Return a user's table with further columns. Raises LingprobError if it has one already."""
     if taken := [name for name in found.columns if name in frame.columns]:
         raise LingprobError(
             f"{frame.attrs.get('source', 'the table')}: a column {taken[0]!r} is there already. "
@@ -118,9 +118,10 @@ def with_new_columns(frame: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_own_columns(frame: pd.DataFrame, table: pd.DataFrame, read: set[str]) -> pd.DataFrame:
-    """Return a table with several rows per text, each with the user's other columns before it.
+    """Return a table with several rows per text, preceded by the columns of the user's `frame`.
 
-    The first column of `table` numbers the texts from 1. `read` names the columns to leave out.
+    The first column of `table` has the number of the text, from 1. `read` names columns of `frame`
+    to leave out.
     """
     rows = frame.drop(columns=[name for name in frame.columns if name in read])
     if rows.columns.empty:
@@ -130,7 +131,7 @@ def with_own_columns(frame: pd.DataFrame, table: pd.DataFrame, read: set[str]) -
 
 
 def stimuli_of(texts: list[str]) -> pd.DataFrame:
-    """Return sentences, numbered from 1, as the part of a `stimuli` table that is scored."""
+    """Return sentences as the columns of a `stimuli` table that scoring reads, item_id and text."""
     numbers = [str(number) for number in range(1, len(texts) + 1)]
     return pd.DataFrame({"item_id": numbers, "text": texts})
 
@@ -142,7 +143,7 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
         pairs: (good, bad) texts, a table with one row per pair (`good`, `bad` and optionally
             `pair`, `phenomenon` and `paradigm`), or a table with one row per sentence
             (`sentence`, `pair`, `grammatical`).
-        language: ISO 639-1 code.
+        language: ISO 639-1 code of the sentences' language.
 
     Raises LingprobError that names the row and column at fault.
     """
@@ -179,7 +180,7 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
 
 
 def as_passages(texts: Given) -> pd.Series:
-    """Return texts as passages by their numbers from 1, as text. Empty texts are left out."""
+    """Return texts by their numbers ("1", "2" and so on), without empty texts."""
     passages = [(str(n), text) for n, text in enumerate(as_texts(texts, "text", True), start=1)]
     kept = {name: text for name, text in passages if text.strip()}
     if not kept:
@@ -190,10 +191,11 @@ def as_passages(texts: Given) -> pd.Series:
 def as_words(
     texts: list[str], contexts: list[str] | None, regions: list[list[str]] | None
 ) -> pd.DataFrame:
-    """Return texts as a `words` table, one passage per text that is not empty.
+    """Return texts as a `words` table, with one passage per text that is not empty.
 
-    A passage is a context and its text, whose words are its regions, if there are any. `of_text`
-    says which words are the text's, and `glued` which of them follow without a space.
+    A passage consists of the words of a context and of its text. If regions are given, they count
+    as the words of the text. The boolean column `of_text` marks the words of the text, and `glued`
+    those that follow the previous word without a space.
     """
     rows = []
     for name, text in as_passages(texts).items():
@@ -208,9 +210,10 @@ def as_words(
 
 
 def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[str]] | None:
-    """Return the regions of each text: those given, or the column `regions`, split at `|`.
+    """Return a list of regions for each text, or None if there are none.
 
-    Raises LingprobError for another number of lists than texts.
+    They are given, or are the frame's column `regions`. A text is split at `|`. Raises
+    LingprobError if the number of lists is not that of the texts.
     """
     if regions is None and "regions" not in frame.columns:
         return None
@@ -227,9 +230,9 @@ def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[
 
 
 def cut_regions(text: str, regions: list[str], row: int) -> list[tuple[str, bool]]:
-    """Return the regions of a text, each with whether no space precedes it.
+    """Return the regions of a text, each with a flag for a region that no space precedes.
 
-    Raises LingprobError for an empty region, and if the regions do not spell the text.
+    Raises LingprobError for an empty region, and if the regions do not spell out the text.
     """
     place, found = 0, []
     for region in regions:
@@ -252,9 +255,10 @@ def cut_regions(text: str, regions: list[str], row: int) -> list[tuple[str, bool
 
 
 def read_passages(path: Path, by: str = "lines") -> list[str]:
-    """Return the passages of a text file: its lines, or its `paragraphs` between empty lines.
+    """Return the passages of a text file: its `lines`, or its `paragraphs` between empty lines.
 
-    Logs a warning if lines look wrapped, because each is read without the lines before it.
+    Logs a warning if most lines do not end a sentence, because a model reads each line without the
+    lines before it.
     """
     lines = lines_of(path)
     if by == "paragraphs":
@@ -270,8 +274,3 @@ def read_passages(path: Path, by: str = "lines") -> list[str]:
             path, unended, len(written),
         )  # fmt: skip
     return lines
-
-
-def is_table(path: Path) -> bool:
-    """Say whether a file is a table, by its name."""
-    return path.suffix.lower() in FORMATS

@@ -1,4 +1,4 @@
-"""A model that is loaded once: sentences, words and pairs in, the numbers of the rules out."""
+"""The class `Model`, which scores sentences, words and minimal pairs as the workflow's rules do."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def load(
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> Model:
-    """Load a language model. The first call downloads it to the cache.
+    """Return a language model. The first call downloads it to the cache.
 
     Args:
         model: a name of the catalog such as `smollm2-135m`, a folder that transformers can load,

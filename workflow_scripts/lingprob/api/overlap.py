@@ -1,4 +1,4 @@
-"""The longest sequences that texts share with corpora, and whether chance explains them."""
+"""The longest token sequences that texts share with corpora, and whether chance explains them."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def find_overlap(
     Args:
         texts: one text or several texts.
         corpus: a list of texts, a file, a folder or a pattern such as `books/*.txt`. Several files
-            or folders are given as `Path` objects. A file is one document, but each line of a
-            .jsonl file (field `text`) and each row of a .parquet file (column `text`) is one
-            document. A saved corpus is searched without reading the corpus again. It is the
-            workflow's `results/cdawg/NAME` or a folder that `certify` saved.
+            or folders are given as `Path` objects. A file is one document, except that each line of
+            a .jsonl file (field `text`) and each row of a .parquet file (column `text`) is one. A
+            saved corpus (the workflow's `results/cdawg/NAME`, or a folder that `certify` saved) is
+            searched without reading the texts again.
         tokenizer: a model, as for `load`, whose tokens are counted, or a data set of kind
             tokenizer. Default: the tokenizer of a saved corpus, else that of smollm2-135m.
         min_length: length of the shortest sequence that counts, in tokens. Default: the setting
@@ -87,7 +87,7 @@ def find_overlap(
 
 @contextmanager
 def files_or_texts(corpus: object, given: list[str | Path]) -> Iterator[list[str | Path]]:
-    """Yield a corpus's names or paths. Texts are put in a file that is deleted afterwards."""
+    """Yield the names or paths of a corpus. Texts are in a file that is deleted at the end."""
     if isinstance(corpus, str) or (given and all(isinstance(part, Path) for part in given)):
         yield given
         return
@@ -160,7 +160,10 @@ def certify(
 
 
 def with_levels(overlaps: pd.DataFrame, corpus: Corpus, models: NgramModels) -> pd.DataFrame:
-    """Return the overlaps with a corpus with their chance levels, or why there are none."""
+    """Return a table of overlaps with a corpus, with columns for LEVELS and `ngrams`.
+
+    `ngrams` names the source of the n-gram model, or the reason why there is none.
+    """
     source, why_not = models.source_for(corpus)
     n_words = overlaps["corpus_words"].iloc[0]
     if source is not None and pd.isna(n_words):

@@ -1,4 +1,4 @@
-"""Minimal pairs: which sentence is preferred, and the evidence for an audit of them."""
+"""Preferences between the sentences of minimal pairs, and audits of minimal pairs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def preference_table(
     """Return accuracy by phenomenon or paradigm and over all pairs, or one row per pair.
 
     Args:
-        paired: `stimuli` in pairs.
-        scores: their `sentence_scores`.
+        paired: a `stimuli` table of pairs.
+        scores: the `sentence_scores` of these stimuli.
         by: one of `GROUPS`.
-        convention: the BOS policy or correction of the scores that count.
+        convention: the BOS policy or correction whose scores are compared.
 
     `Model.compare` describes the columns.
     """
@@ -59,14 +59,14 @@ def audit_pairs(
     convention: tuple[str, str],
     corpora: list[str | Path],
 ) -> pd.DataFrame:
-    """Return the `audit` table of `stimuli` in pairs.
+    """Return the `audit` table of minimal pairs.
 
     Args:
-        lm: the model that scored them.
-        paired: `stimuli` in pairs.
-        scores: their `sentence_scores`.
-        convention: the BOS policy and the unigram source that are compared with the others.
-        corpora: names or files in which the sentences are searched.
+        lm: the model that scored the pairs.
+        paired: a `stimuli` table of pairs.
+        scores: the `sentence_scores` of these stimuli.
+        convention: the BOS policy and the unigram source that other conventions are compared with.
+        corpora: names or files of the corpora in which the sentences are searched.
     """
     distances = measure_distances(paired, lm.language, lm.run, lm.cache, str(lm.lm.device))
     leakage = find_leakage(paired, corpora, lm.name, lm.run, lm.cache) if corpora else None
@@ -78,7 +78,10 @@ def audit_pairs(
 def measure_distances(
     paired: pd.DataFrame, language: str, run: Run, cache: Path, device: str
 ) -> pd.DataFrame | None:
-    """Return the `minimalness` table, or None if the language has no embedding model."""
+    """Return the `minimalness` table (distances within pairs) of a `stimuli` table of pairs.
+
+    None if there is no embedding model for the language.
+    """
     from lingprob.models.folders import read_manifest
     from lingprob.models.prepare import prepare_embedding
     from lingprob.pairs.embeddings import SentenceEmbedder
@@ -99,7 +102,7 @@ def measure_distances(
 def find_leakage(
     paired: pd.DataFrame, corpora: list[str | Path], model: str, run: Run, cache: Path
 ) -> pd.DataFrame:
-    """Return the `audit_leakage` table: the sentences' longest overlaps with corpora."""
+    """Return the `audit_leakage` table: each sentence's longest overlap with each corpus."""
     from lingprob.api.corpora import find_corpus
     from lingprob.models.tokenizer import open_tokenizer
     from lingprob.overlap.search import find_sentences

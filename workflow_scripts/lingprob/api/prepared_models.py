@@ -1,6 +1,6 @@
-"""Models by name, folder or repository of the hub: entries, prepared files and unigrams.
+"""Models by name, folder or repository of the hub: their entries, files and unigrams.
 
-Prepared models are kept in one folder, which is laid out as a workflow's.
+Prepared models are kept in the cache, a folder with the layout of a workflow's folder.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 from lingprob.workflow.sources import Run
 
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
-# Of a folder or repository without a known family: the workflow's default, and the others.
+# BOS policies of a model without a known family. The first is the workflow's default.
 POLICIES = ["none", "bos", "bos_first_excluded"]
-# Sources of models that rules make from text, so that nothing can be fetched.
+# Sources of models that the workflow makes from text, so that they cannot be fetched.
 MADE = ("trained", "ngram")
 GIVEN = "given"
 
@@ -40,9 +40,9 @@ def find_model(
     family: str | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
 ) -> tuple[str, Run]:
-    """Return the name of a model, and a run whose catalog has its entry.
+    """Return the name of a model, and a run whose catalog has an entry of this name.
 
-    Arguments are those of `load`. A repository that the catalog has needs no revision.
+    Arguments are those of `load`. A repository that is in the catalog needs no revision.
 
     Raises LingprobError, with the nearest names, for a model that does not exist.
     """
@@ -67,9 +67,9 @@ def find_model(
 
 
 def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the content of a file laid out as config.yaml, or a given mapping.
+    """Return the content of a configuration file, a copy of a given mapping, or {} for None.
 
-    Raises LingprobError if the file is not there, is not YAML or has a key twice.
+    Raises LingprobError if the file is absent, is not YAML or has a key twice.
     """
     if config is None or isinstance(config, Mapping):
         return dict(config or {})
@@ -82,7 +82,7 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]
 
 
 def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[str, Entry]:
-    """Return the name and the catalog entry of a model in a user's folder."""
+    """Return a name and a catalog entry for a model in a user's folder."""
     path = folder.resolve()
     where = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     entry = {"title": path.name, "source": "local", "path": str(path)}
@@ -93,9 +93,9 @@ def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[st
 def repository_entry(
     repository: str, revision: str | None, family: str | None, catalog: Catalog
 ) -> tuple[str, Entry]:
-    """Return the name and the catalog entry of a repository of the hub at a revision.
+    """Return a name and a catalog entry for a repository of the hub at a revision.
 
-    If the catalog has the repository, its entry counts, with its revision unless another is given.
+    If the catalog has an entry of the repository, it is used, with its revision by default.
     """
     repository, _, stated = repository.partition("@")
     revision = revision or stated or None
@@ -120,7 +120,7 @@ def repository_entry(
 
 
 def conventions_of(family: str | None, catalog: Catalog) -> Entry:
-    """Return the keys of an entry that state its family, or the conventions of an unknown one."""
+    """Return the keys of an entry that state its family or, for an unknown one, its policies."""
     if family is None:
         return {"family": "own", "bos_policies": POLICIES}
     looked_up("family", family, {entry["family"]: entry for entry in catalog.models.values()})
@@ -128,12 +128,12 @@ def conventions_of(family: str | None, catalog: Catalog) -> Entry:
 
 
 def slug(name: str) -> str:
-    """Return a name that an entry and a folder may have."""
+    """Return a name with other characters than letters, digits, '.', '_' and '-' as '--'."""
     return re.sub(r"[^A-Za-z0-9._-]+", "--", name).lstrip("._-") or "model"
 
 
 def cache_folder(given: str | Path | None = None) -> Path:
-    """Return the folder of prepared models: as given, LINGPROB_CACHE, or the user's cache."""
+    """Return the folder of prepared models: the given one, LINGPROB_CACHE or ~/.cache/lingprob."""
     chosen = given or os.environ.get("LINGPROB_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -141,7 +141,7 @@ def cache_folder(given: str | Path | None = None) -> Path:
 
 
 def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
-    """Return the manifest of a model, which is prepared if there is none for its entry.
+    """Return the path of a model's manifest. If it does not fit the entry, the model is prepared.
 
     Raises LingprobError as `prepare_model`, for a model without weights, and for a model that a
     workflow has to make first.
@@ -176,9 +176,10 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
 
 
 def is_current(manifest: Path, entry: Entry) -> bool:
-    """Say whether a manifest is of an entry's model, whose files are compared when it is loaded.
+    """Return whether a manifest describes the model of an entry.
 
-    A user may change a folder, so files that are newer than the manifest are compared here.
+    A user may have changed the model's folder. If a file is newer than the manifest, the digest of
+    the files decides.
     """
     try:
         content = read_manifest(manifest)
@@ -197,13 +198,13 @@ def is_current(manifest: Path, entry: Entry) -> bool:
 def find_unigrams(
     wanted: str | Path | pd.DataFrame | pd.Series | None, model: str, run: Run, cache: Path
 ) -> dict[str, pd.Series]:
-    """Return the unigram log-probabilities (nats, by token id) under their source's name.
+    """Return unigram log-probabilities (nats, by token id) by source, one source or none.
 
     Args:
         wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id. None is
             the first source of the model's entry that the cache has, if any.
         model, run: the model, and the run that has its entry.
-        cache: the folder, laid out as a workflow's.
+        cache: the folder of prepared models, which may have tables of unigrams.
 
     Raises LingprobError for a source that the cache lacks, with the command that makes it, and for
     values that are no log-probabilities of one vocabulary.

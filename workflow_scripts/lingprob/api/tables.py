@@ -1,4 +1,4 @@
-"""Tables in a user's files, and in data sets of the hub."""
+"""Tables from a user's files and from data sets of the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 def read_table(
     source: str | Path, *, split: str = "train", configuration: str | None = None
 ) -> pd.DataFrame:
-    """Read a table from a file, or all rows of a data set on the Hugging Face hub.
+    """Return the table in a file, or all rows of a data set on the Hugging Face hub.
 
     Args:
         source: a CSV, TSV, Parquet, Excel (.xlsx) or JSON-lines (.jsonl) file, or
