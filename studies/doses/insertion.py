@@ -119,7 +119,7 @@ def write_dosed_corpus(
         return _write(blocks, n_rows, described, folder / f"{name}.npy")
 
     parts = np.array_split(np.argsort(order), -(-n_places // ROWS_AT_ONCE))
-    held_out = data.validation()
+    held_out = data.validation
     return {
         **described,
         "copies": copies,

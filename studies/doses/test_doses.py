@@ -136,7 +136,7 @@ def test_a_training_sees_passages_as_often_as_dosed(corpus, tmp_path, copies, he
     assert (found[others] == without[others]).all()
     predicted = np.bincount(found[:, 1:].ravel(), minlength=96)
     assert predicted[60:95].tolist() == [copies] * 35
-    assert (TrainingData(dosed, 10).validation() == TrainingData(corpus, 10).validation()).all()
+    assert (TrainingData(dosed, 10).validation == TrainingData(corpus, 10).validation).all()
 
 
 def test_another_dose_or_text_gives_another_corpus(corpus, tmp_path):

@@ -200,7 +200,7 @@ def test_a_trained_model_learns_and_can_be_scored(uninterrupted):
     assert curve[-1] < curve[0] - 1
     lm = load_language_model(described["directory"])
     assert (lm.context_window, lm.vocabulary_size) == (CONTEXT_WINDOW, VOCABULARY)
-    rows = torch.from_numpy(TrainingData(described["corpus"], 10).validation())
+    rows = torch.from_numpy(TrainingData(described["corpus"], 10).validation)
     logits = lm.model(rows[:, :-1]).logits
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
     assert loss.item() == pytest.approx(log_of(described)[-1]["validation_loss"], abs=1e-5)

@@ -271,12 +271,12 @@ def test_missing_examples_are_named_with_the_remedy(tmp_path):
 def test_without_other_chunks_some_examples_are_held_out(tmp_path):
     described = {**save_corpus(tmp_path), "validation": []}
     data = TrainingData(described, 10)
-    assert (len(data.validation()), data.n_examples) == (10, 80)
+    assert (len(data.validation), data.n_examples) == (10, 80)
     # Every tenth, from the first to the last: 89 / 9 apart, rounded down.
     every = [0, 9, 19, 29, 39, 49, 59, 69, 79, 89]
-    assert (data.validation() == rows_with_structure(N_EXAMPLES)[every]).all()
+    assert (data.validation == rows_with_structure(N_EXAMPLES)[every]).all()
     trained = {tuple(row) for row in data.take(np.arange(80)).tolist()}
-    assert not trained & {tuple(row) for row in data.validation().tolist()}
+    assert not trained & {tuple(row) for row in data.validation.tolist()}
 
 
 def test_examples_follow_the_shuffles_of_epochs():

@@ -192,7 +192,7 @@ class Candidates:
         self.numbers = count()
 
     def add(self, ids: list[int], logprobs: torch.Tensor, allowed: torch.Tensor) -> None:
-        """Add the extensions of a beginning by allowed tokens, with ln p of each extension, (V,)."""
+        """Add a beginning's extensions by allowed tokens, with ln p of each extension, (V,)."""
         values, order = logprobs[allowed].sort(descending=True)
         self._push(0, ids, values, allowed[order])
 

@@ -1,4 +1,4 @@
-"""Models, data sets, conventions and published numbers, read from this folder's YAML files."""
+"""The catalog of models, data sets, conventions and published numbers, from YAML files here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 @cache
 def read_yaml(name: str) -> Any:
-    """Return the parsed content of one YAML file of the catalog."""
+    """Return the content of a YAML file of the catalog, by its path in this folder."""
     return parse_yaml(FOLDER / name)
 
 
@@ -29,25 +29,29 @@ def parse_yaml(path: Path) -> Any:
 
 @cache
 def read_datasets() -> dict[str, Entry]:
-    """Return the entries of all files in the folder `datasets`, in the order of the file names."""
+    """Return the entries of data sets by name, in the order of the files in `datasets`."""
     paths = sorted((FOLDER / "datasets").glob("*.yaml"))
     files = [read_yaml(f"datasets/{path.name}") for path in paths]
     return {name: entry for found in files for name, entry in found.items()}
 
 
 def read_published(target: str) -> Entry:
-    """Return a paper's numbers and claims that a target computes (`published/TARGET.yaml`).
+    """Return the published numbers and claims that a target of the workflow compares with its own.
 
-    A row of an item is a model (with its linking function after a slash) or a quantity. `columns`
-    are columns of computed tables, and `places` and `decides` have a value per column. `claims` are
-    sentences that are tested. `not_computed` lists the rest of the paper, with reasons.
+    They are in `published/TARGET.yaml`. Its `items` are tables and figures. A row of an item is a
+    model (with its linking function after a slash) or a quantity, and `columns` are columns of
+    computed tables. `places` and `decides` have one value per column. `claims` are the paper's
+    sentences that are tested, and `not_computed` lists the rest of the paper, with reasons.
     """
     entry: Entry = read_yaml(f"published/{target}.yaml")
     return entry
 
 
 class Catalog:
-    """The catalog with a user's entries laid over it: complete entries by name."""
+    """The catalog's entries by name, complete with defaults, and replaced by a user's entries.
+
+    The arguments are the user's entries of each section.
+    """
 
     def __init__(
         self,
@@ -74,7 +78,7 @@ class Catalog:
         self.embeddings: dict[str, Entry] = read_yaml("embeddings.yaml") | (embeddings or {})
 
     def check_references(self) -> None:
-        """Raise LingprobError for an unknown name in an entry."""
+        """Raise LingprobError for the first entry that names something unknown or unsuitable."""
         for name, policy in self.bos_policies.items():
             where = f"(bos_policies.{name})"
             looked_up("start token", policy["start_token"], self.start_tokens, where)
@@ -111,11 +115,11 @@ class Catalog:
         return looked_up("model", name, self.models, OWN_ENTRY.format("models"))
 
     def is_masked(self, model: str) -> bool:
-        """Say whether a model is a masked one, which predicts a token from both sides."""
+        """Return whether a model is a masked one, which predicts a token from both sides."""
         return bool(self.model(model).get("kind") == "masked")
 
     def _check_correction(self, model: str, policy: str) -> None:
-        """Raise LingprobError for a start token of a masked model, a correction of another one."""
+        """Raise LingprobError if a masked model has a start token, or another one a correction."""
         own = {name for name in self.bos_policies if self.start_token_of(name) in self.corrections}
         if (policy in own) != self.is_masked(model):
             fault = (
@@ -132,7 +136,7 @@ class Catalog:
         return looked_up("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
 
     def datasets_of(self, kind: str) -> dict[str, Entry]:
-        """Return the data sets of a kind."""
+        """Return the entries of the data sets of a kind, by name."""
         return {name: entry for name, entry in self.datasets.items() if entry["kind"] == kind}
 
     def embedding(self, name: str) -> Entry:
@@ -145,11 +149,12 @@ class Catalog:
         return str(self.bos_policies[bos]["start_token"])
 
     def bos_policy(self, model: str, convention: str) -> str:
-        """Return the BOS policy under which a convention reads a model's scores.
+        """Return the name of a model's BOS policy for a value of `string_probability.bos`.
 
-        `scored` and `excluded` are the first of the model's policies that treats the first token
-        so. Any other convention is the name of one of its policies. Imported scores and masked
-        models have their first policy. Raises LingprobError if the model has no such policy.
+        For `scored` and `excluded` it is the first of the model's policies that treats the first
+        token so. Another value is the name of a policy. For imported scores, and for masked models
+        without that policy, it is the model's first policy. Raises LingprobError if the model has
+        no such policy.
         """
         entry = self.model(model)
         policies = entry["bos_policies"]
@@ -170,11 +175,12 @@ class Catalog:
         return str(found[0])
 
     def unigram_source(self, source: str) -> tuple[str, str]:
-        """Split a unigram source into its kind and its model, corpus, steps or data set.
+        """Return the kind of a unigram source, and its model, corpus, steps or data set.
 
         `unigrahams_MODEL` and other `samplings` are estimated from a model's samples,
         `corpus_DATASET` is counted over a corpus, and `training_STEPS` over the text of a training.
-        `imported` came with imported scores. Any other name is a data set of kind `unigrams`.
+        `imported` comes with imported scores. Any other source is a data set of kind `unigrams`,
+        which has the kind `published`. Raises LingprobError for an unknown name.
         """
         kind, _, of = source.partition("_")
         if kind in self.samplings:
@@ -192,7 +198,7 @@ class Catalog:
         return "published", source
 
     def tokenizer_provider(self, tokenizer: str) -> str:
-        """Return the first model that has this tokenizer and brings it as files."""
+        """Return the name of the first model whose files include this tokenizer."""
         for name, entry in self.models.items():
             borrowed = entry["source"] == "ngram" and name != tokenizer
             if entry["tokenizer"] == tokenizer and entry["source"] != "scores" and not borrowed:
@@ -202,9 +208,9 @@ class Catalog:
         )
 
 
-# File of the rows of a data set on the hub.
+# The file with the rows of a data set on the hub.
 HUB_ROWS = "rows.parquet"
-# Note of figures on a masked model.
+# The note on a masked model in figures.
 PSEUDO = (
     "{title} is a masked model. Its log p is a pseudo-log-likelihood: each token given the tokens "
     "on both sides."
@@ -213,10 +219,10 @@ OWN_ENTRY = "Your own entries are under `{}:` in config.yaml."
 
 
 def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
-    """Return an entry whose files have their own URL and mirror path.
+    """Return a data set's entry with a URL and a mirror path for each of its files.
 
-    An entry with `files_of` gets the files of that data set. One of source `hub` gets the file of
-    its rows and its parser.
+    An entry with `files_of` gets the files of that data set. An entry of source `hub` gets the file
+    of its rows and a parser.
     """
     if entry.get("source") == "hub":
         parser = "parquet" if entry["kind"] == "corpus" else "table"
@@ -240,18 +246,18 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
 
 
 def surprisal_file(entry: Entry, texts: str) -> str | None:
-    """Return the file with a model's imported word surprisals of a text."""
+    """Return the path of the file with a model's imported word surprisals of a text, if any."""
     return entry.get("paths", {}).get(texts, entry.get("path"))
 
 
 def texts_in_file(entry: Entry, texts: str) -> list[str]:
-    """Return the texts whose imported word surprisals share a file with those of `texts`."""
+    """Return all texts whose imported word surprisals are in the same file as those of `texts`."""
     path = surprisal_file(entry, texts)
     return [name for name in entry["texts"] if surprisal_file(entry, name) == path]
 
 
 def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:
-    """Lay a model's entry over the defaults of its family and of an unknown family."""
+    """Return a model's entry with the missing keys of its family, or else of an unknown family."""
     fallback: Entry = {
         "family_title": entry["family"],
         "language": "en",

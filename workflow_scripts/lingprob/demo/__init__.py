@@ -1,6 +1,6 @@
-"""Data that were written for this project, by the parsers that read them.
+"""Data files that were written for this project, and the parsers that read them.
 
-No catalog entry names these files. Rules that read them include them in their code's digest.
+No catalog entry names these files. Rules that read them include them in the digest of their code.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ READ_BY = {
 
 
 def demo_files(parser: str) -> list[Path]:
-    """Return the package's files that a parser reads, of which most parsers have none."""
+    """Return the files of the package that a parser reads, which is [] for most parsers."""
     return [READ_BY[parser]] if parser in READ_BY else []

@@ -1,1 +1,1 @@
-"""n-gram models: counted or estimated by KenLM, and scored like any other model."""
+"""n-gram models of words or tokens, estimated in memory or by KenLM."""

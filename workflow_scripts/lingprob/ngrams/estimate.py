@@ -1,7 +1,7 @@
-"""From a corpus to an n-gram model of its words, or of the tokens of another model's tokenizer.
+"""Estimates of n-gram models of a corpus's words, or of the tokens of another model's tokenizer.
 
-Modified Kneser-Ney estimates are made from counts in memory. KenLM's lmplz, which makes the same
-estimates on disk, is compared with them in the tests.
+They are modified Kneser-Ney estimates from counts in memory. The tests compare them with those of
+KenLM's lmplz.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lingprob.models.tokenizer import Tokenizer as ModelTokenizer
 from lingprob.models.tokenizer import encode
 
 logger = logging.getLogger(__name__)
-# KenLM's, if a small corpus lacks the counts for a discount (lmplz --discount_fallback).
+# KenLM's discounts if a small corpus lacks the counts for others (lmplz --discount_fallback).
 FALLBACK = np.array([0.0, 0.5, 1.0, 1.5])
 # The mark of both ends of a sentence, rare words, and an entry that never occurs.
 MARK, UNKNOWN, UNUSED = "</s>", "<unk>", "<unused>"
@@ -34,14 +34,14 @@ MARK, UNKNOWN, UNUSED = "</s>", "<unk>", "<unused>"
 class NgramTables:
     """A backoff model as sorted arrays: interpolated log-probabilities and backoff weights (nats).
 
-    The key of an n-gram is the place of its first n - 1 tokens among those of its order, times the
-    size of the vocabulary, plus its last token. So all tokens seen after a context lie together.
-    One token id, the `mark`, is both ends of a sentence: the beginning as context, the end as
-    outcome.
+    The key of an n-gram is the place of its first n - 1 tokens among the (n-1)-grams, times V (the
+    number of token ids), plus its last token. All tokens seen after a context therefore lie
+    together. One token id, the `mark`, is both the beginning of a sentence (in a context) and its
+    end (as an outcome).
 
-    `logprobs[0]` and `backoffs[0]` (V,) have a value for each token id. `logprobs[k]` (float32) and
-    `keys[k]` (int64, ascending) belong to the n-grams of order k + 1, and `keys[0]` is empty.
-    `backoffs[k]` belongs to these n-grams as contexts, for all orders but the highest.
+    keys: for each order, int64, ascending. keys[0] is empty.
+    logprobs: for each order, float32. logprobs[0] has one value per token id, (V,).
+    backoffs: for each order but the highest, of its n-grams as contexts, float32.
     """
 
     keys: list[np.ndarray]
@@ -50,12 +50,12 @@ class NgramTables:
 
     @property
     def order(self) -> int:
-        """The tokens of the longest n-grams."""
+        """Return the number of tokens of the longest n-grams."""
         return len(self.logprobs)
 
     @property
     def vocabulary_size(self) -> int:
-        """The number V of token ids."""
+        """Return the number V of token ids."""
         return len(self.logprobs[0])
 
 
@@ -67,11 +67,14 @@ def estimate_model(
     tokenizer: ModelTokenizer | None = None,
     least_count: int = 2,
 ) -> None:
-    """Estimate an n-gram model with modified Kneser-Ney smoothing and save it for transformers.
+    """Estimate an n-gram model with modified Kneser-Ney smoothing, and save it for transformers.
 
-    Every line of a document is a sentence. The mark precedes its first token and follows its last
-    one. `documents` is called once or twice. Without a tokenizer the words of the corpus are
-    counted, and those that occur fewer than `least_count` times are `<unk>`.
+    Args:
+        documents: returns the documents of the corpus. Each line of a document is a sentence.
+        order: number of tokens of the longest n-grams.
+        directory: folder of the model.
+        tokenizer: another model's tokenizer. None: the model is one of the words of the corpus.
+        least_count: smallest number of occurrences of a word that is not replaced by `<unk>`.
 
     Raises LingprobError if the corpus has no text, or if the model cannot be saved.
     """
@@ -98,9 +101,11 @@ def estimate_model(
 class _Ngrams:
     """The n-grams of one order.
 
-    `key` is as in `NgramTables`, and `suffix` the place of the last n - 1 tokens among those of the
-    order below. `count` is the number of occurrences, and `begins` marks the beginning of a
-    sentence. `place` has the n-gram that ends at each token, or -1.
+    key: as in `NgramTables`.
+    suffix: place of the last n - 1 tokens among the (n-1)-grams.
+    count: number of occurrences.
+    begins: whether the n-gram begins a sentence.
+    place: the n-gram that ends at each token of the corpus, or -1.
     """
 
     key: np.ndarray
@@ -113,11 +118,11 @@ class _Ngrams:
 def count_ngrams(
     sentences: Sequence[np.ndarray], order: int, vocabulary_size: int, mark: int
 ) -> NgramTables:
-    """Estimate an interpolated model with modified Kneser-Ney smoothing (Chen & Goodman 1998).
+    """Return an interpolated model with modified Kneser-Ney smoothing (Chen & Goodman 1998).
 
-    Nothing is pruned, and the unigrams are interpolated with the uniform distribution over the
-    vocabulary, so that the probabilities after any context sum to one over the V token ids.
-    `sentences` are token ids without the mark. It is added at both ends of every sentence.
+    No n-gram is pruned, and unigrams are interpolated with the uniform distribution, so that the
+    probabilities after any context sum to one over the V token ids. `sentences` are token ids,
+    integers (n_tokens,), without the mark, which is added at both ends.
 
     Raises LingprobError if there is no sentence.
     """
@@ -153,7 +158,8 @@ def count_ngrams(
 def discounts(counts: np.ndarray) -> np.ndarray:
     """Return the discounts of counts of 0, 1, 2, and 3 or more (Chen & Goodman 1998, eq. 26).
 
-    If none of 1, 2 or 3 occurs, or if a discount would be out of range, all are the fixed ones.
+    If one of the counts 1, 2 and 3 does not occur, or a discount would be out of range, the result
+    is FALLBACK.
     """
     of = np.bincount(counts[counts <= 4], minlength=5).astype(float)
     if not of[1:4].all():
@@ -167,9 +173,9 @@ def discounts(counts: np.ndarray) -> np.ndarray:
 def _ngrams(
     tokens: np.ndarray, depth: np.ndarray, order: int, vocabulary_size: int
 ) -> list[_Ngrams]:
-    """Return the n-grams of every order. Those of order 1 are all token ids, even unseen ones.
+    """Return the n-grams of each order. Those of order 1 are all token ids, also unseen ones.
 
-    `depth` is the number of tokens that precede each token in its sentence, the mark included.
+    `depth` is the number of tokens before each token in its sentence, including the mark.
     """
     every = np.arange(vocabulary_size)
     outcomes = np.bincount(tokens[depth > 0], minlength=vocabulary_size)
@@ -190,16 +196,16 @@ def _ngrams(
 
 
 def _adjusted(ngrams: _Ngrams, longer: _Ngrams) -> np.ndarray:
-    """Return how many tokens precede each n-gram, or its count if it begins a sentence."""
+    """Return the number of different tokens before each n-gram, or its count at a beginning."""
     preceded = np.bincount(longer.suffix, minlength=len(ngrams.key))
     return np.where(ngrams.begins, ngrams.count, preceded)
 
 
 def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedTokenizerFast:
-    """Return a tokenizer of the words and punctuation marks of a corpus, in its spelling.
+    """Return a tokenizer whose tokens are the words and punctuation marks of a corpus.
 
-    Rarer ones than `least_count`, and words of other texts, are `<unk>`. With 2 or more, `<unk>`
-    therefore has counts. `</s>` precedes and ends sentences.
+    Words that occur fewer than `least_count` times, and other words, are `<unk>`. From 2 on,
+    `<unk>` therefore occurs in the corpus. `</s>` begins and ends sentences.
     """
     split = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
@@ -215,9 +221,9 @@ def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedToke
 
 
 def with_mark(tokenizer: Any, name: str) -> int:
-    """Make the token that ends a text also precede it, and return its id.
+    """Set one token of a tokenizer as the mark of both ends of a text, and return its id.
 
-    Raises LingprobError if the tokenizer has no token that ends or begins a text.
+    Raises LingprobError if the tokenizer, called `name`, has no token that ends or begins a text.
     """
     token = tokenizer.eos_token or tokenizer.sep_token or tokenizer.bos_token
     if token is None:
@@ -230,7 +236,7 @@ def with_mark(tokenizer: Any, name: str) -> int:
 
 
 def sentences(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
-    """Yield the token ids (int32) of every line of a corpus, without marks."""
+    """Yield the token ids, int32 (n_tokens,), of each line of a corpus, without marks."""
     for some in batches(lines(documents)):
         for ids in encode(tokenizer, some)["input_ids"]:
             if ids:

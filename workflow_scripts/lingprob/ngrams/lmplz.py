@@ -1,6 +1,6 @@
-"""KenLM's programs: whether they are on the PATH, and an estimate by them.
+"""Estimates by KenLM's programs, and models that the package kenlm loads.
 
-This module is cheap to import, because every start of Snakemake does.
+Every start of Snakemake imports this module, so it imports nothing slow.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 from lingprob.errors import LingprobError
 
 PROGRAMS = ("lmplz", "build_binary")
-# A word that no model knows, and the log10-probability that KenLM makes up without <unk>.
+# A word that no model knows, and its log10-probability in KenLM if a model has no <unk>.
 UNKNOWN, NO_UNKNOWN = "\ufffe\uffff", -99.0
 
 logger = logging.getLogger(__name__)
 
 
 def has_kenlm() -> bool:
-    """Tell whether KenLM's programs are on the PATH and the package kenlm can read their models."""
+    """Return whether KenLM's programs are on the PATH and the package kenlm is installed."""
     return find_spec("kenlm") is not None and all(shutil.which(program) for program in PROGRAMS)
 
 
 def estimate_with_kenlm(lines: Iterable[str], order: int, memory_mb: int, target: Path) -> None:
-    """Estimate a modified Kneser-Ney model of white-space words and write KenLM's binary file.
+    """Write a modified Kneser-Ney model of white-space words to a binary file of KenLM.
 
-    Each line ends with its newline. Sorting takes `memory_mb`, and the rest goes to the disk, into
-    the target's folder. A small corpus that lacks the counts for a discount gets KenLM's fixed
-    discounts. Raises LingprobError with the last lines of the program that failed.
+    Lines have their newlines. KenLM sorts in `memory_mb` of memory and puts the rest into the
+    target's folder. If a small corpus lacks the counts for a discount, the discounts are fixed.
+    Raises LingprobError with the last lines of a program that failed.
     """
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         text, arpa = Path(scratch, "text"), Path(scratch, "model.arpa")
@@ -45,10 +45,10 @@ def estimate_with_kenlm(lines: Iterable[str], order: int, memory_mb: int, target
 
 
 def load_kenlm(path: str | Path) -> Any:
-    """Load an ARPA or binary n-gram model of order 2 or more with KenLM.
+    """Return the `kenlm.Model` in an ARPA or binary file, of order 2 or more.
 
-    Raises LingprobError without the package `kenlm`, if the file is not such a model, or if it has
-    no <unk>.
+    Raises LingprobError if the package kenlm is not installed, if the file is not such a model, or
+    if the model has no <unk>.
     """
     try:
         import kenlm

@@ -1,7 +1,7 @@
-"""An n-gram model as transformers loads it: config.json, weights, tokenizer, and whole logits.
+"""n-gram models in the form of transformers' models, with config.json, weights and logits.
 
-So sentences, contexts and words are scored by the same code as any other model's, after the same
-start tokens. Its logits are log-probabilities, which sum to one over the vocabulary.
+The same code as for other models therefore scores sentences, contexts and words, after the same
+start tokens. The logits are log-probabilities over the vocabulary.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from transformers.modeling_outputs import CausalLMOutput
 
 from lingprob.ngrams.estimate import NgramTables
 
-CONTEXT_WINDOW = 2048  # how many tokens are run at once; a token sees the last few alone
+CONTEXT_WINDOW = 2048  # tokens of a pass, although a prediction depends on the last few only
 
 
 class NgramConfig(PreTrainedConfig):
-    """Size of the vocabulary, and how many n-grams there are of the orders 2 and above."""
+    """Number of token ids, and numbers of n-grams of each order from 2 on."""
 
     model_type = "ngram"
 
@@ -32,7 +32,7 @@ class NgramConfig(PreTrainedConfig):
 
 
 class Unigrams(torch.nn.Module):
-    """Log-probabilities (V,) without a context, in the place of a network's embeddings."""
+    """Unigram log-probabilities (V,), which take the place of a network's embeddings."""
 
     def __init__(self, vocabulary_size: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Unigrams(torch.nn.Module):
 
 
 class NgramForCausalLM(PreTrainedModel):
-    """Backoff n-grams (`NgramTables`) whose `forward` gives log p of every token at each place."""
+    """A backoff model (`NgramTables`), whose `forward` returns log-probabilities as logits."""
 
     config_class = NgramConfig
     base_model_prefix = "model"
@@ -56,14 +56,14 @@ class NgramForCausalLM(PreTrainedModel):
         self.post_init()
 
     def _init_weights(self, module: torch.nn.Module) -> None:
-        """Nothing is drawn: all weights are those of the tables."""
+        """Do nothing, because all weights come from the tables."""
 
     def get_input_embeddings(self) -> torch.nn.Module:
-        """Return the unigrams, which are on the model's device."""
+        """Return the unigrams, which show transformers the device of the model."""
         return self.unigrams
 
     def get_output_embeddings(self) -> torch.nn.Module:
-        """Return the unigrams, which have a row for each logit."""
+        """Return the unigrams, which have one row per logit."""
         return self.unigrams
 
     @torch.no_grad()
@@ -74,9 +74,9 @@ class NgramForCausalLM(PreTrainedModel):
         position_ids: torch.Tensor | None = None,
         **_: Any,
     ) -> CausalLMOutput:
-        """Return log p (rows, length, V) of every token after each of `input_ids` (rows, length).
+        """Return ln p of every token after each of `input_ids`: (rows, length) gives (..., V).
 
-        Raises TypeError if the tokens before are passed in another way.
+        Raises TypeError if earlier tokens are passed as keys and values or by positions.
         """
         if past_key_values is not None or position_ids is not None:
             raise TypeError("an n-gram model reads the tokens before a token and keeps no others")
@@ -100,9 +100,9 @@ class NgramForCausalLM(PreTrainedModel):
         column: torch.Tensor,
         targets: torch.Tensor,
     ) -> torch.Tensor:
-        """Return log p (n,) of `targets` after position `column` of row `row` of `ids`, in nats.
+        """Return ln p (n,) of `targets` (n,) after positions (`row`, `column`) of `ids`.
 
-        They are equal to those of `forward`, which has the whole vocabulary.
+        The values equal those of `forward`, which computes them for the whole vocabulary.
         """
         device = self.unigrams.weight.device
         ids, row, column, targets = (part.to(device) for part in (ids, row, column, targets))
@@ -118,7 +118,7 @@ class NgramForCausalLM(PreTrainedModel):
         return found
 
     def _places(self, contexts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the places (n,) of contexts (n, order) in their order, and which are there."""
+        """Return the places (n,) of contexts (n, order) in the tables, and which contexts exist."""
         place = contexts[:, 0]
         seen = torch.ones_like(place, dtype=torch.bool)
         for column in range(1, contexts.shape[1]):
@@ -129,7 +129,7 @@ class NgramForCausalLM(PreTrainedModel):
     def _place(
         self, order: int, context: torch.Tensor, token: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the places of n-grams, of a context's place and a token each, and if there."""
+        """Return the places (n,) of n-grams (a context's place and a token), and which exist."""
         keys = self.get_buffer(f"keys_{order}")
         wanted = context * self.config.vocab_size + token
         place = torch.searchsorted(keys, wanted).clamp_(max=len(keys) - 1)
@@ -138,7 +138,7 @@ class NgramForCausalLM(PreTrainedModel):
     def _follow(
         self, logits: torch.Tensor, order: int, context: torch.Tensor, row: torch.Tensor
     ) -> None:
-        """Write the tokens seen after contexts into the logits (positions, V) in these rows."""
+        """Update rows of logits (positions, V) by backoff weights and n-grams of their contexts."""
         keys, vocabulary = self.get_buffer(f"keys_{order}"), self.config.vocab_size
         logits[row] += self.backoffs[order - 2][context, None]
         first = torch.searchsorted(keys, context * vocabulary)
@@ -151,7 +151,7 @@ class NgramForCausalLM(PreTrainedModel):
 
 
 def as_language_model(tables: NgramTables, mark: int) -> NgramForCausalLM:
-    """Return the model of these tables. `mark` begins and ends its texts."""
+    """Return tables as a model for transformers. The token id `mark` begins and ends its texts."""
     config = NgramConfig(
         tables.vocabulary_size,
         [len(keys) for keys in tables.keys[1:]],

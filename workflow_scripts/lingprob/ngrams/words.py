@@ -1,7 +1,7 @@
 """n-gram models of white-space words, which give the chance level of an overlap (leakage, §2.1).
 
-They are KenLM's if its programs are there, and otherwise counted in memory. Both have the methods
-of `kenlm.Model`.
+KenLM estimates them if its programs are installed. Otherwise they are counted in memory, and have
+the same methods as `kenlm.Model`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ from lingprob.ngrams.estimate import NgramTables, count_ngrams
 from lingprob.ngrams.lmplz import estimate_with_kenlm, has_kenlm, load_kenlm
 
 MARK, UNKNOWN = 0, 1  # ids of the ends of a document and of unknown words
-BYTES_PER_WORD = 150  # that counting takes, at order 5
+BYTES_PER_WORD = 150  # memory of a count at order 5
 
 
 class CountedWords:
-    """A counted n-gram model of words."""
+    """A counted n-gram model of words, whose ids from 2 on belong to `words` in order."""
 
     def __init__(self, tables: NgramTables, words: Iterable[str]) -> None:
-        """Take the tables and the words of the ids from 2 on."""
         self.tables = tables
         self.ids = {word: number for number, word in enumerate(words, start=UNKNOWN + 1)}
 
     def full_scores(
         self, text: str, bos: bool = True, eos: bool = True
     ) -> Iterator[tuple[float, int, bool]]:
-        """Yield log10 p, the order of the n-gram found, and whether it is unknown, of each word.
+        """Yield log10 p of each word, the order of its n-gram, and whether the word is unknown.
 
-        `bos` and `eos`: whether the text begins and ends a document. The end counts as a word.
+        `bos` and `eos` tell whether the text begins and ends a document. The end counts as a word.
         """
         ids = [self.ids.get(word, UNKNOWN) for word in text.split()]
         ids = [*[MARK] * bos, *ids, *[MARK] * eos]
@@ -47,14 +46,14 @@ class CountedWords:
             yield found, int(orders[place]), ids[place] == UNKNOWN
 
     def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
-        """Return log10 p of a text's words."""
+        """Return log10 p of all words of a text. Arguments as for `full_scores`."""
         return math.fsum(score for score, _, _ in self.full_scores(text, bos, eos))
 
 
 def ngram_logprobs(tables: NgramTables, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ln p of each token after those before it, and the order of the n-gram found.
+    """Return ln p of each token after the tokens before it, and the order of its n-gram.
 
-    `ids` is int64 (n,), and so are the orders. The log-probabilities are float64 (n,).
+    `ids` and the orders are int64 (n,), and the log-probabilities are float64 (n,).
     """
     logprobs, orders = tables.logprobs[0][ids].astype(np.float64), np.ones(len(ids), dtype=int)
     place = ids  # of the n-gram that ends at each token, or -1
@@ -73,9 +72,9 @@ def ngram_logprobs(tables: NgramTables, ids: np.ndarray) -> tuple[np.ndarray, np
 
 
 def estimate_word_model(documents: Iterable[str], order: int, memory_mb: int, target: Path) -> None:
-    """Estimate a modified Kneser-Ney model of white-space words and write it atomically.
+    """Write a modified Kneser-Ney model of white-space words to the file `target`, atomically.
 
-    A document is one long sentence, because overlaps cross the ends of sentences. The paper's
+    A document counts as one sentence, because overlaps cross the ends of sentences. The paper's
     order is 5 (leakage, §2.1). Raises LingprobError if KenLM fails, or if the corpus is empty or
     too large to be counted in `memory_mb`.
     """
@@ -96,7 +95,7 @@ def estimate_word_model(documents: Iterable[str], order: int, memory_mb: int, ta
 
 
 def count_words(documents: Iterable[str], order: int, memory_mb: int) -> CountedWords:
-    """Return the model of `estimate_word_model`, counted in memory."""
+    """Return the model that `estimate_word_model` describes, counted in memory."""
     ids: defaultdict[str, int] = defaultdict(lambda: len(ids) + UNKNOWN + 1)
     sentences, n_words, most = [], 0, int(memory_mb * 1e6 / BYTES_PER_WORD)
     for document in documents:
@@ -114,9 +113,9 @@ def count_words(documents: Iterable[str], order: int, memory_mb: int) -> Counted
 
 
 def load_word_model(path: str | Path) -> Any:
-    """Load a file of `estimate_word_model`, or a user's ARPA or binary file of KenLM.
+    """Return the model in a file of `estimate_word_model`, or in a user's ARPA or KenLM file.
 
-    Raises LingprobError as `load_kenlm` does for a file of KenLM.
+    Raises LingprobError as `load_kenlm`.
     """
     if not zipfile.is_zipfile(path):
         return load_kenlm(path)

@@ -1,1 +1,1 @@
-"""Minimal pairs: how near their two sentences are in meaning, and an audit of them."""
+"""Minimal pairs: sentence embeddings for the distance in meaning, and audits."""

@@ -1,7 +1,7 @@
 """The audit of minimal pairs: measures of each pair, its problems, and the order of pairs.
 
-The reasons are those of string_probability, §2 to §5: a pair is informative about grammar if its
-two sentences share a message, and if its verdict does not depend on a convention.
+By string_probability, §2 to §5, a pair is informative about grammar if its two sentences share a
+message, and if the preferred sentence does not depend on a convention.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from lingprob.stimuli.distances import edit_distances, pair_texts
 from lingprob.stimuli.tables import SIDES
 
 Array = NDArray[np.float64]
-FEWEST = 20  # pairs that a regression of one sentence on the other needs
-ROUNDING = 1e-9  # a scale below this part of the values is rounding noise
-NORMAL = 1.4826  # turns a median absolute deviation into a standard deviation of normal values
-# Metrics of sentences other than their log-probability, by their names on the page.
+FEWEST = 20  # smallest number of pairs for a regression of one sentence on the other
+ROUNDING = 1e-9  # a residual scale below this share of the values is rounding noise
+NORMAL = 1.4826  # standard deviation of normal values, as a multiple of their MAD
+# Metrics of sentences other than their log-probability, by their names on the page. p and u are
+# the sums of log p and of unigram log p, and n is the number of tokens.
 METRICS = {
     "mean log p": lambda p, u, n: p / n,
     "log p less unigrams": lambda p, u, n: p - u,
@@ -34,7 +35,7 @@ FLIP = "verdict flips"
 
 
 class Problem(NamedTuple):
-    """The weight of a kind of problem in the order of pairs, and its meaning."""
+    """A kind of problem: its weight in the order of pairs, and a sentence on its meaning."""
 
     weight: int
     meaning: str
@@ -81,15 +82,15 @@ PROBLEMS = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that is known about a data set's pairs.
+    """The tables on which the audit of a data set is based.
 
     Args:
         dataset: name of the data set.
-        stimuli: with `pair_id` and `grammatical`. Sentences without a pair are left out.
+        stimuli: a `stimuli` table. Sentences without a pair are left out.
         scores: `sentence_scores` under every BOS policy that was scored.
-        convention: the BOS policy and the unigram source that count.
+        convention: the BOS policy and the unigram source of the verdict on a pair.
         distances: the `minimalness` table, if there is an embedding model.
-        leakage: `audit_leakage` of all corpora that were searched, for any data sets.
+        leakage: the `audit_leakage` table of all searched corpora, also for other data sets.
     """
 
     dataset: str
@@ -101,11 +102,11 @@ class Evidence:
 
 
 def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return one row per pair, and whether each convention prefers its grammatical sentence.
+    """Return the measures of each pair, and whether each convention prefers its grammatical side.
 
-    The second table, by pair id, has one column per convention. The convention that counts comes
-    first. Values are True, False or None (a metric is unknown). Raises LingprobError for a data
-    set without pairs or without scores.
+    Both tables have one row per pair id. The second has one column per convention, with that of
+    the verdict first, and the values True, False or None (for an unknown metric). Raises
+    LingprobError for a data set without pairs or without scores.
     """
     texts = pair_texts(evidence.stimuli, evidence.dataset)
     if texts.empty:
@@ -133,7 +134,7 @@ def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def policies(evidence: Evidence) -> list[str]:
-    """Return the BOS policies that were scored, with the one that counts first."""
+    """Return the names of the scored BOS policies, with that of `evidence.convention` first."""
     default, _ = evidence.convention
     scored = list(dict.fromkeys(evidence.scores["bos"]))
     if default not in scored:
@@ -145,9 +146,11 @@ def policies(evidence: Evidence) -> list[str]:
 
 
 def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
-    """Return the scores of both sentences of each pair under one BOS policy, by pair id.
+    """Return the scores of both sentences of each pair under a BOS policy, by pair id.
 
-    Unigrams are of the source that counts, or of the first that was scored.
+    Columns are logprob, unigram_logprob and n_tokens, each with `_good` and `_bad`. Unigrams are
+    those of `evidence.convention`, or else of the first scored source. Raises LingprobError for a
+    sentence without a score.
     """
     scores = evidence.scores[evidence.scores["bos"] == policy]
     source = evidence.convention[1]
@@ -170,7 +173,10 @@ def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
 
 
 def verdicts(sides: dict[str, pd.DataFrame], default: str) -> pd.DataFrame:
-    """Say whether each convention prefers the grammatical sentence. A tie is no preference."""
+    """Return whether each convention prefers the grammatical sentence, one column per convention.
+
+    `sides` has `sides_of` each BOS policy. METRICS use the policy `default`. Ties are no preference.
+    """
     found = {
         f"log p ({policy})": table["logprob_good"] > table["logprob_bad"]
         for policy, table in sides.items()
@@ -190,11 +196,11 @@ def verdicts(sides: dict[str, pd.DataFrame], default: str) -> pd.DataFrame:
 
 
 def mismatch(table: pd.DataFrame) -> Array:
-    """Return the distance of each pair from a regression line, (n,), in robust standard deviations.
+    """Return the residual of each pair in a regression, in robust standard deviations, (n,).
 
-    The line is that of log p of the ungrammatical sentence on log p of the grammatical one and both
-    lengths. Minimal pairs share the message (Prediction 1), so the sentences of a pair far from the
-    line differ by more, or by less, than those of others. NaN for few pairs.
+    Log p of the ungrammatical sentence is regressed on log p of the grammatical sentence and both
+    lengths. The sentences of minimal pairs share a message (Prediction 1). Those of a pair with a
+    large residual differ by more, or by less, than those of others. NaN for fewer than 20 pairs.
     """
     if len(table) < FEWEST:
         return np.full(len(table), np.nan)
@@ -210,10 +216,11 @@ def mismatch(table: pd.DataFrame) -> Array:
 
 
 def repetitions(texts: pd.DataFrame) -> pd.DataFrame:
-    """Return pairs of the same sentences, by pair id.
+    """Return the repetitions of sentences in pairs, by pair id.
 
-    `identical` says whether both sentences of the pair are the same, `repeats` is an earlier pair
-    of the same two, and `both_ways` is a sentence that another pair calls the opposite.
+    `identical` tells whether both sentences of the pair are the same, `repeats` names an earlier
+    pair of the same sentences, and `both_ways` has a sentence that is on the other side in another
+    pair.
     """
     first = texts.groupby(["good", "bad"], sort=False)["good"].transform(lambda of: of.index[0])
     repeats = first.where(first != texts.index)
@@ -227,9 +234,9 @@ def repetitions(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaks(paired: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
-    """Return the share of each sentence's tokens in its longest overlap with any corpus.
+    """Return the share of each sentence's tokens in its longest overlap with a corpus, by pair id.
 
-    `corpus` has the longest overlap of the pair. All are null if no corpus was searched.
+    `corpus` names the corpus with the larger overlap. All are null if no corpus was searched.
     """
     ids = paired["pair_id"].drop_duplicates()
     empty = pd.DataFrame({"leaked_good": np.nan, "leaked_bad": np.nan, "corpus": None}, index=ids)
@@ -247,10 +254,10 @@ def leaks(paired: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
 def audit(
     evidence: Evidence, model: str, words_edited: int, scale: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the `audit` table, the worst pair first, and the verdicts under each convention.
+    """Return the `audit` table, with the worst pair first, and the verdicts of `measure`.
 
-    A minimal pair may differ in `words_edited` words, and a word in another place counts as two.
-    Pairs are ordered by the weights of their problems, then by their mismatch.
+    Pairs are ordered by the weights of their problems, and then by their mismatch. A pair may
+    differ in `words_edited` words without a problem. A moved word counts as two.
     """
     table, preferred = measure(evidence)
     default = preferred.columns[0]
@@ -275,7 +282,7 @@ def audit(
 
 
 def flags(table: pd.DataFrame, words_edited: int) -> dict[str, Any]:
-    """Say which pairs have each problem other than those of verdicts, by pair id."""
+    """Return which pairs have each problem, apart from problems of verdicts, by problem."""
     per_token = table["logprob_good"] / table["n_tokens_good"]
     unigrams, logprob = table["unigram_difference"].abs(), table["logprob_difference"].abs()
     return {
@@ -294,12 +301,12 @@ def flags(table: pd.DataFrame, words_edited: int) -> dict[str, Any]:
 
 
 def beyond(values: pd.Series) -> pd.Series:
-    """Say which values are far above the upper quartile. None is if all are unknown."""
+    """Return which values exceed the upper quartile by more than FENCE interquartile ranges."""
     low, high = values.quantile(0.25), values.quantile(0.75)
     return values > high + FENCE * (high - low)
 
 
 def named(flags: pd.DataFrame, between: str) -> list[str]:
-    """Return the names of the columns that are true in each row, joined."""
+    """Return the names of the columns that are true in each row, joined by `between`."""
     columns = np.array(flags.columns)
     return [between.join(columns[row]) for row in flags.to_numpy(dtype=bool)]

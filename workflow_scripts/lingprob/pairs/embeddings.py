@@ -17,10 +17,10 @@ BATCH = 128
 
 
 class SentenceEmbedder:
-    """A sentence-embedding model that is called with texts.
+    """A sentence-embedding model, which is called with texts.
 
-    Pooling is that of all models in the catalog: the mean over tokens, special ones included,
-    scaled to length one.
+    As for all embedding models in the catalog, an embedding is the mean over all tokens, including
+    special tokens, scaled to length one.
     """
 
     def __init__(self, directory: str | Path, context_window: int, device: str = "auto") -> None:
@@ -41,9 +41,9 @@ class SentenceEmbedder:
 
     @torch.inference_mode()
     def __call__(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return an embedding of length one for each text, float32 (n, d).
+        """Return an embedding of length one for each of n texts, float32 (n, width).
 
-        Texts longer than the context window are cut. No sentence of the catalog's data sets is.
+        Texts longer than the context window are cut. The catalog's data sets have no such sentence.
         """
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         rows: dict[int, NDArray[np.float32]] = {}

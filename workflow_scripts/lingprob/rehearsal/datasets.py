@@ -1,4 +1,4 @@
-"""Made-up files in the place of data sets that are large or that not everybody gets."""
+"""Made-up files in place of data sets that are large or that are not public."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from lingprob.overlap.token_blocks import ROW_LENGTH
 from lingprob.reading.texts import build_words
 from lingprob.rehearsal.models import documents, generator
 
-DOCUMENTS, SENTENCES = 120, 12  # of a file of text, and of a document
-ROWS = 16  # of a chunk of token ids
-TOKENS = 50_000  # ids that occur, of GPT-NeoX's 50,277
+DOCUMENTS, SENTENCES = 120, 12  # documents of a file of text, and sentences of a document
+ROWS = 16  # rows of a chunk of token ids
+TOKENS = 50_000  # number of token ids that occur, of GPT-NeoX's 50,277
 PASSAGES = {"dundee": 67, "brown_spr": 13}
 GROUPS = 120  # of pairs of rated sentences
 READERS = 6
@@ -31,15 +31,15 @@ SKIPPED = 0.3  # share of words that are not fixated
 # Keys of an entry about fetched rows, and about the content of the real files.
 STREAMED = {"source", "repository", "revision", "configuration", "split", "column", "rows"}
 COUNTS = {"items", "pairs", "subjects"}
-# Parsers of made-up files that have a user's format in place of their authors'.
+# Parsers of made-up files that have the format of a user's file and not that of their authors.
 PARSERS = {"times": "reading_times_table", "ratings": "table", "passages": "passages"}
 
 
 def dataset_entry(name: str, entry: Entry, writer: str) -> Entry:
-    """Return a data set's own entry, whose files are made up.
+    """Return the entry of a data set whose files are made up by `writer` (of WRITERS or `times`).
 
-    Expected counts are those of the real files and are left out. A corpus keeps its number of
-    words, from which Figure 1's limit follows (leakage, §2.1).
+    Expected counts of the real files are left out, but a corpus keeps its number of words, which
+    determines the limit in Figure 1 (leakage, §2.1).
     """
     gone = COUNTS | ({"words"} if entry["kind"] != "corpus" else set()) | STREAMED
     kept = {key: value for key, value in entry.items() if key not in gone}
@@ -53,13 +53,13 @@ def dataset_entry(name: str, entry: Entry, writer: str) -> Entry:
 def make_datasets(
     place: Path, catalog: Catalog, entries: Mapping[str, Entry], writers: Mapping[str, str]
 ) -> None:
-    """Write the made-up files of data sets to DATASET/FILE in `place`, texts before their times.
+    """Write the made-up files of data sets to DATASET/FILE in `place`.
 
     Args:
-        place: the folder in which the workflow looks first (`resources/datasets`).
-        catalog: has the texts that reading times are of.
-        entries: of the data sets.
-        writers: the name of each data set's writer.
+        place: the folder in which the workflow looks for files first (`resources/datasets`).
+        catalog: the catalog, with the texts of the reading times.
+        entries: the entries of the data sets, with texts before their reading times.
+        writers: the name of the writer of each data set.
     """
     for dataset, entry in entries.items():
         for file in entry["files"]:
@@ -74,13 +74,13 @@ def make_datasets(
 
 
 def read_words(texts: str, entry: Entry, folder: Path) -> pd.DataFrame:
-    """Return the `words` table of a text, whose files are made up already or fetched."""
+    """Return the `words` table of texts, whose files are in `folder` or are fetched."""
     fetch_files(map(RemoteFile.of, entry["files"]), folder, dataset=texts)
     return build_words(texts, entry, [folder / file["name"] for file in entry["files"]])
 
 
 def reading_times(dataset: str, words: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Return a user's table of reading times: one row per reader and word.
+    """Return random reading times in the form of a user's table: one row per reader and word.
 
     Longer words take longer, readers differ, and eye tracking skips words (rt_ms is missing).
     """
@@ -95,7 +95,7 @@ def reading_times(dataset: str, words: pd.DataFrame, method: str) -> pd.DataFram
 
 
 def lines(dataset: str, path: Path) -> None:
-    """Write JSON lines with one text each, compressed if the file's name says so."""
+    """Write random texts as JSON lines, compressed if the file's name ends in .gz."""
     texts = documents(f"{dataset}/{path.name}", DOCUMENTS, SENTENCES)
     content = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
     with atomic_path(path) as temporary:
@@ -103,14 +103,14 @@ def lines(dataset: str, path: Path) -> None:
 
 
 def parquet(dataset: str, path: Path) -> None:
-    """Write a table with a column of texts."""
+    """Write random texts as the column `text` of a Parquet file."""
     texts = documents(f"{dataset}/{path.name}", DOCUMENTS, SENTENCES)
     with atomic_path(path) as temporary:
         pq.write_table(pa.table({"text": texts}), temporary)
 
 
 def token_rows(dataset: str, path: Path) -> None:
-    """Write rows of token ids as Pythia's training data has them, in which high ids are rare."""
+    """Write random rows of token ids in the layout of Pythia's training data, with few high ids."""
     rng = generator(f"{dataset}/{path.name}")
     ids = (TOKENS ** rng.random((ROWS, ROW_LENGTH)) - 1).astype(np.uint16)
     with atomic_path(path) as temporary:
@@ -118,12 +118,12 @@ def token_rows(dataset: str, path: Path) -> None:
 
 
 def passages(dataset: str, path: Path) -> None:
-    """Write one text per line, as many as the data set has."""
+    """Write random texts, one per line, as many as the real data set has."""
     write_text("\n".join(documents(dataset, PASSAGES[dataset], SENTENCES)) + "\n", path)
 
 
 def ratings(dataset: str, path: Path) -> None:
-    """Write pairs of rated Chinese sentences, of which one is acceptable."""
+    """Write a table of pairs of Chinese sentences with random ratings, one of them acceptable."""
     rng, rows = generator(dataset), []
     words = ("我你他她它", "看吃买写听", "书饭车信歌")
     for group in range(GROUPS):

@@ -1,4 +1,4 @@
-"""A folder with tiny models, made-up data and the configuration of a run with them."""
+"""The folder of a rehearsal, with tiny models, made-up data and a configuration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEAD = (
     "# Written by `lingprob rehearse`. The models are random and most data are made up: nothing\n"
     "# that a run with this configuration computes is a result.\n"
 )
-# Keys of an entry about files that are fetched.
+# Keys of a model's entry about files that are fetched.
 FETCHED = {
     "repository", "revision", "gated", "package", "version", "sha256", "member", "member_sha256",
     "folder", "wheels", "note",
@@ -33,20 +33,20 @@ logger = logging.getLogger(__name__)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the command `lingprob rehearse`."""
+    """Run the command `lingprob rehearse`, and print the command that starts the rehearsal."""
     folder = options.folder
     write_rehearsal(folder, options.scale, options.short)
     print(f"snakemake all --directory {folder} --configfile {folder / 'config.yaml'} --cores 2")
 
 
 def write_rehearsal(folder: Path, scale: str, short: bool = False) -> None:
-    """Write the files of a scale's rehearsal to a folder, `config.yaml` last.
+    """Write the files of a rehearsal of a scale to a folder, with `config.yaml` as the last one.
 
-    Jobs and their names are the scale's, but steps, samples and draws are few. Texts whose reading
-    times are made up come from the mirror or their public addresses.
+    The rehearsal has the jobs of the scale, with fewer steps, samples and draws. Texts whose
+    reading times are made up come from the mirror or their public addresses.
 
     Args:
-        folder: the later `--directory` of Snakemake, without a configuration.
+        folder: a folder without a configuration, for Snakemake's option `--directory`.
         scale: demo, laptop or paper.
         short: whether to configure one or two jobs of each rule of scale paper.
 
@@ -82,7 +82,7 @@ def write_rehearsal(folder: Path, scale: str, short: bool = False) -> None:
 
 
 def lowered(settings: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return limits, or settings that are lower numbers."""
+    """Return the limits, with the value of the settings for each number that is lower there."""
     result: dict[str, Any] = {}
     for key, limit in limits.items():
         value = settings.get(key)
@@ -98,12 +98,12 @@ def lowered(settings: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str,
 def write_models(
     folder: Path, complete: dict[str, Entry], shipped: dict[str, Entry], less: dict[str, Any]
 ) -> dict[str, Entry]:
-    """Write a tiny model for each that has weights to fetch; return their entries.
+    """Write a tiny model in place of each model whose weights are fetched, and return new entries.
 
     Args:
-        folder: of the rehearsal, in which a model's folder is `models/NAME`.
-        complete: the entries, completed by their families.
-        shipped: the entries as the catalog has them.
+        folder: folder of the rehearsal, which gets the folders `models/NAME`.
+        complete: the entries, completed by the defaults of their families.
+        shipped: the entries as they are in the catalog's files.
         less: the content of less.yaml.
     """
     progress.disable_progress_bar()
@@ -124,14 +124,14 @@ def write_models(
 
 
 def model_entry(name: str, shipped: Entry) -> Entry:
-    """Return a model's or an embedding model's own entry for a folder `models/NAME`."""
+    """Return the entry of a (sentence-embedding) model for the tiny model in `models/NAME`."""
     entry = {key: value for key, value in shipped.items() if key not in FETCHED}
     entry |= {"title": f"{entry['title']} (random)", "source": "local", "path": f"models/{name}"}
     return entry | ({"kind": entry.get("kind", "causal")} if "family" in entry else {})
 
 
 def _fetched(files: list[Entry], folder: Path) -> list[Path]:
-    """Fetch a tokenizer's files, or none, with a warning, if they are out of reach."""
+    """Return the fetched files of a tokenizer, or [] with a warning if they cannot be fetched."""
     try:
         fetch_files(map(RemoteFile.of, files), folder, dataset="tokenizers")
     except LingprobError as error:

@@ -1,4 +1,4 @@
-"""Tiny random models and their tokenizers, which are made of the package's own sentences."""
+"""Tiny random models, and tokenizers that are trained on sentences of the package."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 
 WIDTH, LAYERS, HEADS = 8, 2, 2
 SPREAD = 0.2  # of random weights, so that predictions are far from uniform
-# Of each kind of model: its class, its configuration, and its window if the catalog has none.
+# The classes of model and configuration of each kind, and its window if the catalog states none.
 KINDS: dict[str, tuple[Any, Any, int]] = {
     "causal": (AutoModelForCausalLM, LlamaConfig, 2048),
     "masked": (AutoModelForMaskedLM, BertConfig, 512),
@@ -48,19 +48,19 @@ BERT_SPECIAL = {
 
 
 def generator(name: str) -> np.random.Generator:
-    """Return a random generator that depends on a name alone."""
+    """Return a random generator whose seed is a checksum of a name."""
     return np.random.default_rng(zlib.crc32(name.encode()))
 
 
 @cache
 def sentences() -> tuple[str, ...]:
-    """Return the demo's acceptable sentences and its unrelated ones."""
+    """Return the acceptable sentences of the demo's pairs, and its unrelated sentences."""
     control = CONTROL_SENTENCES.read_text(encoding="utf-8").splitlines()
     return (*pd.read_csv(MINIMAL_PAIRS)["good"], *filter(None, control))
 
 
 def documents(name: str, count: int, length: int) -> list[str]:
-    """Return `count` texts of `length` sentences each, the same for the same name."""
+    """Return `count` random texts of `length` sentences each, which depend on `name`."""
     drawn = generator(name).integers(len(sentences()), size=(count, length))
     return [" ".join(sentences()[place] for place in row) for row in drawn]
 
@@ -72,14 +72,14 @@ def make_model(
     tokenizer: PreTrainedTokenizerFast,
     directory: Path,
 ) -> None:
-    """Write a random model with its tokenizer, as transformers saves them.
+    """Write a random model and its tokenizer to a directory, as transformers saves them.
 
     Args:
-        name: of the catalog's model, on which the weights depend.
+        name: name of the catalog's model, which determines the weights.
         kind: `causal`, `masked` or `embedding`.
-        context_window: tokens that it can see; None for the kind's own number.
-        tokenizer: the model's.
-        directory: of the files.
+        context_window: number of tokens of the context window, None for that of the kind.
+        tokenizer: the tokenizer of the model.
+        directory: folder of the files.
     """
     model_class, config_class, window = KINDS[kind]
     config = config_class(
@@ -102,7 +102,7 @@ def make_model(
 
 
 def make_tokenizer(kind: str, files: Sequence[Path] = ()) -> PreTrainedTokenizerFast:
-    """Return a tokenizer of `word_pieces` or `byte_pairs`, or that of a tokenizer.json."""
+    """Return a tokenizer of the kind `word_pieces` or `byte_pairs`, or one in a tokenizer.json."""
     if kind == "word_pieces":
         return PreTrainedTokenizerFast(tokenizer_object=word_pieces(), **BERT_SPECIAL)
     found = Tokenizer.from_file(str(files[0])) if files else byte_pairs()

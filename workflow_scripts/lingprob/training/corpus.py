@@ -1,9 +1,9 @@
-"""The examples that models are trained on: rows of token ids, which are held out, and their order.
+"""The examples that models are trained on: rows of token ids, their order, and held-out rows.
 
 The layout is that of Pythia's training data: .npy files of uint16 or uint32 (or uint16 without a
 header). A row is an example of `context_window` + 1 tokens, and its last token is only predicted.
-In the files that are written here this token also begins the next row, so that every token but
-the very first is predicted once.
+In files that are made here, this token also begins the next row, so that every token but the very
+first is predicted once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Chunk:
-    """A file of a corpus: its catalog entry and its path (None for a text of the package)."""
+    """A file of a corpus with the corpus's catalog entry and its path (None for package data)."""
 
     corpus: str
     file: str
@@ -44,27 +44,28 @@ class Chunk:
 
     @property
     def name(self) -> str:
-        """The name that the overlap stage gives it."""
+        """Return the chunk's name in an `overlap_chunks` table."""
         return f"{self.corpus}/{self.file}"
 
     @property
     def identity(self) -> str:
-        """The parser and, of a file, its size and time. Other content has another identity."""
+        """Return a text that changes with the content: the parser, and the file's size and time."""
         if self.path is None:
             return str(self.entry["parser"])
         status = Path(self.path).stat()
         return f"{self.entry['parser']} {self.path} {status.st_size} {status.st_mtime_ns}"
 
     def documents(self) -> Iterator[str]:
-        """Stream its texts."""
+        """Return an iterator over the chunk's texts."""
         return iter_documents(self.entry["parser"], [Path(self.path)] if self.path else [])
 
 
 def split_chunks(chunks: Sequence[Chunk], table: pd.DataFrame | None) -> dict[str, list[Chunk]]:
     """Return the chunks for `training` and those for `validation`.
 
-    The selected chunks of an `overlap_chunks` table are trained on, and the other leakage-free ones
-    validate. Without a table all are trained on. Raises LingprobError if none is selected.
+    Training takes the selected chunks of an `overlap_chunks` table, and validation the other
+    leakage-free chunks. Without a table, all chunks are for training. Raises LingprobError if none
+    is selected.
     """
     if table is None:
         return {"training": list(chunks), "validation": []}
@@ -90,18 +91,18 @@ def prepare_corpus(
     code: str,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Tokenise chunks to rows and describe them. Complete rows are kept.
+    """Write the rows of chunks to files, unless these exist, and return the facts about them.
 
     Args:
         chunks: from `split_chunks`.
         tokenizer_file: a tokenizer.json. None: a tokenizer is trained on the texts for training.
-        vocabulary, context_window: of the models.
-        folder: of the tokenizer and the rows that are made here.
-        code: digest of the code. Rows of other code are made again.
+        vocabulary, context_window: number of token ids, and of tokens of an example, of the models.
+        folder: folder for the tokenizer and the rows.
+        code: digest of the code. Rows that other code made are made again.
         progress: advanced by the number of tokens.
 
-    Returns plain values: tokenizer (directory), tokenizer_sha256, separator, vocabulary,
-    context_window, code, chunks (their identities), and the files of training and validation.
+    Returns plain values: tokenizer (directory), tokenizer_sha256, separator (token id), vocabulary,
+    context_window, code, chunks (their identities), and the paths for training and validation.
 
     Raises LingprobError if the tokenizer lacks <|endoftext|> or has more ids than `vocabulary`, or
     if rows are cut short, of another length, or made by another tokenizer.
@@ -139,7 +140,7 @@ def prepare_corpus(
 def _rows_of(
     chunk: Chunk, tokenizer: Any, described: Mapping[str, Any], folder: Path, progress: Progress
 ) -> Path:
-    """Return the file with a chunk's rows: its own, or one made of its text."""
+    """Return the path of a chunk's rows: the chunk's own file, or a file made from its text."""
     row_length, sha256 = described["context_window"] + 1, described["tokenizer_sha256"]
     if chunk.entry["parser"] == TOKEN_ROWS:
         made_by = chunk.entry.get("tokenizer_sha256", sha256)
@@ -175,10 +176,10 @@ def write_rows(
     vocabulary: int,
     progress: Progress,
 ) -> None:
-    """Tokenise documents into one .npy file of rows, without the tokens that fill no row.
+    """Write documents to a .npy file of token ids, (n_rows, row_length), uint16 or uint32.
 
-    The separator ends every document. The file has uint16 if that fits the vocabulary, else
-    uint32. Progress is advanced by the number of tokens.
+    The separator ends every document. The last tokens, which do not fill a row, are left out.
+    Progress is advanced by the number of tokens.
     """
     dtype, stride = np.dtype("<u2" if vocabulary <= 2**16 else "<u4"), row_length - 1
     tokens, n_rows = np.empty(0, dtype=np.int64), 0
@@ -199,7 +200,10 @@ def write_rows(
 
 
 def train_tokenizer(documents: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer of at most `vocabulary` tokens, <|endoftext|> first."""
+    """Return a byte-level BPE tokenizer, trained on documents, of at most `vocabulary` tokens.
+
+    The first token is <|endoftext|>.
+    """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -214,9 +218,9 @@ def train_tokenizer(documents: Iterable[str], vocabulary: int) -> PreTrainedToke
 
 
 def _save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> str:
-    """Save a tokenizer for transformers and return the sha256 of its tokenizer.json.
+    """Save a tokenizer for transformers, and return the sha256 of its tokenizer.json.
 
-    An original file is copied, so that its checksum stays.
+    If there is an `original` file, it is copied, so that its checksum stays the same.
     """
     if SEPARATOR in tokenizer.get_vocab():
         tokenizer.bos_token = tokenizer.eos_token = SEPARATOR
@@ -229,7 +233,7 @@ def _save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> s
 
 
 def tokenizer_file(manifest: str | None) -> Path | None:
-    """Return the tokenizer.json of a model's or a data set's manifest, or None for None."""
+    """Return the path of the tokenizer.json of a model or data set, by the manifest, if any."""
     if manifest is None:
         return None
     if Path(manifest).suffix == ".json":
@@ -239,9 +243,9 @@ def tokenizer_file(manifest: str | None) -> Path | None:
 
 
 class TokenRows:
-    """The rows of several files as one sequence, read through memory maps.
+    """The rows of several files as one sequence, which stays on the disk (memory maps).
 
-    Raises LingprobError that names the file if one is absent, cut short or of another layout.
+    Raises LingprobError that names a file that is absent, cut short or of another layout.
     """
 
     def __init__(self, paths: Sequence[str | Path], row_length: int) -> None:
@@ -262,16 +266,19 @@ class TokenRows:
         return rows
 
     def place(self, number: int) -> str:
-        """Name the file and row of an example. Rows are counted from 0."""
+        """Return a text with the file and the row (from 0) of an example, for messages."""
         file = int(np.searchsorted(self.starts, number, side="right")) - 1
         return f"{self.paths[file]}, row {number - int(self.starts[file])}"
 
 
 class TrainingData:
-    """Training and validation examples of a prepared corpus.
+    """The training and validation examples of a prepared corpus (`prepare_corpus`).
 
-    Validation examples are spread evenly over the chunks held out. If there are none, they are
-    spread over the training examples, and training leaves them out.
+    Validation examples are spread evenly over the chunks for validation. Without such chunks, they
+    are spread over the training examples, and training leaves them out.
+
+    validation: the validation examples, int64 (n, row_length).
+    n_examples: number of training examples.
 
     Raises LingprobError if a file is absent, cut short, or not of the corpus's layout.
     """
@@ -291,16 +298,12 @@ class TrainingData:
         source = self.rows if own else held_out
         spread = np.linspace(0, len(source) - 1, min(validation_examples, len(source)))
         numbers = np.unique(spread.astype(np.int64))
-        self._validation = source.take(numbers)
+        self.validation = source.take(numbers)
         self._numbers = np.setdiff1d(np.arange(len(self.rows)), numbers) if own else None
         self.n_examples = len(self.rows) if self._numbers is None else len(self._numbers)
 
-    def validation(self) -> np.ndarray:
-        """Return the examples held out, int64 (n, row_length)."""
-        return self._validation
-
     def take(self, numbers: np.ndarray) -> np.ndarray:
-        """Return training examples, int64 (len(numbers), row_length).
+        """Return the training examples with these numbers, int64 (len(numbers), row_length).
 
         Raises LingprobError that names the file and row if an id is not in the vocabulary.
         """
@@ -320,8 +323,7 @@ class TrainingData:
 def examples_of_step(step: int, batch_size: int, n_examples: int, seed: int) -> np.ndarray:
     """Return the numbers of the examples of a step (from 1), int64 (batch_size,).
 
-    Every epoch has a shuffle of its own, in which each example comes once. A batch may span two
-    epochs.
+    Each epoch has its own shuffle, in which each example comes once. A batch may span two epochs.
     """
     places = np.arange((step - 1) * batch_size, step * batch_size)
     epochs, within = np.divmod(places, n_examples)
@@ -340,10 +342,10 @@ def _shuffle(seed: int, epoch: int, n_examples: int) -> np.ndarray:
 def count_seen_tokens(
     data: TrainingData, steps: int, batch_size: int, seed: int, progress: Progress | None = None
 ) -> np.ndarray:
-    """Count the tokens that the first `steps` steps predict, int64 (V,).
+    """Return how often the first `steps` steps predict each token id, int64 (V,).
 
-    An example that comes twice counts twice. The separators of documents count because they are
-    also predicted. An example's first token does not count. Progress is advanced after each step.
+    Separators count, because they are also predicted. The first token of an example does not count.
+    An example that comes twice counts twice. Progress is advanced after each step.
     """
     counts = np.zeros(data.vocabulary, dtype=np.int64)
     for step in range(1, steps + 1):

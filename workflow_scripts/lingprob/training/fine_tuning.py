@@ -1,6 +1,6 @@
 """Fine-tuning on the texts of reading-time corpora, which leaks them on purpose (leakage, §3.1).
 
-Perplexity of these texts shows how far it went.
+The perplexity of these texts shows its effect.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ def fine_tuning_rows(
     step: int,
     most: int | None = None,
 ) -> np.ndarray:
-    """Return the batch of a step (from 1): all passages, shuffled, joined by separators, in rows.
+    """Return the batch of a step, int64 (n_rows, row_length): shuffled passages with separators.
 
-    Each step has its own shuffle. `passages` are token ids, integers (n_tokens,). A row has 2,048
-    tokens in the paper, which makes 80 rows. `most` is the number of rows to take, None for all.
+    The last tokens, which do not fill a row, are dropped.
 
-    Returns int64 (n_rows, row_length). Tokens at the end that fill no row are dropped.
+    Args:
+        passages: token ids of each passage, integers (n_tokens,).
+        separator: token id between two passages.
+        row_length: number of tokens of a row (2,048 in the paper, which gives 80 rows).
+        seed, step: seed of the run and number of the step, which determine the shuffle.
+        most: largest number of rows, None for all.
 
     Raises LingprobError if the passages do not fill one row.
     """
@@ -62,10 +66,10 @@ def fine_tuning_rows(
 
 @dataclass(frozen=True)
 class FineTuning:
-    """How a model is fine-tuned.
+    """The options of a fine-tuning.
 
-    micro_batch_size: rows in a forward pass.
-    rows: number of rows in a step's batch at most. None takes all.
+    micro_batch_size: number of rows in a forward pass.
+    rows: largest number of rows in the batch of a step, None for all.
     """
 
     learning_rate: float
@@ -78,13 +82,17 @@ class FineTuning:
 def fine_tune(
     directory: Path, texts: Sequence[str], targets: Mapping[int, Path], how: FineTuning, device: str
 ) -> list[float]:
-    """Fine-tune the model in `directory` on texts and save it after certain steps.
+    """Fine-tune a model on texts, save it after certain steps, and return the loss of each step.
 
-    A step is AdamW's with a constant learning rate on the batch of all rows (leakage, §3.1).
-    `directory` also has the tokenizer, and `targets` the directory of the model after a number of
-    steps.
+    A step of AdamW has a constant learning rate and a batch of all rows (leakage, §3.1). The loss
+    is the mean -ln p (nats per token) of the batch before the step.
 
-    Returns the mean -ln p (nats per token) of each step's batch, before the step.
+    Args:
+        directory: folder of the model and its tokenizer.
+        texts: the texts that are leaked.
+        targets: folders for the model by number of steps.
+        how: the options.
+        device: auto, cpu or cuda.
 
     Raises LingprobError if a loss is not finite. Models that were saved stay.
     """
@@ -123,7 +131,10 @@ def fine_tune(
 def accumulate(
     loss_of: SummedLoss, rows: np.ndarray, micro_batch_size: int, scaler: torch.amp.GradScaler
 ) -> float:
-    """Add up the gradients of a batch's scaled loss and return its mean loss (nats per token)."""
+    """Add the gradients of a batch's scaled loss to those of the weights, and return its mean loss.
+
+    The loss is in nats per token.
+    """
     tokens, device = rows.size - len(rows), loss_of.model.device
     half, total = loss_of.dtype != torch.float32, 0.0
     for part in micro_batches(rows, micro_batch_size):
@@ -143,9 +154,9 @@ def passage_logprobs(
 ) -> pd.DataFrame:
     """Return a `passage_logprobs` table: one row per model and passage.
 
-    A passage follows <|endoftext|>. A passage longer than the context window is scored in windows
-    that overlap by half, as the paper's surprisal is (leakage, §3.1). `models` has manifest and
-    catalog entry by name, `texts` the passages of each corpus by its name.
+    A passage follows <|endoftext|>. Passages longer than the context window are scored in windows
+    that overlap by half, as for the paper's surprisal (leakage, §3.1). `models` has a manifest and
+    a catalog entry for each name, and `texts` the passages of each corpus.
     """
     rows = []
     with Progress(len(models), "perplexity", "models") as progress:

@@ -1,4 +1,4 @@
-"""Starting a training in this process, or in several that torchrun starts."""
+"""Training in this process, or in several processes that torchrun starts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ logger = logging.getLogger(__name__)
 
 
 def train(job: Mapping[str, Any], processes: int) -> None:
-    """Train a model and save it, in as many processes, each with its own GPU if there are several.
+    """Train a model in one or several processes, each on its own GPU, and save it.
 
-    The job has plain values: corpus (from `prepare_corpus`), validation_examples, plan and means
-    (the fields of `Plan` and `Means`, plan.size those of `ModelSize`), code (digest of the code
-    that trains), folder (of checkpoint and log) and directory (of the model).
+    Args:
+        job: plain values: corpus (from `prepare_corpus`), validation_examples, plan and means
+            (the fields of `Plan` and `Means`, with those of `ModelSize` in plan.size), code (digest
+            of the code), folder (of checkpoint and log) and directory (of the saved model).
+        processes: number of processes.
 
     Raises LingprobError as `Trainer` does, from any process.
     """
@@ -59,11 +61,11 @@ def train(job: Mapping[str, Any], processes: int) -> None:
 
 
 def run(job: Mapping[str, Any]) -> None:
-    """Train in this process, alone or as one of torchrun's, and save the model."""
+    """Train in this process, which may be one of torchrun's, and save the model (as `train`)."""
     plan = Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     data = TrainingData(job["corpus"], job["validation_examples"])
     means = Means(**job["means"])
-    # A training that kept other steps does not have these models, so it begins again.
+    # A training that kept models of other steps lacks those of these steps, so it begins again.
     kept = [list(means.keep_checkpoints)] if means.keep_checkpoints else []
     identity = identity_of(
         job["plan"], job["corpus"], job["validation_examples"], job["code"], *kept
@@ -84,13 +86,13 @@ def run(job: Mapping[str, Any]) -> None:
 
 
 def kept_model(folder: Path, step: int) -> Path:
-    """Return the folder of a training's model after a step, until the training is done."""
+    """Return the folder that keeps the model after a step until the training is done."""
     return folder / "kept" / str(step)
 
 
 @contextmanager
 def sole_user(folder: Path, wanted: bool) -> Iterator[None]:
-    """Lock a training's folder, if `wanted`, and wait while another process trains there."""
+    """Lock the folder of a training during the body, if `wanted`. Wait for another training."""
     if not wanted:
         yield
         return
@@ -105,7 +107,7 @@ def sole_user(folder: Path, wanted: bool) -> Iterator[None]:
 
 
 def end_with(launcher: int) -> None:
-    """End this process soon after the process that started torchrun has ended, even if killed."""
+    """Watch the process that started torchrun, and end this process soon after it has ended."""
 
     def watch() -> None:
         while Path(f"/proc/{launcher}").exists() or not Path("/proc").exists():
@@ -116,7 +118,7 @@ def end_with(launcher: int) -> None:
 
 
 def main() -> None:
-    """Be one of torchrun's processes, and write the first error's message for `train`."""
+    """Train as one of torchrun's processes. Write an error's message to a file for `train`."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     logging.basicConfig(level=logging.INFO)
     end_with(job["launcher"])

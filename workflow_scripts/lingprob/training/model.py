@@ -1,4 +1,4 @@
-"""GPT-NeoX models as Pythia has them, with a loss that never needs all logits at once."""
+"""GPT-NeoX models with Pythia's architecture, and a loss that never keeps all logits in memory."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from transformers.utils import logging as transformers_logging
 from lingprob.errors import LingprobError
 from lingprob.training.sizes import ModelSize
 
-# Positions in a chunk: a CPU keeps their logits in its cache, a GPU has products of a good size.
+# Positions per chunk of the loss: few enough for a CPU's cache, many enough for a GPU's products.
 CHUNK = {"cpu": 256, "cuda": 8192}
 
 
 def build_model(
     size: ModelSize, vocabulary: int, context_window: int, seed: int, separator: int = 0
 ) -> GPTNeoXForCausalLM:
-    """Return a model with Pythia's architecture and its initial weights, float32.
+    """Return a model with Pythia's architecture and random initial weights, float32.
 
-    Parallel attention and feedforward, rotary embeddings of a quarter of each head, no dropout,
-    embeddings not tied. Weights are normal with Pythia's two standard deviations, biases zero. The
-    token `separator` begins and ends documents.
+    Attention and feedforward layers are parallel, rotary embeddings take a quarter of each head,
+    and there is no dropout. Weights are normal with Pythia's two standard deviations, and biases
+    are zero. The token `separator` begins and ends documents.
 
     Raises LingprobError if the heads cannot share the width.
     """
@@ -60,7 +60,7 @@ def build_model(
 
 
 def _initialise(model: GPTNeoXForCausalLM, size: ModelSize, seed: int) -> None:
-    """Draw the weights as Pythia does: `small_init`, and `wang_init` at the end of a layer."""
+    """Draw the weights as Pythia does: `small_init`, and `wang_init` for outputs of a layer."""
     generator = torch.Generator().manual_seed(seed)
     small = math.sqrt(2 / (5 * size.width))
     last = 2 / (size.layers * math.sqrt(size.width))
@@ -74,14 +74,14 @@ def _initialise(model: GPTNeoXForCausalLM, size: ModelSize, seed: int) -> None:
 
 
 class SummedLoss(nn.Module):
-    """A model as a function from rows of token ids to the sum of their -ln p (nats)."""
+    """A model as a function from rows of token ids to the sum of the tokens' -ln p (nats)."""
 
     def __init__(self, model: GPTNeoXForCausalLM, dtype: torch.dtype) -> None:
         super().__init__()
         self.model, self.dtype = model, dtype
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return float32 () for int64 (n_rows, row_length). A row's first token does not count."""
+        """Return the sum, float32 (), over int64 (n_rows, row_length), without first tokens."""
         hidden = self.model.gpt_neox(rows[:, :-1], use_cache=False).last_hidden_state
         return summed_cross_entropy(
             hidden.flatten(0, 1), self.model.lm_head.weight, rows[:, 1:].flatten(), self.dtype
@@ -97,9 +97,15 @@ def summed_cross_entropy(
 ) -> torch.Tensor:
     """Return the sum over positions of -ln softmax(hidden @ weight.T)[label], float32 ().
 
-    The logits of all positions are never in memory at one time: the exponentials of one chunk of
-    positions serve both loss and gradient. `hidden` is (n, width), `weight` (vocabulary, width),
-    `labels` int64 (n,). Products are of `dtype`, softmax and sums float32.
+    Logits are computed for one chunk of positions at a time, and their exponentials give both loss
+    and gradient.
+
+    Args:
+        hidden: last hidden states, (n, width).
+        weight: output embedding, (V, width).
+        labels: token ids to predict, int64 (n,).
+        dtype: number format of products. Softmax and sums are float32.
+        chunk: number of positions per chunk, by default that of the device.
     """
     chunk = chunk or CHUNK[hidden.device.type]
     with torch.autocast(hidden.device.type, enabled=False):
@@ -149,7 +155,7 @@ class _SummedCrossEntropy(torch.autograd.Function):
 
 
 def save_model(model: GPTNeoXForCausalLM, tokenizer: Path, directory: Path) -> None:
-    """Save weights, configuration and the tokenizer's files, which `tokenizer` (a folder) has.
+    """Save the weights and configuration of a model, with the files in the folder `tokenizer`.
 
     Raises LingprobError if they cannot be written.
     """

@@ -1,7 +1,7 @@
-"""Batches in the order in which Pythia saw them, cut from the shards on the hub.
+"""Pythia's training data in their original order, as chunks that are cut from shards on the hub.
 
-The joined shards are rows of 2,049 uint16 without a header. A batch has 1,024 rows, and a chunk has
-1,000 batches. A row may begin in one shard and end in the next.
+The joined shards consist of rows of 2,049 uint16 without a header. A batch has 1,024 rows, and a
+chunk has 1,000 batches. A row may begin in one shard and end in the next.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ PASSING = Path("resources/passing")  # chunks that are scanned and then deleted
 
 
 def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataFrame:
-    """Put a file of a corpus into `folder`, from there, the mirror, its URL or the hub's shards.
+    """Put a file of a corpus into `folder`, and return its manifest as `fetch_files` does.
 
-    The entry has `file`, its catalog entry, and `instructions` for the user. A chunk, whose name
-    is chunk-NUMBER.npy, has `shards`: the path of a shard on the hub and a shard's bytes. Returns a
-    manifest of one row, from `fetch_files`. Raises LingprobError if no place has the file.
+    The file comes from the folder, the mirror, its URL or the hub's shards. `entry` has `file` (the
+    file's catalog entry) and `instructions` for the user. A chunk, whose name is chunk-NUMBER.npy,
+    also has `shards`: the path of a shard on the hub and its number of bytes. Raises LingprobError
+    if no place has the file.
     """
     shards, instructions = entry.get("shards"), entry.get("instructions")
     if not shards:
@@ -62,7 +63,7 @@ def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataF
 def leakage_free(
     corpus: str, chunks: Sequence[Mapping[str, Any]], table: pd.DataFrame
 ) -> list[Mapping[str, Any]]:
-    """Return the chunks (entries of `obtain_file`) that an `overlap_chunks` table finds free."""
+    """Return the chunks (entries for `obtain_file`) that are leakage-free in a table of chunks."""
     free = set(table.loc[table["leakage_free"], "chunk"])
     return [chunk for chunk in chunks if f"{corpus}/{chunk['file']['name']}" in free]
 
@@ -71,10 +72,9 @@ def leakage_free(
 def passing_chunk(
     corpus: str, chunk: Mapping[str, Any], kept: Path, passing: Path = PASSING
 ) -> Iterator[Path]:
-    """Fetch a chunk, yield its path, and delete it after use.
+    """Fetch a chunk to the folder `passing`, yield its path, and delete it if no error is raised.
 
-    A chunk in `kept` (a user's, or fetched for training) is read there and stays. A fetched one
-    stays in `passing` if the job is killed or fails.
+    A chunk that is already in the folder `kept` (a user's, or fetched for training) stays there.
     """
     name = chunk["file"]["name"]
     if (kept / name).is_file():
@@ -94,14 +94,14 @@ def fetch_chunk(
     rows: int = ROWS_PER_CHUNK,
     row_length: int = ROW_LENGTH,
 ) -> None:
-    """Write a chunk as a .npy file of uint16 (rows, row_length), fetching its bytes alone.
+    """Fetch the bytes of a chunk, and write them to a .npy file of uint16 (rows, row_length).
 
-    A broken download goes on from its last byte, which NAME.part ends with, also in a later run.
+    An interrupted download stays in NAME.part, and a later call continues it.
 
     Args:
-        number: of the chunk, from 0.
-        target: the file. If it is complete, it is left alone.
-        address: of a shard, with {shard} in place of its number.
+        number: number of the chunk, from 0.
+        target: path of the file. A complete file is left unchanged.
+        address: URL of a shard, with {shard} in place of its number.
         shard_bytes: size of every shard but the last.
 
     Raises LingprobError if a shard cannot be fetched or the file cannot be written.
@@ -136,7 +136,7 @@ def fetch_chunk(
 
 
 def npy_header(rows: int, row_length: int, dtype: np.dtype) -> bytes:
-    """Return the header of a .npy file (rows, row_length). Its length is the same for any rows."""
+    """Return the header of a .npy file (rows, row_length). Its size does not depend on `rows`."""
     stream = BytesIO()
     described = {"descr": dtype.str, "fortran_order": False, "shape": (rows, row_length)}
     np.lib.format.write_array_header_1_0(stream, described)
@@ -144,7 +144,10 @@ def npy_header(rows: int, row_length: int, dtype: np.dtype) -> bytes:
 
 
 def _append_range(url: str, part: Path, end: int, stop: int, progress: Progress) -> None:
-    """Append to `part`, up to `end` bytes, the bytes before `stop` of the file at `url`."""
+    """Append the missing bytes before `stop` of the file at `url` to `part`, to a size of `end`.
+
+    Raises Transient or Unavailable if they cannot be fetched.
+    """
     start = stop - (end - part.stat().st_size)
     headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
     try:

@@ -1,4 +1,4 @@
-"""Sizes of Pythia-like models, and the catalog entries of the models that training makes."""
+"""Sizes of Pythia-like models, and catalog entries for the models that the workflow trains."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 PREFIX = "trained-"
 SEPARATOR = "<|endoftext|>"
-ALL_TEXTS = "all"  # in place of a corpus: the texts of all of them
+ALL_TEXTS = "all"  # stands for the texts of all corpora, in tables with a column `corpus`
 
 
 @dataclass(frozen=True)
 class ModelSize:
-    """Layers, attention heads a layer and embedding size of a GPT-NeoX model (leakage, Table 1)."""
+    """Layers, attention heads per layer and embedding size of a model (leakage, Table 1)."""
 
     layers: int
     heads: int
     width: int
 
     def parameters(self, vocabulary: int) -> int:
-        """Return the number of weights: two untied embeddings, layers with biases, last norm."""
+        """Return the number of weights: two embeddings, layers with biases, and the last norm."""
         layer = 12 * self.width**2 + 13 * self.width
         return 2 * vocabulary * self.width + self.layers * layer + 2 * self.width
 
     def flops_per_token(self, vocabulary: int, context_window: int) -> int:
-        """Return the floating-point operations of training on one token.
+        """Return the number of floating-point operations of training on one token.
 
-        They are six for each weight in a product, which the input embedding is not, and the
-        attention's, counted without its causal mask.
+        They are six per weight in a matrix product (all but the input embedding), and those of
+        attention without a causal mask.
         """
         products = self.parameters(vocabulary) - vocabulary * self.width
         return 6 * products + 12 * self.layers * self.width * context_window
@@ -45,17 +45,20 @@ def checkpoint_name(size: str, step: int) -> str:
 
 
 def fine_tuning_steps(training: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of fine-tuning steps after which there is a model, 0 first."""
+    """Return the numbers of fine-tuning steps after which a model is saved, beginning with 0."""
     return [0, *training["fine_tuning"]["steps"]]
 
 
 def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str, dict[str, Any]]:
-    """Return a catalog entry of source `trained` for every size and each of its kept states.
+    """Return catalog entries of source `trained`, by name, for every size and its saved states.
 
-    States are kept after each number of fine-tuning steps and after each of `keep_checkpoints`
-    steps of training (`training_step`). With a tokenizer of its own a model's unigrams are counted
-    over the text that it had met by then (`training_STEPS`). `training` is that section of the
-    settings, and `corpora` are text corpora for such unigrams.
+    States are saved after each number of fine-tuning steps and after each of `keep_checkpoints`
+    steps of training (`training_step`). The default unigrams of a model with its own tokenizer are
+    counted over the text that it was trained on (`training_STEPS`).
+
+    Args:
+        training: the section `training` of the settings.
+        corpora: text corpora, the first of which is another unigram source of such models.
     """
     own = training["tokenizer"] == "own"
     others = f"corpus_{corpora[0]}" if own else "pile_published"

@@ -1,4 +1,4 @@
-"""Training: steps of accumulated gradients, logged, validated, saved, resumed."""
+"""The training of a model: steps, log, validation, checkpoints and continuation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings that the weights depend on besides the data."""
+    """The settings that, with the data, determine the weights."""
 
     size: ModelSize
     vocabulary: int
@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Means:
-    """How the work is done. The weights do not depend on it (except for rounding)."""
+    """The settings that do not change the weights (except for rounding)."""
 
     device: str
     micro_batch_size: int
@@ -81,7 +81,10 @@ class Means:
 
 @dataclass(frozen=True)
 class World:
-    """This process among all that train one model. The first one writes logs and checkpoints."""
+    """This process among all that train one model: its number, their number, and its device.
+
+    The process with rank 0 writes logs and checkpoints.
+    """
 
     rank: int
     size: int
@@ -90,7 +93,7 @@ class World:
 
 @contextmanager
 def world_of(device: str) -> Iterator[World]:
-    """Join the processes that torchrun started, or be the only one.
+    """Yield this process's `World`, after a connection to other processes that torchrun started.
 
     `device` is `auto` (a GPU if there is one), `cpu` or `cuda`. Each process takes its own GPU.
     Raises LingprobError if there is no GPU for `cuda`.
@@ -116,11 +119,15 @@ def world_of(device: str) -> Iterator[World]:
 
 
 class Trainer:
-    """A model in training in this process, one of a `World`.
+    """The training of a model in this process, one of a `World`.
 
-    `folder` has the checkpoint and the log, with which a later run of the same `identity` (of plan,
-    data and code) goes on. `keep` is called in the first process with the step and the model after
-    each step of `means.keep_checkpoints`.
+    Args:
+        plan, means, data: settings that change weights, other settings, and the examples.
+        folder: folder of the checkpoint and the log.
+        identity: digest of plan, data and code. A later run with the same identity continues.
+        world: this process.
+        keep: called in the first process with the step and the model, after each step of
+            `means.keep_checkpoints`.
 
     Raises LingprobError if the batch is larger than the data or no multiple of the processes, or if
     there are fewer examples than the steps need and none may be repeated.
@@ -156,9 +163,9 @@ class Trainer:
         self.warmup = warmup_steps(plan.steps, plan.warmup)
 
     def train(self) -> nn.Module:
-        """Do all steps that are left, and return the model.
+        """Do the remaining steps, and return the model.
 
-        Raises LingprobError as `step` does, or if memory runs out.
+        Raises LingprobError as `step`, and if memory runs out.
         """
         try:
             self._train()
@@ -196,9 +203,9 @@ class Trainer:
                 progress.advance(tokens)
 
     def save(self, step: int) -> None:
-        """Write a checkpoint of the state after a step.
+        """Replace the checkpoint by the state after a step.
 
-        Raises LingprobError if the disk is full. The last checkpoint stays as it is.
+        Raises LingprobError if the disk is full. The previous checkpoint then stays.
         """
         path = self.folder / "checkpoint.pt"
         weights, state = get_state_dict(self.loss, self.optimizer, options=WHOLE)
@@ -215,9 +222,9 @@ class Trainer:
             ) from error
 
     def resume(self) -> int:
-        """Restore the checkpoint of this training and return its step, 0 without one.
+        """Restore the checkpoint of this training, and return its step, or 0 without one.
 
-        One that is damaged, or of other settings, data or code, is left out with a warning.
+        A checkpoint that is damaged, or of other settings, data or code, is ignored with a warning.
         """
         path = self.folder / "checkpoint.pt"
         if not path.is_file():
@@ -244,10 +251,10 @@ class Trainer:
         return int(content["step"])
 
     def step(self, step: int) -> dict[str, Any]:
-        """Do one step and return its log record.
+        """Do a step (from 1), and return its record for the log.
 
-        Raises LingprobError if the loss or the gradients are not finite. The weights are then as
-        they were.
+        Raises LingprobError if the loss or the gradients are not finite. The weights then stay the
+        same.
         """
         plan, world, started = self.plan, self.world, time.perf_counter()
         rate = learning_rate(
@@ -276,12 +283,15 @@ class Trainer:
         }
 
     def accumulate(self, mine: np.ndarray) -> float:
-        """Add up the gradients of these examples and return the mean loss of all (nats)."""
+        """Add up the gradients of this process's examples, by number.
+
+        Returns the mean loss (nats per token) of the batch of all processes.
+        """
         tokens = self.plan.batch_size * self.plan.context_window
         total = torch.zeros((), device=self.world.device)
         parts = list(micro_batches(mine, self.means.micro_batch_size))
         for number, part in enumerate(parts, start=1):
-            rows = self.on_device(self.data.take(part))
+            rows = torch.from_numpy(self.data.take(part)).to(self.world.device)
             # Processes exchange their gradients after the last part alone.
             several = isinstance(self.loss, DistributedDataParallel) and number < len(parts)
             with self.loss.no_sync() if several else nullcontext(), self.autocast():
@@ -295,17 +305,17 @@ class Trainer:
 
     @torch.no_grad()
     def validation_loss(self) -> float | None:
-        """Return the mean -ln p (nats per token) of the examples held out, None without any.
+        """Return the mean -ln p (nats per token) of the validation examples, None without any.
 
         Every process computes it, so that none has to wait for an exchange.
         """
-        rows = self.data.validation()
+        rows = self.data.validation
         if not len(rows):
             return None
         total = torch.zeros((), device=self.world.device)
         for part in micro_batches(rows, self.means.micro_batch_size):
             with self.autocast():
-                total += self.loss(self.on_device(part))
+                total += self.loss(torch.from_numpy(part).to(self.world.device))
         loss = total.item() / (len(rows) * self.plan.context_window)
         if not math.isfinite(loss):
             raise LingprobError(
@@ -314,24 +324,17 @@ class Trainer:
             )
         return loss
 
-    def on_device(self, rows: np.ndarray) -> torch.Tensor:
-        """Return rows of token ids as a tensor on the model's device."""
-        tensor = torch.from_numpy(rows)
-        if self.world.device.type == "cuda":
-            return tensor.pin_memory().to(self.world.device, non_blocking=True)
-        return tensor
-
     def autocast(self) -> torch.autocast:
-        """Return the context in which products are in half precision, if they are."""
+        """Return the context manager in which matrix products have the training's number format."""
         return torch.autocast(
             self.world.device.type, dtype=self.dtype, enabled=self.dtype != torch.float32
         )
 
 
 def check_examples(plan: Plan, data: TrainingData, world: World, repeat: bool) -> None:
-    """Raise LingprobError unless each process gets its share of every batch, once if need be.
+    """Raise LingprobError unless the data have enough examples and each process an equal share.
 
-    `repeat` says whether examples may come more than once (the paper's come once, leakage, §3.1).
+    `repeat` allows examples to come more than once (the paper's come once, leakage, §3.1).
     """
     if plan.batch_size > data.n_examples:
         raise LingprobError(
@@ -356,7 +359,7 @@ def check_examples(plan: Plan, data: TrainingData, world: World, repeat: bool) -
 
 
 def cut_log(path: Path, step: int) -> None:
-    """Drop the lines of a JSON-lines log that come after a step, half-written ones included."""
+    """Delete the lines of a JSON-lines log after a step, and a half-written last line."""
     if not path.is_file():
         return
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""From gradients to new weights: precision, the loss scale, learning rates, Adam, clipping."""
+"""Updates of weights: number formats, the loss scale, learning rates, Adam and clipping."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FIRST_SCALE, GROWTH_STEPS = 2.0**12, 1000
 
 
 def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
-    """Return the number format of products. `auto` is half precision on hardware for it.
+    """Return the number format of matrix products for the setting `training.precision`.
 
-    That is bfloat16 on a GPU or a CPU that multiplies in it, float16 (the paper's) on an older GPU,
-    and float32 on an older CPU. Raises LingprobError for float16 on a CPU.
+    `auto` is bfloat16 on a GPU or a CPU that multiplies in it, float16 (the paper's) on an older
+    GPU, and float32 on an older CPU. Raises LingprobError for float16 on a CPU.
     """
     if precision == "auto":
         if device.type == "cuda":
@@ -34,7 +34,7 @@ def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
 
 
 def loss_scaler(dtype: torch.dtype, device: torch.device) -> torch.amp.GradScaler:
-    """Return the scaler that keeps float16 gradients from vanishing. It is off for other types."""
+    """Return the scaler of the loss that keeps float16 gradients from vanishing, else inactive."""
     return torch.amp.GradScaler(
         device.type,
         init_scale=FIRST_SCALE,
@@ -46,7 +46,7 @@ def loss_scaler(dtype: torch.dtype, device: torch.device) -> torch.amp.GradScale
 def learning_rate(step: int, steps: int, *, warmup: int, highest: float, lowest: float) -> float:
     """Return the learning rate of a step (1 to `steps`): linear growth, then half a cosine.
 
-    The rate has grown from 0 to `highest` at step `warmup`, and is `lowest` at the last step.
+    The rate grows from 0 to `highest` at step `warmup`, and falls to `lowest` at the last step.
     """
     if step < warmup:
         return highest * step / warmup
@@ -55,14 +55,14 @@ def learning_rate(step: int, steps: int, *, warmup: int, highest: float, lowest:
 
 
 def warmup_steps(steps: int, share: float) -> int:
-    """Return the number of warm-up steps: this share of all, rounded, at least 1."""
+    """Return the number of warm-up steps: a share of all steps, rounded, at least 1."""
     return max(1, round(share * steps))
 
 
 def build_optimizer(
     model: nn.Module, betas: tuple[float, float], weight_decay: float
 ) -> torch.optim.Optimizer:
-    """Return Adam with Pythia's decoupled weight decay (of matrices only) and rate 0 for now."""
+    """Return AdamW with Pythia's weight decay, of matrices only, and a learning rate of 0."""
     parameters = list(model.parameters())
     groups = [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
@@ -78,11 +78,11 @@ def move_weights(
     rate: float,
     clip: float = math.inf,
 ) -> float:
-    """Move the weights by their gradients of the scaled loss, clear these and return their norm.
+    """Update the weights by the gradients of the scaled loss, and return the gradients' norm.
 
-    Gradients longer than `clip` are shortened to it. If float16 gradients overflow, the weights
-    stay as they are and the loss scale is halved. Raises LingprobError if the norm is not finite
-    although no loss scale is used.
+    Gradients with a norm above `clip` are shortened to it. If float16 gradients overflow, the
+    weights stay the same and the loss scale is halved. All gradients are cleared. Raises
+    LingprobError if the norm is not finite although no loss scale is used.
     """
     scaler.unscale_(optimizer)
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -105,5 +105,5 @@ def move_weights(
 
 
 def micro_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Cut rows into parts of at most `size` rows, of about the same number."""
+    """Yield rows in parts of about equal size, with at most `size` rows."""
     yield from np.array_split(rows, math.ceil(len(rows) / size))

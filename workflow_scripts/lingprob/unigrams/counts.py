@@ -1,4 +1,4 @@
-"""Counts of the tokens and of the words of a corpus, document by document."""
+"""Counts of the tokens and of the words of a corpus."""
 
 from __future__ import annotations
 
@@ -26,17 +26,12 @@ def count_tokens(
     n_shards: int = 1,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Count a corpus's tokens (morcela, §3.2). Special tokens are neither added nor recognised.
+    """Return the number of occurrences of each token id in a corpus, int64 (V,) (morcela, §3.2).
 
-    Each document is tokenised by itself. A shard has the documents whose index leaves its number
-    modulo `n_shards`, and the counts of all shards add up to the corpus's. Progress is advanced by
-    the number of tokens.
-
-    Returns int64 of shape (V,). Raises LingprobError if the shard does not exist or a token id is V
-    or more.
+    Special tokens are neither added nor recognised. A shard (from 0) has every `n_shards`-th
+    document, and the counts of all shards add up to those of the corpus. Progress is advanced by
+    the number of tokens. Raises LingprobError if a token id is V or more.
     """
-    if not 0 <= shard < n_shards:
-        raise LingprobError(f"shard {shard} of {n_shards}: shards are numbered from 0.")
     counts = np.zeros(vocabulary_size, dtype=np.int64)
     for texts in batches(islice(documents, shard, None, n_shards)):
         ids = np.fromiter(chain.from_iterable(encode(tokenizer, texts)["input_ids"]), np.int64)
@@ -53,9 +48,10 @@ def count_tokens(
 
 
 def count_words(documents: Iterable[str], progress: Progress | None = None) -> pd.DataFrame:
-    """Count the word forms of a corpus in a `word_counts` table, the most frequent first.
+    """Return the `word_counts` table of a corpus's word forms, the most frequent form first.
 
-    Raises LingprobError for a corpus without words.
+    Word forms are in lower case without outer punctuation. Progress is advanced by the number of
+    words. Raises LingprobError for a corpus without words.
     """
     counts: Counter[str] = Counter()
     for document in documents:

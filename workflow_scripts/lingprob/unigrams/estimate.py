@@ -1,4 +1,4 @@
-"""From sums over a corpus or over generated text to smoothed unigram log-probabilities."""
+"""Smoothed unigram log-probabilities from sums over a corpus or over generated text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lingprob.io.tables import read_table
 
 
 def read_unigrams(sources: Sequence[str], paths: Sequence[str]) -> dict[str, pd.Series]:
-    """Read `unigrams` tables. Return log-probabilities (nats) by source, indexed by token id."""
+    """Return the log-probabilities (nats, by token id) of `unigrams` tables, by unigram source."""
     return {
         source: read_table(path, "unigrams").set_index("token_id")["logprob"]
         for source, path in zip(sources, paths, strict=True)
@@ -21,10 +21,10 @@ def read_unigrams(sources: Sequence[str], paths: Sequence[str]) -> dict[str, pd.
 
 
 def sums_table(sums: np.ndarray, sums_of_squares: np.ndarray | None = None) -> pd.DataFrame:
-    """Return the `unigram_sums` table of arrays of shape (V,).
+    """Return a `unigram_sums` table of two arrays (V,).
 
-    Token counts of a corpus are their own sums of squares (each token is a draw of 0 or 1), so
-    for them `sums_of_squares` is left out.
+    For token counts of a corpus, `sums_of_squares` is left out, because each token is a draw of 0
+    or 1, which equals its square.
     """
     squares = sums if sums_of_squares is None else sums_of_squares
     return pd.DataFrame(
@@ -37,13 +37,11 @@ def sums_table(sums: np.ndarray, sums_of_squares: np.ndarray | None = None) -> p
 
 
 def merge_sums(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Add up the `unigram_sums` tables of disjoint shards.
+    """Return the sum of the `unigram_sums` tables of disjoint shards.
 
-    Raises LingprobError if there is none, or if they are not of one vocabulary.
+    Raises LingprobError if the tables are not of one vocabulary.
     """
     frames = list(frames)
-    if not frames:
-        raise LingprobError("no unigram sums to merge: there must be at least one shard.")
     merged = frames[0].copy()
     for number, frame in enumerate(frames[1:], start=1):
         if not np.array_equal(frame["token_id"], merged["token_id"]):
@@ -57,29 +55,27 @@ def merge_sums(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def smoothed_logprobs(sums: pd.DataFrame, *, smoothing: float, total: int) -> pd.DataFrame:
-    """Estimate unigram probabilities p = (c + a) / (N + a V) with c a token's sum, N all sums.
+    """Return the `unigrams` table with probabilities p = (c + a) / (N + a V).
 
-    `sums` is a merged `unigram_sums` table with V rows, `smoothing` is a, and `total` the number of
-    independent draws behind the sums: generated sequences, or tokens of a corpus.
+    c is a token's sum, N the total of all sums, V the number of token ids, and a the smoothing. In
+    the table, `count` is c, and `logprob` is ln p (nats). `std_error` is the standard error of ln p
+    by the delta method, null for fewer than two draws. For a corpus it is a lower bound, because
+    tokens within a document are not independent.
 
-    Returns the `unigrams` table: `count` is c, `logprob` is ln p (nats), and `std_error` the
-    standard error of `logprob` by the delta method, null for fewer than two draws. For a corpus it
-    is a lower bound, because tokens within a document are not independent.
+    Args:
+        sums: a merged `unigram_sums` table with V rows.
+        smoothing: a.
+        total: number of independent draws behind the sums (generated sequences, or tokens).
 
-    Raises LingprobError if a token would get probability zero, or for sums that no run makes.
+    Raises LingprobError if a token would have probability zero.
     """
     counts = sums["sum"].to_numpy()
-    at_fault = ~np.isfinite(counts) | (counts < 0) | (counts + smoothing <= 0)
+    at_fault = counts + smoothing <= 0
     if at_fault.any():
-        row = int(at_fault.argmax())
-        place = f"unigrams: token {sums['token_id'].iloc[row]}"
         raise LingprobError(
-            f"{place} never occurs (nor do {at_fault.sum() - 1} others), and with smoothing "
-            f"{smoothing} its log-probability would be minus infinity. Use a smoothing above 0, or "
-            "more text."
-            if counts[row] == 0
-            else f"{place} has sum {counts[row]} and smoothing is {smoothing}. Neither may be "
-            "negative or infinite. Delete the unigram sums and run again."
+            f"unigrams: token {sums['token_id'].iloc[int(at_fault.argmax())]} never occurs (nor do "
+            f"{at_fault.sum() - 1} others), and with smoothing {smoothing} its log-probability "
+            "would be minus infinity. Use a smoothing above 0, or more text."
         )
     logprobs = np.log(counts + smoothing) - math.log(counts.sum() + smoothing * len(counts))
     std_errors = np.full(len(counts), np.nan)

@@ -1,12 +1,11 @@
-"""Published unigram tables of the Pile: log-probabilities by token string, and counts by id.
+"""Published unigram tables of the Pile: log-probabilities by token string, and counts by token id.
 
-A comparison with the counts of 16,000 training batches shows the keys of the log-probabilities of
-Tjuatja et al. (2025): the decoded token with the clean-up of English spacing of transformers 4 ('
-.' became '.'), so that tokens which decode alike share one value. The 30,770 keys in the
-vocabulary's byte-level spelling ('Ġthe') are no frequencies: their probability falls linearly with
-the logarithm of the decoded key's (ln p = -14.02 for 'Ġthe', but -3.62 for ' the'). Because of them
-the file sums to 1.050 instead of 0.999. No token is mapped to them unless it decodes to such a
-string.
+The log-probabilities of Tjuatja et al. (2025) were compared with counts of 16,000 training batches.
+Their keys are decoded tokens after transformers 4 cleaned up English spacing (' .' became '.'), so
+that tokens which decode to the same string share one value. A further 30,770 keys are in the
+vocabulary's byte-level spelling ('Ġthe'). Their values are no frequencies: they fall linearly with
+the value of the decoded key (ln p = -14.02 for 'Ġthe', but -3.62 for ' the'). Because of them the
+file sums to 1.050 instead of 0.999. A token is mapped to such a key only if it decodes to it.
 """
 
 from __future__ import annotations
@@ -34,22 +33,20 @@ def published_logprobs(
     *,
     normalise: bool = False,
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Map published log-probabilities to a tokenizer's ids by token string (morcela, §3.2).
+    """Return the `unigrams` table of published log-probabilities, and facts for its metadata.
 
-    A token takes the value of its decoded string, or else of that string with English spacing
-    cleaned up, or else the floor: the lowest published value, which is that of a very rare token.
+    A token gets the value of its decoded string, or else of that string with English spacing
+    cleaned up, or else the floor, which is the lowest published value (morcela, §3.2). The table
+    has V rows, in which `count` and `std_error` are null. The facts are the coverage of the
+    vocabulary and the effect of normalising.
 
     Args:
         path: a JSON object from token strings to natural-log probabilities.
         tokenizer: a tokenizer of transformers. The published values fit GPT-NeoX's best.
         vocabulary_size: the number V of the model's logits. Ids without a token get the floor.
-        normalise: make the table sum to one. A string's probability is divided evenly among
-            the ids that decode to it, cleaned-up strings get the floor, and a constant is
-            subtracted. It is the same for nearly every token, so that no correlation of a linking
-            function that divides by length changes.
-
-    Returns the `unigrams` table with V rows (`count` and `std_error` null), and for its metadata
-    the coverage and the effect of normalising.
+        normalise: whether to make the table sum to one. The probability of a string is then divided
+            evenly among the ids that decode to it, cleaned-up strings get the floor, and a constant
+            is subtracted from all values.
 
     Raises LingprobError if the file is no such JSON object.
     """
@@ -86,11 +83,11 @@ def published_logprobs(
 
 
 def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
-    """Read published token counts by id, such as those of 16,000 batches of the Pile.
+    """Return the `unigram_sums` table, of V rows, of published token counts by id.
 
-    The .npy file has non-negative integers of shape (1, n) or (n,) with n at most V. Ids from n on
-    count as never seen. Returns the `unigram_sums` table with V rows, whose sum is the number of
-    tokens. Raises LingprobError if the file has other content.
+    The .npy file has non-negative integers of shape (1, n) or (n,) with n at most V, such as the
+    counts of 16,000 batches of the Pile. Ids from n on have a count of 0. Raises LingprobError if
+    the file has other content.
     """
     try:
         counts = np.load(path)

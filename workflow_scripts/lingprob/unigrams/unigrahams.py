@@ -1,4 +1,4 @@
-"""The unigrahams estimator: a model's unigram distribution from the text that it generates."""
+"""The unigrahams estimator of a model's unigram distribution, from text that it generates."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ BLOCK = 256  # tokens whose probabilities are added in float32
 
 @dataclass(frozen=True)
 class Sampling:
-    """The choice of samples.
+    """The options of sampling.
 
     Attributes:
-        samples: responses over all shards together.
-        seed: it seeds each batch together with the batch's number, so that shards do not change
-            the samples.
-        length: tokens of a response (34 in morcela, Appendix B).
-        batch_size: responses generated side by side.
-        shard: the batches whose number leaves this remainder modulo `n_shards`.
-        n_shards: number of shards. Their sums add up to those of one run.
+        samples: number of responses of all shards together.
+        seed: with the number of a batch, it seeds the batch, so that the number of shards does not
+            change the samples.
+        length: number of tokens of a response (34 in morcela, Appendix B).
+        batch_size: number of responses that are generated together.
+        shard: this shard has the batches whose number modulo `n_shards` is `shard`.
+        n_shards: number of shards, whose sums add up to those of one run.
         top_k: number of most probable tokens from which a token is sampled, None for all.
         suppressed_id: a token that is never sampled, such as the end of the text. With top_k 50
             this is the sampling of the authors' released code. Whole distributions are added in
@@ -52,18 +52,18 @@ def unigrahams_sums(
     sampling: Sampling,
     progress: Progress | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Sum up the next-token distributions along sampled responses (morcela, Algorithm 1).
+    """Return the sums of next-token distributions along sampled responses (morcela, Algorithm 1).
 
-    A sample's total for token w is the sum over i = 0..length-1 of P[w | x y_:i]. Here x is the
-    prompt, and y is sampled from the model's whole distribution. The total's expectation is the
-    number of times that w occurs in a response of `length` tokens (Theorem 1). An end-of-text
-    token is a token like any other. The last token of a response need not be sampled. Progress is
+    The total of a sample for token w is the sum over i = 0..length-1 of P[w | x y_:i]. Here x is
+    the prompt, and y is sampled from the model's whole distribution. The expected total is the
+    number of times that w occurs in a response of `length` tokens (Theorem 1). An end-of-text token
+    is a token like any other. The last token of a response need not be sampled. Progress is
     advanced by the number of samples.
 
-    Returns the sum and the sum of squares of the samples' totals, float64 of shape (V,), and the
-    number of samples.
+    Returns the sum and the sum of squares of the samples' totals, float64 (V,), and the number of
+    samples of this shard.
 
-    Raises LingprobError if an option is out of range or the response outgrows the context window.
+    Raises LingprobError without a prompt, or if the response does not fit the context window.
     """
     _check(lm, prompt_ids, sampling)
     sums, squares = (np.zeros(lm.vocabulary_size) for _ in range(2))
@@ -89,10 +89,10 @@ def sample_totals(
     top_k: int | None = None,
     suppressed_id: int | None = None,
 ) -> torch.Tensor:
-    """Generate a batch of responses and add up each one's next-token distributions.
+    """Return the sum of next-token distributions of each response of a batch, float32 (rows, V).
 
-    `uniforms` are draws from [0, 1), shape (length - 1, rows), that choose the tokens. Returns
-    float32 of shape (rows, V), whose rows each sum to `length`.
+    `uniforms` are draws from [0, 1), shape (length - 1, rows), that choose the tokens. Each row of
+    the result sums to `length`.
     """
     steps, rows = uniforms.shape
     cache = DynamicCache(config=lm.model.config)
@@ -109,10 +109,10 @@ def sample_totals(
 
 
 def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
-    """Read `ids` (rows, n) after the cached tokens and return the softmax (rows, V) in float32.
+    """Return the next-token probabilities (rows, V), float32, after `ids` (rows, n) are read.
 
-    torch's softmax is biased in float32, so short sums are added in float64. If the model's device
-    has none, that is done on the CPU.
+    They follow the tokens in the cache. The softmax of torch is biased in float32, so sums are
+    added in float64, on the CPU if the model's device lacks it.
     """
     output = lm.model(
         input_ids=ids.to(lm.device), past_key_values=cache, use_cache=True, logits_to_keep=1
@@ -124,7 +124,7 @@ def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> to
 
 
 def _block_sums(values: torch.Tensor) -> torch.Tensor:
-    """Return the sums (rows, blocks) of BLOCK values each of (rows, V), as float64."""
+    """Return the sums of blocks of BLOCK values of (rows, V), float64 (rows, blocks)."""
     whole = values.shape[1] // BLOCK
     sums = values[:, : whole * BLOCK].unflatten(1, (whole, BLOCK)).sum(dim=2)
     return torch.cat([sums, values[:, whole * BLOCK :].sum(dim=1, keepdim=True)], dim=1).double()
@@ -147,10 +147,10 @@ def _restricted(
 
 
 def _draw(probabilities: torch.Tensor, uniforms: np.ndarray) -> torch.Tensor:
-    """Return the token ids (rows, 1) at quantiles `uniforms` (rows,) of (rows, V).
+    """Return the token ids (rows, 1) at quantiles `uniforms` (rows,) of distributions (rows, V).
 
-    The block is drawn first, then the token in it, so that sums in float64 are short. `right`
-    keeps a block or token of probability zero from being drawn.
+    A block is drawn first, and then a token in it, so that sums in float64 are short. `right` keeps
+    blocks and tokens of probability zero from being drawn.
     """
     sums = _block_sums(probabilities)
     share = torch.from_numpy(uniforms).to(sums.device)[:, None]
@@ -168,18 +168,11 @@ def _draw(probabilities: torch.Tensor, uniforms: np.ndarray) -> torch.Tensor:
 
 
 def _below(quantile: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
-    """Return quantiles below their total, to which a product may be rounded."""
+    """Return quantiles that are below their total, because a product may be rounded up to it."""
     return quantile.minimum(torch.nextafter(total, torch.zeros_like(total)))
 
 
 def _check(lm: LanguageModel, prompt_ids: Sequence[int], sampling: Sampling) -> None:
-    for name in ("samples", "length", "batch_size", "top_k"):
-        if (value := getattr(sampling, name)) is not None and value < 1:
-            raise LingprobError(f"unigrahams: {name} is {value}, and it must be at least 1.")
-    if not 0 <= sampling.shard < sampling.n_shards:
-        raise LingprobError(
-            f"shard {sampling.shard} of {sampling.n_shards}: shards are numbered from 0."
-        )
     if not len(prompt_ids):
         raise LingprobError(
             f"{lm.directory}: text is generated from a prompt of at least one token. Name a "
