@@ -175,7 +175,7 @@ def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
 def verdicts(sides: dict[str, pd.DataFrame], default: str) -> pd.DataFrame:
     """Return whether each convention prefers the grammatical sentence, one column per convention.
 
-    `sides` has `sides_of` each BOS policy. METRICS use the policy `default`. Ties are no preference.
+    `sides` has `sides_of` each BOS policy. METRICS use the policy `default`. A tie is none.
     """
     found = {
         f"log p ({policy})": table["logprob_good"] > table["logprob_bad"]
