@@ -44,36 +44,42 @@ class Problem(NamedTuple):
 PROBLEMS = {
     "identical": Problem(8, "The two sentences are the same, so neither can be preferred."),
     "called both": Problem(
-        8, "Another pair has one of the sentences on the other side, grammatical or not."
+        8, "A sentence of this pair is grammatical here and ungrammatical in another pair, or vice "
+        "versa.",
     ),
     "repeated": Problem(4, "An earlier pair has the same two sentences, so they count twice."),
     "in the corpus": Problem(
-        4, "A corpus has one of the two sentences whole, so a model may remember it."
+        4, "A corpus contains one of the two sentences in full, so a model may have memorised it."
     ),
     FLIP: Problem(
-        3, "The preferred sentence depends on the start token, the first token, length or "
-        "frequency.",
+        3, "The preferred sentence depends on the convention: the start token, whether the first "
+        "token counts, or a correction for length or frequency.",
     ),
     "never preferred": Problem(
-        2, "No convention prefers the grammatical sentence. Are the two swapped, or does the model "
-        "lack the contrast?"
+        2, "No convention prefers the grammatical sentence. The two may be swapped, or the model "
+        "may not know the contrast.",
     ),
-    "words": Problem(2, "More words are edited than a minimal pair needs."),
+    "words": Problem(2, "The sentences differ in more words than a minimal pair needs."),
     "meaning": Problem(
-        2, "The embeddings of the two are farther apart than those of nearly all pairs here."
+        2, "The sentences' embeddings are farther apart than those of nearly all pairs here, so "
+        "their meanings may differ.",
     ),
     "message": Problem(
-        2, "The model's log p of the two differ far more, or less, than in other pairs here of "
-        "their length, so they may not share a message.",
+        2, "The sentences' log-probabilities differ far more or less than in other pairs here of "
+        "their length, so the sentences may not express the same message.",
     ),
     "frequency": Problem(
-        2, "The words' frequencies alone differ by more than the model's log p."
+        2, "The sentences' unigram log-probabilities differ more than their log-probabilities, so "
+        "word frequency alone may decide.",
     ),
     "first word": Problem(
-        1, "The sentences differ in their first word, which a model without start token cannot "
-        "judge.",
+        1, "The sentences differ in their first word, to which a model without a start token gives "
+        "no probability.",
     ),
-    "length": Problem(1, "The two have different numbers of tokens, which sums of log p favour."),
+    "length": Problem(
+        1, "The sentences differ in their number of tokens, and log-probability favours the "
+        "shorter sentence.",
+    ),
     "implausible": Problem(
         1, "The grammatical sentence is far less probable, per token, than the others here."
     ),

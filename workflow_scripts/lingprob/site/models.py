@@ -29,28 +29,29 @@ MAIN = (
 )
 # Definitions of quantities, by patterns of their names.
 GLOSSES = {
-    "r of * with ratings": "Pearson's r of human ratings with the cross-validated predictions of "
-    "the linking function (MORCELA, §3.4).",
-    "* r of MORCELA over conventions": "The lowest and the highest r over BOS policies and unigram "
-    "sources.",
-    "optimal beta": "The weight of unigram log-probability: 0 in raw log p, 1 in SLOR "
-    "(MORCELA, §4.3).",
-    "optimal gamma": "The constant added before the division by length: above 0 if SLOR corrects "
-    "too much for length (MORCELA, §4.3).",
+    "r of * with ratings": "Pearson's r between human ratings and the cross-validated "
+    "predictions of the linking function (MORCELA, §3.4).",
+    "* r of MORCELA over conventions": "The lowest and the highest r over all BOS policies (start "
+    "tokens) and sources of unigram frequencies.",
+    "optimal beta": "The weight of unigram log-probability that predicts ratings best. It is 0 in "
+    "raw log p and 1 in SLOR (MORCELA, §4.3).",
+    "optimal gamma": "The constant, added before the division by length, that predicts ratings "
+    "best. It is above 0 if SLOR overcorrects for length (MORCELA, §4.3).",
     "accuracy on minimal pairs": "Share of pairs whose grammatical sentence has the higher "
     "log-probability (string probability, §5). Chance is 0.5.",
-    "AUC of *": "Probability that a grammatical sentence scores higher than an ungrammatical one "
-    "of another pair (Prediction 3, §6). Chance is 0.5.",
-    "r of log p within pairs": "Pearson's r of the two log-probabilities (Prediction 1, §4).",
-    "r of differences *": "Pearson's r of differences in log-probability with those in "
-    "mean rating, over pairs (Prediction 2, §5).",
-    "ΔLogLik": "Gain in log-likelihood of reading times if a mixed regression has surprisal, "
-    "on a partition that it was not fitted to (leakage, §3.1).",
-    "perplexity of a word": "Two to the mean surprisal of a word in bits.",
-    "accuracy without a prefix": "Share of pairs judged right with nothing before them, by BOS "
-    "policy (context, §3). Chance is 0.5.",
-    "change of accuracy after a prefix": "Accuracy after the longest prefix of a kind, minus "
-    "accuracy without a prefix (context, §4).",
+    "AUC of *": "Area under the ROC curve: the probability that a grammatical sentence scores "
+    "higher than an unpaired ungrammatical one (string probability, §6). Chance is 0.5.",
+    "r of log p within pairs": "Pearson's r between the log-probabilities of a pair's two "
+    "sentences (string probability, Prediction 1, §4).",
+    "r of differences *": "Pearson's r between a pair's difference in log-probability and its "
+    "difference in mean rating (string probability, Prediction 2, §5).",
+    "ΔLogLik": "Gain in the log-likelihood of held-out reading times when surprisal is added to a "
+    "mixed regression (leakage, §3.1).",
+    "perplexity of a word": "Two to the power of the mean surprisal of a word in bits.",
+    "accuracy without a prefix": "Share of pairs whose acceptable sentence has the higher "
+    "log-probability, without sentences before it, by BOS policy (context, §3). Chance is 0.5.",
+    "change of accuracy after a prefix": "Accuracy on pairs after the longest prefix (sentences "
+    "before the pair) of a kind, minus accuracy without a prefix (context, §4).",
 }
 Models = Mapping[str, Mapping[str, Any]]
 Rows = Iterator[dict[str, Any]]

@@ -25,10 +25,11 @@ PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "numba", "torc
             "tokenizers", "spacy", "matplotlib", "snakemake")  # fmt: skip
 # Description of a run without data or models of the user, by scale.
 ABOUT = {
-    "demo": "A first look (scale demo): a small language model and two tiny ones, hand-written "
-    "pairs, and ratings and reading times that are simulated.",
-    "laptop": "Real data, the large sets in samples, and models that a laptop runs (scale laptop).",
-    "paper": "All models and data of the papers (scale paper).",
+    "demo": "This run is a first look (scale demo). It has a small language model, two tiny ones, "
+    "hand-written sentence pairs, and simulated ratings and reading times.",
+    "laptop": "This run (scale laptop) has real data, samples of the large data sets, and models "
+    "that a laptop can run.",
+    "paper": "This run (scale paper) has all models and data of the papers that were available.",
 }
 
 

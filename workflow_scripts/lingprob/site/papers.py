@@ -37,8 +37,8 @@ PAPERS = (
         "morcela",
         "What Goes Into a LM Acceptability Judgment?",
         "Tjuatja et al. (2025)",
-        "By how much must a model's log-probability be adjusted for length and for the frequency "
-        "of words before it says how acceptable people find a sentence?",
+        "How much must a sentence's log-probability be adjusted for length and word frequency to "
+        "predict how acceptable people find the sentence?",
         {"morcela": "Linking functions"},
         ("morcela/figure_2",),
     ),
@@ -46,8 +46,8 @@ PAPERS = (
         "string_probability",
         "What Can String Probability Tell Us About Grammaticality?",
         "Hu et al. (2026)",
-        "Why do probabilities tell the grammatical sentence of a minimal pair, and not grammatical "
-        "sentences from all others?",
+        "Why do probabilities identify the grammatical sentence of a minimal pair, but not "
+        "separate grammatical from ungrammatical sentences in general?",
         {"string_probability": "Predictions"},
         ("string_probability/figure_2b", "string_probability/figure_4b"),
     ),
@@ -56,7 +56,8 @@ PAPERS = (
         "The Inverse Scaling Effect of Pre-Trained Language Model Surprisal Is Not Due to Data "
         "Leakage",
         "Oh, Zhu & Schuler (2025)",
-        "Do larger models fit reading times worse because they saw the texts in training?",
+        "Does surprisal from larger models predict reading times worse because these models saw "
+        "the texts in training?",
         {
             "overlap": "Study 1: overlaps with training data",
             "training": "Study 2: training without leakage",
@@ -68,8 +69,8 @@ PAPERS = (
         "context",
         "Language Model Acceptability Judgements Are Not Always Robust to Context",
         "Sinha et al. (2023)",
-        "Do models still prefer the acceptable sentence of a pair after other sentences, be these "
-        "acceptable or not?",
+        "Do models still prefer the acceptable sentence of a pair if acceptable or unacceptable "
+        "sentences precede the pair?",
         {"context": "Judgments after prefixes"},
         ("context/figure_2",),
     ),

@@ -28,9 +28,9 @@ FATES = {
     "unfixated": "not fixated",
     "saccade": "after a saccade over more than four words",
     "line_or_screen_boundary": "first or last on a line or screen",
-    "fit": "partition for fits",
-    "exploratory": "exploratory partition",
-    "held_out": "held-out partition",
+    "fit": "fit partition (to fit regressions)",
+    "exploratory": "exploratory partition (to compare models)",
+    "held_out": "held-out partition (for a final test)",
 }
 Row = dict[Any, Any]
 
