@@ -88,13 +88,13 @@ def test_limits_of_overlaps_follow_the_paper_s_words():
     assert short.value == 3 / 8
     long = overlap.STATISTICS["long_overlaps_occur_at_most_twice"]
     (often,) = of(long, table)
-    assert (often.value, often.note) == (5, "1 overlaps above 100 tokens")
+    assert (often.value, often.note) == (5, "1 overlaps of more than 100 tokens")
     (rare,) = of(overlap.STATISTICS["overlaps_of_provo_are_rare"], table)
     assert rare.value == 2 / 3
     (whole,) = of(overlap.whole(True), table)
-    assert (whole.value, whole.note) == (2, "of 4 passages, 1 of them to the last token")
+    assert (whole.value, whole.note) == (2, "of 4 passages, 1 of them complete")
     (elsewhere,) = of(overlap.whole(False), table)
-    assert (elsewhere.value, elsewhere.note) == (2, "of 4 passages, 0 of them to the last token")
+    assert (elsewhere.value, elsewhere.note) == (2, "of 4 passages, 0 of them complete")
     assert not of(long, table[table["overlap_len"] <= 100])
 
 
@@ -131,7 +131,7 @@ def test_numbers_of_chunks_and_sequences():
     assert numbers[("geco", "passages")] == 1
     assert numbers[("the_pile", "same_flag")] == 1
     assert quantities[("the_pile", "flagged")].value == 2
-    assert quantities[("the_pile", "flagged")].note == "1 with both sides in nats"
+    assert quantities[("the_pile", "flagged")].note == "1 with natural logarithms on both sides"
 
 
 MODELS = {f"m{n}": {"family": "trained", "parameters": 10 ** (7 + n)} for n in range(3)}
@@ -258,7 +258,7 @@ def test_coefficients_have_95_percent_intervals_over_suites():
     assert ends(found) == pytest.approx((9, 9 - 2.776445, 9 + 2.776445), abs=1e-6), "t of 4"
     unknown = rows[:1].assign(suite_std_error=np.nan)
     ((_, found),) = coefficient("related", "t")({"context_regression": unknown}, RUN)
-    assert (np.isnan(found.low), found.note) == (True, "no error by suites is known")
+    assert (np.isnan(found.low), found.note) == (True, "no standard error over suites")
     others = [
         rows.assign(estimate=9.0, **{column: value})
         for column, value in (("prefixes", "unrelated"), ("dataset", "crows_pairs"))

@@ -251,7 +251,7 @@ def test_ratios_to_possible_zeros_are_left_out(low, high):
     assert kept.loc[of_step, ["beta", "beta_low", "beta_high", "gamma"]].isna().all(axis=None)
     assert kept.loc[of_step, "r_cv"].notna().all()
     pd.testing.assert_frame_equal(kept[~of_step], table[~of_step])
-    why = "Without gamma and beta, because their log-probabilities' slope may be 0"
+    why = "No gamma and beta, because the slope of log-probability may be 0"
     assert uncertain_parameters(table, RUN) == f"{why}: tiny, step 4."
     assert uncertain_parameters(table[~of_step], RUN) == ""
 

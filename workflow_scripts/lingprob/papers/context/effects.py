@@ -154,7 +154,7 @@ def over_scale(tables: Tables, run: Run, kind: str) -> Found:
                 every = np.broadcast_to(sizes, draws.shape)
                 slope = widened(slope, slopes_within(every, draws, families))
             else:
-                note = "one suite, whose chance is not known"
+                note = "no interval, because there is only one suite"
                 slope = replace(without_interval(slope), note=note)
             yield f"all models/{dataset}", slope
 
@@ -171,7 +171,7 @@ def coefficient(tables: Tables, run: Run, prefixes: str, term: str) -> Found:
         yield f"{row.model}/{row.dataset}", replace(NOTHING, note="no regression: see the log")
     for row in rows[(rows["term"] == term) & rows["estimate"].notna()].itertuples():
         error = float(row.suite_std_error)
-        note = f"{row.n} judgments" if np.isfinite(error) else "no error by suites is known"
+        note = f"{row.n} judgments" if np.isfinite(error) else "no standard error over suites"
         found = student(float(row.estimate), error, row.suite_df, row.n, note)
         yield f"{row.model}/{row.dataset}", found
 

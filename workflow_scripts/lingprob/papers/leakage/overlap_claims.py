@@ -51,7 +51,7 @@ def whole(passages: pd.DataFrame, of_provo: bool) -> Estimate | None:
     """Return the number of passages of Provo, or of other texts, that a corpus covers whole."""
     chosen = passages[(passages["corpus"] == COMPLETE) == of_provo]
     complete = covered_passages(chosen, 1).sum()
-    note = f"of {len(chosen)} passages, {complete} of them to the last token"
+    note = f"of {len(chosen)} passages, {complete} of them complete"
     return Estimate.exact(float(chosen["covered"].sum()), note) if len(chosen) else None
 
 
@@ -63,7 +63,7 @@ def short_overlaps(passages: pd.DataFrame) -> Estimate:
 def frequency_of_long_overlaps(passages: pd.DataFrame) -> Estimate | None:
     """Return the highest frequency of a longest overlap above 100 tokens, if there is one."""
     long = passages[passages["overlap_len"] > LONG]
-    note = f"{len(long)} overlaps above {LONG} tokens"
+    note = f"{len(long)} overlaps of more than {LONG} tokens"
     return Estimate.exact(float(long["overlap_freq"].max()), note) if len(long) else None
 
 
@@ -186,7 +186,7 @@ def _flags(published: pd.DataFrame) -> Quantities:
     for searched, part in published.groupby("searched"):
         agreeing = (part["below_threshold"] == part["below_threshold_compat"]).sum()
         flagged = float(part["below_threshold_compat"].sum())
-        note = f"{part['below_threshold_corrected'].sum()} with both sides in nats"
+        note = f"{part['below_threshold_corrected'].sum()} with natural logarithms on both sides"
         found[(str(searched), "same_flag")] = Estimate.exact(float(agreeing))
         found[(str(searched), "flagged")] = Estimate.exact(flagged, note)
     return found

@@ -43,8 +43,8 @@ STEP_ASIDE = 0.04  # of the axis: a marker's width
 CONVENTIONS = {
     "compat": "as published",
     "numeric_order": "previous words of\nthe same story",
-    "realigned": "and times at\ntheir words",
-    "realigned_all": "and against no\nsurprisal at all",
+    "realigned": "and times of\nthe same words",
+    "realigned_all": "and gain from\nall surprisals",
 }
 
 

@@ -125,7 +125,7 @@ def uncertain_parameters(fits: pd.DataFrame, run: Run) -> str:
         + ("" if "morcela" in some.to_numpy() else f" ({', '.join(NAMES[one] for one in some)})")
         for name, some in left.groupby("model", sort=False)["linking_function"]
     ]
-    why = "Without gamma and beta, because their log-probabilities' slope may be 0"
+    why = "No gamma and beta, because the slope of log-probability may be 0"
     return f"{why}: {'; '.join(titles)}." if titles else ""
 
 
@@ -255,11 +255,11 @@ def linking_function_handles(
     if published:
         handles.append(published_handle(":"))
     if ceiling:
-        handles.append(handle("highest possible", palette.BLACK, linestyle="--"))
-        label = "halves of a sentence's judgments"
+        handles.append(handle("highest possible r", palette.BLACK, linestyle="--"))
+        label = "r between halves of the judgments"
         handles.append(handle(label, palette.GREY, linestyle="-."))
     if published and ceiling:
-        handles.append(handle("two groups of them, published", palette.GREY, linestyle=":"))
+        handles.append(handle("r between two groups, published", palette.GREY, linestyle=":"))
     return handles
 
 
@@ -364,6 +364,6 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
                     ax.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
             ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
             ax.set_yticks(range(len(names)), titles, fontsize=5.5)
-            ax.set_title(f"{SHORT_LABELS[parameter]}: row minus column; grey: may be 0")
+            ax.set_title(f"{SHORT_LABELS[parameter]}: row minus column; grey: interval includes 0")
         of_row[0].set_ylabel(dataset_label("", dataset, shown, run.titles))
     return figure
