@@ -461,7 +461,7 @@ def test_models_below_the_range_say_so():
     small = dict(zip(FALLS, (10**5, 10**6, 10**7), strict=True))
     notes = [trained_card(logprobs(FALLS, sizes)).loc[(MORE, "all, 5 steps"), "note"]
              for sizes in (small, None)]  # fmt: skip
-    assert "smaller than the paper's models: at most 10,000,000 parameters" in notes[0]
+    assert "smaller than the paper's: at most 10,000,000 parameters" in notes[0]
     assert "outside" not in notes[1]
 
 

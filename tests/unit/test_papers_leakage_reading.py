@@ -636,4 +636,4 @@ def test_large_outer_range_is_noted(deltas):
         rows = trends.assign(family="trained", largest=largest)
         card = compare({**tables, "reading_trends": rows}, run)
         notes = card.loc[card["column"] == "fit_falls_with_size", "note"]
-        assert notes.str.contains("smaller than the paper's models: at most 2,000,000").all() == expected
+        assert notes.str.contains("smaller than the paper's: at most 2,000,000").all() == expected

@@ -88,7 +88,7 @@ def _estimate(row: Any, name: str) -> Estimate:
 
 def outside_range(largest: float) -> str:
     """Return a note if the largest model is smaller than the paper's smallest, else nothing."""
-    note = f"smaller than the paper's models: at most {largest:,.0f} parameters"
+    note = f"smaller than the paper's: at most {largest:,.0f} parameters"
     return note if largest < SMALLEST else ""
 
 
