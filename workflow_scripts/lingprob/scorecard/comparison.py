@@ -1,4 +1,4 @@
-"""Rows of a paper's scorecard: its printed numbers and its claims, compared with a run.
+"""Compare a paper's printed numbers and claims with a run: the rows of its scorecard.
 
 The catalog (`catalog/published/PAPER.yaml`) has the printed numbers (`items`) and the sentences
 that are tested (`claims`). A paper's `STATISTICS` compute the estimates that judge each sentence.
@@ -45,7 +45,7 @@ def judge_claims(
     tables: Mapping[str, pd.DataFrame],
     run: Any,
 ) -> list[dict[str, Any]]:
-    """Return rows of a `scorecard` table, one for each claim and population.
+    """Return rows of a `scorecard` table, one for each claim and population of models and data.
 
     Args:
         published: the paper's part of the catalog. Each of its `claims` has `id`, `section`,
@@ -57,10 +57,8 @@ def judge_claims(
         tables: the paper's tables.
         run: the paper's `papers.run.Run`.
 
-    A claim that no population of the run can test is one row, `not run`.
-
-    Raises:
-        LingprobError: a claim has no statistic, or a statistic no claim.
+    A claim that no population of the run can test has one row, `not run`. Raises LingprobError if a
+    claim has no statistic, or a statistic no claim.
     """
     claims = {claim["id"]: claim for claim in published.get("claims", [])}
     if odd := set(claims) ^ set(statistics):
@@ -115,8 +113,8 @@ def role_of(
 def _row(
     published: Mapping[str, Any], claim: Mapping[str, Any], about: str, estimate: Estimate, run: Any
 ) -> dict[str, Any]:
-    exceptions = claim.get("exceptions", {})
-    exception = exceptions.get(about.split("/")[0])
+    """Return the row of a claim about a population, given the estimate that judges it."""
+    exception = claim.get("exceptions", {}).get(about.split("/")[0])
     expected = exception or claim["expected"]
     verdict, more = judge_claim(estimate, expected)
     notes = [estimate.note, more, "the paper's stated exception" if exception else ""]
@@ -177,6 +175,7 @@ def compare_numbers(
 def _judged(
     ours: Estimate, published: float, item: Mapping[str, Any], place: int
 ) -> dict[str, Any]:
+    """Return verdict and note on a number, and if it was computed, its value and difference."""
     rounding = 0.5 * 10.0 ** -item["places"][place]
     verdict, more = judge_number(ours, published, rounding, item["decides"][place])
     notes = [ours.note, more, item["note"]]
@@ -192,11 +191,9 @@ def _judged(
 
 
 def with_failures(card: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:
-    """Return a paper's scorecard with a row for each figure or table that failed.
+    """Return a paper's `scorecard` table with a row for each figure or table that failed.
 
-    Args:
-        card: a `scorecard` table of one paper.
-        failures: the reason, by name (`figures.style.failures`, `papers.run.failures`).
+    `failures` has the error of each by name (`figures.style.failures`, `papers.run.failures`).
     """
     about = card.iloc[0][["paper", "scale"]].to_dict()
     about |= {"kind": "output", "role": PAPER, "verdict": FAILED}

@@ -1,6 +1,6 @@
-"""Statistics that claims are judged by, each with its 95% interval.
+"""Compute the statistics that judge claims, each with its 95% interval.
 
-Points of a trend are models, bins or lengths: few, so intervals are Student's t's.
+The points of a trend (models, bins or lengths) are few, so intervals are those of Student's t.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def slopes_within(x: np.ndarray, y: np.ndarray, group: Sequence[object]) -> np.n
 
 
 def widened(estimate: Estimate, draws: ArrayLike) -> Estimate:
-    """Return an estimate whose interval has one more source of error: how draws spread.
+    """Return an estimate with an interval that includes one more error, the spread of `draws`.
 
-    Each end moves as by an independent error (the root of the sum of squares). The error is the
-    distance from the median of the draws to their percentile. Fewer
-    than two draws change nothing.
+    The new error at each end is the distance from the median of the draws to their percentile. It
+    is added as an independent one (root of the sum of squares). Fewer than two draws change
+    nothing.
     """
     known = np.asarray(draws, float)
     known = known[np.isfinite(known)]
@@ -103,7 +103,7 @@ def slope_difference(
 
 
 def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return the mean of paired differences, second minus first."""
+    """Return the mean of paired differences, second minus first, over pairs without NaN."""
     differences = np.asarray(second, float) - np.asarray(first, float)
     differences = differences[np.isfinite(differences)]
     n = len(differences)

@@ -1,4 +1,4 @@
-"""Verdicts on the sentences of a paper: one for each, however many populations test it."""
+"""Combine the verdicts on a claim in all its populations to one verdict on the paper's sentence."""
 
 from __future__ import annotations
 
@@ -26,19 +26,15 @@ COLUMNS = ["paper", "section", "claim", "sentence", "own", "verdict", "populatio
 
 
 def judge_sentences(card: pd.DataFrame) -> pd.DataFrame:
-    """Return one verdict for each sentence of a paper's scorecard.
+    """Return one row with COLUMNS for each sentence of a paper's `scorecard` table.
 
     Only rows of the paper's own models and data decide: `supported` if each supports the sentence,
     `contradicted` if none does and at least one contradicts it, `undecided` otherwise, `not tested`
-    without any. For sentences of our own (`own`), all rows decide.
+    without any. For sentences that are not the paper's (`own`), all rows decide.
 
-    Args:
-        card: a `scorecard` table.
-
-    Returns:
-        COLUMNS. `populations`, `also` (other models and data), `check` and `simulated` count
-        verdicts in words. `p` is two-sided, the largest of the deciding rows, as if estimates were
-        normal. `p_holm` is corrected over the paper's tested sentences (Holm 1979).
+    `populations`, `also` (other models and data), `check` and `simulated` count verdicts in words.
+    `p` is two-sided, the largest of the deciding rows, as if estimates were normal. `p_holm` is
+    corrected over the paper's tested sentences (Holm 1979).
     """
     claims = card[card["kind"] == "claim"]
     found = [_sentence(rows) for _, rows in claims.groupby(["item", "column"], sort=False)]
@@ -55,6 +51,7 @@ def count_sentences(sentences: pd.DataFrame) -> list[tuple[str, int]]:
 
 
 def _sentence(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the row of one sentence from the scorecard's rows of its claim."""
     first = rows.iloc[0]
     own = first["role"] in (OWN, OWN_SIMULATED)
     run = rows[rows["verdict"] != NOT_RUN]
@@ -87,7 +84,7 @@ def combine_verdicts(verdicts: list[str]) -> str:
 
 
 def counted(rows: pd.DataFrame) -> str:
-    """Return the number of rows by verdict, in words; "" for none."""
+    """Return the number of rows by verdict in words, such as "2 supported"."""
     return ", ".join(f"{count} {word}" for word, count in order_verdicts(rows["verdict"]))
 
 

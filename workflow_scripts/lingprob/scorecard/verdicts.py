@@ -1,7 +1,7 @@
-"""Verdicts on a published number or a claim, from an estimate with its interval.
+"""Judge a published number or a claim by an estimate with its 95% interval.
 
-The sign of an estimate decides nothing. A number is compared through both uncertainties, and a
-claim through the interval alone.
+The sign of an estimate decides nothing. A number is judged by the estimate's interval and the
+rounding of the number, and a claim by the interval alone.
 """
 
 from __future__ import annotations
@@ -93,11 +93,8 @@ def judge_number(
 def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
     """Return the verdict on a claim from the interval of its statistic, and a note.
 
-    `expected` is "> X", "< X" or "within X to Y". The verdict is `supported` if the whole interval
+    `expected` is an argument of `expected_range`. The verdict is `supported` if the whole interval
     is in that range, `contradicted` if no part of it is, and `undecided` otherwise.
-
-    Raises:
-        LingprobError: `expected` has another form.
     """
     lowest, highest = expected_range(expected)
     if not math.isfinite(estimate.value):
@@ -116,7 +113,10 @@ def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
 
 
 def expected_range(expected: str) -> tuple[float, float]:
-    """Return the range that a claim's `expected` ("> 0", "< -0.5", "within -1 to 1") allows."""
+    """Return the ends of the range that a claim expects: "> 0", "< -0.5" or "within -1 to 1".
+
+    Raises LingprobError for any other form.
+    """
     wrong = LingprobError(
         f"a claim expects {expected!r}. Allowed are '> X', '< X' and 'within X to Y'."
     )
@@ -140,7 +140,7 @@ def order_verdicts(verdicts: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def _more(estimate: Estimate, wanted: float) -> str:
-    """Say how many observations would make the interval as narrow as wanted."""
+    """Return a note on how many observations would give the interval a half width of `wanted`."""
     if not estimate.n or wanted <= 0 or not estimate.half_width > wanted:
         return ""
     n = math.ceil(estimate.n * (estimate.half_width / wanted) ** 2 * (1 - NOISE))

@@ -1,4 +1,4 @@
-"""The page of an audit: its problems, and the worst pairs."""
+"""Make the page of an audit of minimal pairs: its problems, and the worst pairs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ SEVERE = 4
 
 
 def audit_page(table: pd.DataFrame, preferred: pd.DataFrame, title: str, model: str) -> str:
-    """Return the audit of one data set as a page.
+    """Return the audit of one data set as an HTML page.
 
     Args:
         table: the `audit` table.
-        preferred: of each pair under each convention, as `audit` gives it.
-        title, model: of the data set and of the model, for people.
+        preferred: whether the model prefers the grammatical sentence, by pair and convention
+            (columns, the default first), as `pairs.audit.audit` returns it.
+        title, model: titles of the data set and of the model.
     """
     flagged = table[table["problems"] != ""]
     return render_page(
@@ -42,7 +43,7 @@ def audit_page(table: pd.DataFrame, preferred: pd.DataFrame, title: str, model: 
 
 
 def _convention(preferred: pd.DataFrame, name: str) -> dict[str, str]:
-    """Return how often a convention prefers the grammatical sentence, and how often it flips."""
+    """Return a convention's accuracy and the number of pairs that it judges unlike the default."""
     known = preferred[name].notna()
     right = preferred.loc[known, name].astype(bool)
     found = accuracies(right, pd.Series(name, right.index)).loc[name]
@@ -57,7 +58,7 @@ def _convention(preferred: pd.DataFrame, name: str) -> dict[str, str]:
 
 
 def _problems(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each problem that some pair has, with the number of pairs."""
+    """Return each problem that some pair has, with its meaning and the number of pairs."""
     counts = table["problems"].str.split("; ").explode().value_counts()
     return [
         {
@@ -76,7 +77,7 @@ def _tone(name: str) -> str:
 
 
 def _pair(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a pair as text, with the words marked in which its sentences differ."""
+    """Return a pair for the page: its two sentences with marked words, problems and measures."""
     good, bad = marked(row["good"], row["bad"])
     place = [row["paradigm"] or row["phenomenon"], row["pair_id"]]
     return {
@@ -113,7 +114,7 @@ def _facts(row: dict[str, Any]) -> str:
 
 
 def marked(good: str, bad: str) -> tuple[Markup, Markup]:
-    """Return two sentences as HTML, with the words marked that only one of them has."""
+    """Return two sentences as HTML, with marks around the words that only one of them has."""
     words = good.split(), bad.split()
     found: tuple[list[Markup], list[Markup]] = ([], [])
     for kind, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():

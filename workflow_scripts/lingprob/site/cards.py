@@ -1,4 +1,4 @@
-"""Scorecards as pages and CSV: one verdict for each sentence, and the printed numbers."""
+"""Show scorecards as pages and CSV: one verdict for each sentence, and the printed numbers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ROLES = {
 
 
 def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str = "") -> str:
-    """Return a scorecard as a page: the paper's sentences, its numbers, and our own sentences.
+    """Return a scorecard as an HTML page: the paper's sentences, its numbers, and other sentences.
 
     Args:
-        card: a `scorecard` table of one paper's target.
+        card: the `scorecard` table of a room of results, such as reading.
         title: title of the page.
         results: path from the page's folder to the folder of all results, for links to figures.
         note: text under the title.
@@ -54,7 +54,7 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str 
 
 
 def write_scorecard_pages(card: pd.DataFrame, paths: Iterable[str | Path], note: str = "") -> None:
-    """Write a scorecard to results/PAPER/ as CSV, as verdicts on sentences and as a page."""
+    """Write a scorecard to paths in results/ROOM/: verdicts.csv, another CSV file, or a page."""
     for path in map(Path, paths):
         if path.name == "verdicts.csv":
             write_csv(judge_sentences(card), path)
@@ -66,11 +66,10 @@ def write_scorecard_pages(card: pd.DataFrame, paths: Iterable[str | Path], note:
 
 
 def counts_of(cards: Iterable[pd.DataFrame]) -> dict[str, Any]:
-    """Return the counts that a page shows of some scorecards.
+    """Return the counts over scorecards that a page shows, by name.
 
-    Returns:
-        `sentences` and `numbers` of the paper, and `checks` of the pipeline, each by verdict;
-        `recovered` (yes, no) of effects in simulated data; the number of `failed` outputs.
+    `sentences` and `numbers` of the paper, and `checks` of the pipeline, are counted by verdict.
+    `recovered` counts whether effects in simulated data were found. `failed` counts outputs.
     """
     given = list(cards)
     judged = pd.concat([judge_sentences(card) for card in given])
@@ -88,10 +87,11 @@ def counts_of(cards: Iterable[pd.DataFrame]) -> dict[str, Any]:
 
 
 def claims_in(card: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the sentences of a scorecard in its order, as `judge_sentences` does.
+    """Return the sentences of a scorecard (`judge_sentences`) as dictionaries, in its order.
 
-    Each also has `rows`, the populations that it was tested in, with `about` (of several ROLES), a
-    `note` if there is none, and `of`: the figure that it is about, drawn or not.
+    In addition, `rows` has the populations in which a sentence was tested, with their role in words
+    as `about` if roles differ. `note` says why there are none. `of` is the figure that the sentence
+    is about, and `figure` the same if it was drawn.
     """
     claims = card[card["kind"] == "claim"]
     several, found = claims["role"].nunique() > 1, []
@@ -112,5 +112,5 @@ def claims_in(card: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def numbers_in(card: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Return the numbers of a scorecard that were computed."""
+    """Return the rows of a scorecard's numbers that the run has computed, as dictionaries."""
     return card[(card["kind"] == "number") & (card["verdict"] != NOT_RUN)].to_dict("records")

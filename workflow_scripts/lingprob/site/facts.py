@@ -1,6 +1,6 @@
-"""Facts about a run for its pages, from settings and catalog.
+"""Describe a run for its pages, from settings and catalog.
 
-Rules read this module, so it imports nothing that only a job needs.
+Rules import this module, so it imports nothing that only a job needs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def template_files() -> list[Path]:
 
 
 def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
-    """Return the facts of the page of methods, as plain values.
+    """Return the facts about a run that its pages show, as plain values.
 
     Returns:
         The `seed`; `models`, by name (OF_MODELS, with the number format of the weights as `dtype`);
@@ -33,27 +33,22 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
         `conventions` (key, value and description of each setting that changes results); `own` (the
         names of the user's models and data sets, and `rooms` with no other data).
     """
-    dtype, own, shown = (
-        settings["scoring"]["dtype"],
-        own_rooms(settings),
-        settings["site"]["papers"],
-    )
-    unused = {*OWN_LISTS, "audit"} - {*shown} if {*shown} <= {*own} else ()
+    own, shown = own_rooms(settings), {*settings["site"]["papers"]}
+    unused = {*OWN_LISTS, "audit"} - shown if shown <= {*own} else ()
     sections = {key: part for key, part in settings.items() if key not in unused}
+    models = catalog.models.items()
+    of_user = {kind: sorted(settings[kind]) for kind in ("models", "datasets")}
     return {
         "seed": settings["seed"],
-        "models": {name: _of_model(entry, dtype) for name, entry in catalog.models.items()},
+        "models": {name: _of_model(one, settings["scoring"]["dtype"]) for name, one in models},
         "datasets": {name: _of_dataset(catalog.dataset(name)) for name in used(sections, catalog)},
         "conventions": list(_conventions(settings)),
-        "own": {
-            **{kind: sorted(settings[kind]) for kind in ("models", "datasets")},
-            "rooms": own,
-        },
+        "own": {**of_user, "rooms": own},
     }
 
 
 def facts_of_model(entry: dict[str, Any]) -> list[str]:
-    """Return facts for the head of a model's page, each a few words and none twice."""
+    """Return facts about a model for the top of its page, each a few words, without repetitions."""
     parameters = entry.get("parameters")
     facts = [
         entry.get("family_title"),
@@ -91,7 +86,7 @@ def used(settings: Settings, catalog: Catalog) -> list[str]:
 
 
 def _names(part: Any) -> Iterator[str]:
-    """Yield every text among nested values, without the prefix `corpus_`."""
+    """Yield all strings in nested values, without the prefix `corpus_` and keys in `_of`."""
     if isinstance(part, str):
         yield part.removeprefix("corpus_")
     elif isinstance(part, dict):
@@ -104,6 +99,7 @@ def _names(part: Any) -> Iterator[str]:
 
 
 def _of_model(entry: dict[str, Any], asked: str) -> dict[str, Any]:
+    """Return OF_MODELS of a model's entry, with `asked` as its dtype unless that is auto."""
     by_device = (f"{dtype} ({device})" for device, dtype in entry.get("dtype", {}).items())
     dtype = ", ".join(by_device) if asked == "auto" else asked
     return {**{key: entry[key] for key in OF_MODELS if entry.get(key)}, "dtype": dtype}
@@ -115,6 +111,7 @@ def _of_dataset(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _conventions(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    """Yield key, value in words and description of each setting that changes results."""
     for key in keys():
         if key.convention:
             yield key.path, _plain(value_of(settings, key)), key.description

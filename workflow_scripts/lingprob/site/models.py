@@ -1,4 +1,4 @@
-"""Quantities of every model, from the tables of a run and from the papers."""
+"""Collect the results of each model from the tables of a run, and show them as pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ KEY = ["paper", "dataset", "quantity", "group"]
 SOURCES = ["rating_source", "rt_source"]  # columns that name the source of the data
 FUNCTIONS = {"logprob": "log p", "slor": "SLOR", "morcela": "MORCELA"}
 METRICS = {"logprob": "log p", "slor": "SLOR"}
-UNITS = {"optimal gamma": "nats"}
 # The main quantity of each paper: columns of the table of models, one for each data set.
 MAIN = (
     "r of MORCELA with ratings",
@@ -58,14 +57,10 @@ Rows = Iterator[dict[str, Any]]
 
 
 def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
-    """Return COLUMNS and SOURCES for one model.
+    """Return the results of one model, one row per quantity: COLUMNS and SOURCES.
 
-    Args:
-        model: name of the model.
-        files: existing files by name of a table (TABLES).
-
-    Raises:
-        LingprobError: a file is no such table.
+    `files` has the existing files of each table of TABLES, by its name. Raises LingprobError if a
+    file is no such table.
     """
     rows: list[dict[str, Any]] = []
     for name, describe in TABLES.items():
@@ -78,7 +73,7 @@ def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.D
 
 
 def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
-    """Return `rows_of_model` of each model in the tables, with its name as `model`."""
+    """Return the `rows_of_model` of all models in the tables, with the column `model`."""
     named = [
         read_table(path, name, columns=["model"])["model"]
         for name, paths in files.items()
@@ -91,12 +86,12 @@ def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
 
 
 def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Return rows with the titles of models and data sets, in order of family and size.
+    """Return rows with the titles of their models and data sets, sorted by family and size.
 
     Args:
-        frame: with columns model and dataset.
+        frame: rows with the columns model and dataset.
         models: `title`, `group` and `parameters` of each model (`palette.describe_models`).
-        titles: of data sets, by name.
+        titles: titles of data sets, by name.
 
     Returns:
         The rows with `title`, `family` (with its fine-tuning, "" if it is the title) and
@@ -116,14 +111,11 @@ def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd
 
 
 def model_table(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the table of models: `columns` (quantity and data set), and a row for each model.
+    """Return the values of the table of models: `columns` and `rows`, given `titled` rows.
 
-    Args:
-        rows: `rows_by_model`, `titled`.
-
-    Returns:
-        Each row has the model's name, title, family and parameters, and its `values` in the order
-        of the columns: text and interval, or None.
+    `columns` are pairs of a quantity of MAIN and a data set's title. Each row has the model's
+    name, title, family and parameters, and its `values` in the order of the columns: text and
+    interval, or None.
     """
     ours = rows[rows["quantity"].isin(MAIN) & rows["value"].notna()]
     # Of several groups of a quantity (BOS policies, phenomena) the first is the default or all.
@@ -138,11 +130,9 @@ def model_table(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def own_rows(rows: pd.DataFrame, own: Mapping[str, Sequence[str]]) -> list[dict[Any, Any]]:
-    """Return the rows that are of the user's own models or data sets, groups among the quantities.
+    """Return the `titled` rows of the user's models or data sets, as dictionaries for a template.
 
-    Args:
-        rows: `rows_by_model`, `titled`.
-        own: names of the user's `models` and `datasets`.
+    `own` has the names of the user's `models` and `datasets`. `quantity` includes the group.
     """
     is_own = rows["model"].isin(own["models"]) | rows["dataset"].isin(own["datasets"])
     shown_rows = rows[is_own & rows["value"].notna()]
@@ -158,14 +148,14 @@ def model_page(
     facts: Sequence[str],
     root: str = "../",
 ) -> str:
-    """Return the page of one model.
+    """Return the HTML page of one model's results.
 
     Args:
-        title: the model's.
-        rows: `rows_of_model`.
-        titles: of data sets, by name.
+        title: the model's title.
+        rows: its `rows_of_model`.
+        titles: titles of data sets, by name.
         facts: facts about the model, each a few words.
-        root: the way from the page to the results.
+        root: path from the page's folder to the folder of results.
     """
     told = rows.assign(data=[titles.get(name, name) for name in rows["dataset"]])
     papers = [
@@ -189,68 +179,60 @@ def model_page(
 
 
 def linking_rows(fits: pd.DataFrame) -> Rows:
-    """Yield r, beta and gamma by the default convention, and the range of r over all."""
-    for dataset, of_dataset in fits.groupby("dataset", sort=False):
-        common = {"paper": "morcela", "dataset": dataset, "group": ""}
+    """Yield r, beta and gamma under the default convention, and the range of r over conventions."""
+    for _, of_dataset in fits.groupby("dataset", sort=False):
         chosen = of_dataset[of_dataset["default_convention"]].set_index("linking_function")
         for name, title in FUNCTIONS.items():
             if name in chosen.index:
-                yield {**common, **_estimated(chosen.loc[name], "r_cv"), "n": chosen.loc[name, "n"],
-                       "quantity": f"r of {title} with ratings"}  # fmt: skip
+                fit = chosen.loc[name]
+                yield _row("morcela", fit, "r_cv", f"r of {title} with ratings", fit["n"])
         if "morcela" not in chosen.index:
             continue
-        for parameter in ("beta", "gamma"):
-            quantity = f"optimal {parameter}"
-            yield {**common, **_estimated(chosen.loc["morcela"], parameter), "quantity": quantity,
-                   "n": chosen.loc["morcela", "n"], "unit": UNITS.get(quantity, "")}  # fmt: skip
+        fit = chosen.loc["morcela"]
+        yield _row("morcela", fit, "beta", "optimal beta", fit["n"])
+        yield _row("morcela", fit, "gamma", "optimal gamma", fit["n"], unit="nats")
         every = of_dataset[of_dataset["linking_function"] == "morcela"]
         for end, row in (("lowest", every["r_cv"].idxmin()), ("highest", every["r_cv"].idxmax())):
-            fit = every.loc[row]
-            yield {**common, **_estimated(fit, "r_cv"), "n": fit["n"],
-                   "group": f"{fit['bos']}, {fit['unigrams']}",
-                   "quantity": f"{end} r of MORCELA over conventions"}  # fmt: skip
+            fit, quantity = every.loc[row], f"{end} r of MORCELA over conventions"
+            group = f"{fit['bos']}, {fit['unigrams']}"
+            yield _row("morcela", fit, "r_cv", quantity, fit["n"], group)
 
 
 def separation_rows(separation: pd.DataFrame) -> Rows:
     """Yield accuracies on pairs by phenomenon, and areas under ROC curves."""
     for row in separation.to_dict("records"):
-        common = {"paper": "string_probability", "dataset": row["dataset"]}
-        common["group"] = row["phenomenon"].replace("_", " ")
+        group, paper = row["phenomenon"].replace("_", " "), "string_probability"
         if row["metric"] == "logprob" and row["n_pairs"]:
-            yield {**common, **_estimated(row, "accuracy"), "quantity": "accuracy on minimal pairs",
-                   "n": row["n_pairs"]}  # fmt: skip
+            quantity = "accuracy on minimal pairs"
+            yield _row(paper, row, "accuracy", quantity, row["n_pairs"], group)
         if row["metric"] in METRICS and not row["phenomenon"]:
-            yield {**common, **_estimated(row, "auc"),
-                   "quantity": f"AUC of {METRICS[row['metric']]} over unpaired sentences",
-                   "n": row["n_grammatical"] + row["n_ungrammatical"]}  # fmt: skip
+            quantity = f"AUC of {METRICS[row['metric']]} over unpaired sentences"
+            yield _row(paper, row, "auc", quantity, row["n_grammatical"] + row["n_ungrammatical"])
 
 
 def correlation_rows(correlations: pd.DataFrame) -> Rows:
     """Yield the correlations of Predictions 1 and 2 over all pairs."""
     names = {1: "r of log p within pairs", 2: "r of differences in log p and in ratings"}
     for row in correlations[correlations["subset"] == "overall"].to_dict("records"):
-        yield {"paper": "string_probability", "dataset": row["dataset"], "group": "", "n": row["n"],
-               "quantity": names[row["prediction"]], **_estimated(row, "r")}  # fmt: skip
+        yield _row("string_probability", row, "r", names[row["prediction"]], row["n"])
 
 
 def reading_rows(deltas: pd.DataFrame) -> Rows:
-    """Yield ΔLogLik and perplexity of reading data."""
+    """Yield ΔLogLik and the perplexity of a word on each data set of reading times."""
     for row in deltas.to_dict("records"):
-        common = {"paper": "reading", "dataset": row["dataset"], "group": row["partition"]}
-        yield {**common, **_estimated(row, "delta"), "quantity": "ΔLogLik", "unit": "nats",
-               "n": row["n_evaluated"]}  # fmt: skip
-        yield {**common, "group": "", "quantity": "perplexity of a word",
-               "value": row["word_perplexity"]}  # fmt: skip
+        n, part = row["n_evaluated"], row["partition"]
+        yield _row("reading", row, "delta", "ΔLogLik", n, part, "nats")
+        yield _row("reading", row, "word_perplexity", "perplexity of a word")
 
 
 def context_rows(accuracy: pd.DataFrame) -> Rows:
-    """Yield changes of accuracy after the longest prefix of each kind."""
+    """Yield the change of accuracy after the longest prefix of each kind."""
     every = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
     for _, of_kind in every.groupby(["dataset", "kind"], sort=False):
         row = of_kind.loc[of_kind["length"].idxmax()]
-        yield {"paper": "context", "dataset": row["dataset"], **_estimated(row, "delta"),
-               "group": f"{row['kind'].replace('_', ' ')}, {row['length']} tokens",
-               "quantity": "change of accuracy after a prefix", "n": row["n_pairs"]}  # fmt: skip
+        group = f"{row['kind'].replace('_', ' ')}, {row['length']} tokens"
+        quantity = "change of accuracy after a prefix"
+        yield _row("context", row, "delta", quantity, row["n_pairs"], group)
 
 
 # The rows of a model in each table, by schema.
@@ -263,12 +245,23 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
 }
 
 
-def _estimated(row: Mapping[Any, Any] | pd.Series, name: str) -> dict[str, Any]:
-    return {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
+def _row(
+    paper: str,
+    row: Mapping[Any, Any] | pd.Series,
+    column: str,
+    quantity: str,
+    n: int | None = None,
+    group: str = "",
+    unit: str = "",
+) -> dict[str, Any]:
+    """Return COLUMNS (but scale) of a quantity that is a column of a table's row."""
+    about = {"paper": paper, "dataset": row["dataset"], "quantity": quantity, "group": group}
+    ends = {end: row.get(f"{column}_{end}") for end in ("low", "high")}
+    return {**about, "value": row[column], **ends, "n": n, "unit": unit}
 
 
 def _glosses(quantities: pd.Series) -> list[tuple[str, str]]:
-    """Return names of quantities with definitions, one line for names of one pattern."""
+    """Return pairs of names of quantities and their definition, one for each pattern of GLOSSES."""
     return [
         (", ".join(alike), gloss)
         for pattern, gloss in GLOSSES.items()
@@ -277,6 +270,7 @@ def _glosses(quantities: pd.Series) -> list[tuple[str, str]]:
 
 
 def _model_row(of_model: pd.DataFrame, columns: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return a model's row of `model_table`."""
     first = of_model.iloc[0]
     by_column = of_model.set_index(["quantity", "data"])
     values = (by_column.loc[[column]].iloc[0] if column in by_column.index else None

@@ -1,4 +1,4 @@
-"""The template of all pages, and how it shows tables and values."""
+"""Fill the templates of pages, and show tables and values in them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def render_page(template: str, title: str, **values: Any) -> str:
-    """Return a page that needs no other file but the images that it links to.
+    """Return an HTML page that needs no other file but the images that it links to.
 
-    All values are escaped as HTML. A page of the site also gives `menu` (path and title of each
-    page), `here` (its own path) and `root` (from its folder to the results), and any page
-    `simulated` (of SIMULATED) and `scale`.
+    `values` are the variables of the template, which are escaped as HTML. Those of every template
+    are `simulated` (keys of SIMULATED), `scale` and, for pages of the site, `menu` (path and title
+    of each page), `here` (the page's path) and `root` (path from its folder to the results).
     """
-    common = {"menu": [], "here": "", "root": "", "simulated": [], "scale": ""}
-    return (
-        _environment().get_template(f"{template}.html").render({**common, **values, "title": title})
-    )
+    common = {"menu": [], "here": "", "root": "", "simulated": [], "scale": "", "title": title}
+    return _environment().get_template(f"{template}.html").render(common | values)
 
 
 def write_pages(
@@ -41,7 +39,7 @@ def write_pages(
     paths: Iterable[str | Path],
     note: str = "",
 ) -> None:
-    """Write to each path, as CSV or as a page with a note, the table that the file is named after.
+    """Write tables to paths as CSV or as pages with a note. A file's name is that of its table.
 
     Raises LingprobError if there is no table of that name.
     """
@@ -54,7 +52,7 @@ def write_pages(
 
 
 def table_as_html(table: pd.DataFrame, title: str, note: str = "") -> str:
-    """Return a table as a page, under a note. Numbers have four significant places."""
+    """Return a table as an HTML page with a note. Numbers have four significant digits."""
     return render_page(
         "table",
         title,
@@ -67,7 +65,7 @@ def table_as_html(table: pd.DataFrame, title: str, note: str = "") -> str:
 
 
 def simulated_in(tables: Iterable[pd.DataFrame]) -> list[str]:
-    """Return which of SIMULATED the rows of tables or the notes of scorecards say are simulated."""
+    """Return the keys of SIMULATED whose data are simulated in any of the tables or scorecards."""
     given = list(tables)
     return [
         data
@@ -94,7 +92,7 @@ def interval(row: Mapping[Any, Any]) -> str:
 
 
 def heading_of(name: str) -> str:
-    """Return the name of a paper, figure or table as a heading: figure_2b for "Figure 2b"."""
+    """Return the name of a paper, figure or table as a heading: figure_2b becomes "Figure 2b"."""
     return "MORCELA" if name == "morcela" else name.replace("_", " ").capitalize()
 
 

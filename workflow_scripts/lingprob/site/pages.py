@@ -1,4 +1,4 @@
-"""Pages of the site, from the results of a run."""
+"""Make the pages of the site from the results of a run."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class Made:
-    """Results of a run that the site shows.
+    """Results of a run that the site shows. A room is a folder of results, such as reading.
 
     Args:
         results: the folder of results.
-        scale: of the run.
-        cards: the scorecard of each room (folder of results) that there is.
+        scale: scale of the run.
+        cards: the `scorecard` table of each room.
         rows: `models.rows_by_model`, `titled`.
-        facts: of `facts.run_facts`.
+        facts: `facts.run_facts`.
         files: paths below `results` that pages may link to.
-        figures: of each room, in its order.
-        tables: the paper's own tables of each room, in its order.
-        captions: of figures and tables (ROOM/NAME), as in the report. Other tables with a
-            caption follow the paper's own.
-        linked: pages of models and audits, by their paths below `results`.
+        figures: names of each room's figures, in the order of its page.
+        tables: names of the tables that each room's paper has, in the order of its page.
+        captions: of figures and tables (ROOM/NAME), as in the report. Other tables with a caption
+            follow those of the paper.
+        linked: paths below `results` of pages about models and audits.
     """
 
     results: Path
@@ -64,7 +64,7 @@ class Made:
 
 
 def site_pages(made: Made) -> dict[str, str]:
-    """Return the text of each page by its path below the results."""
+    """Return the HTML of each page of the site by its path below the folder of results."""
     is_study = set(made.cards) <= {*made.facts["own"]["rooms"]}
     papers = [] if is_study else papers_of(made.cards)
     front = ("index", f"lingprob: scale {made.scale}", _front(papers, made))
@@ -86,7 +86,7 @@ def site_pages(made: Made) -> dict[str, str]:
 
 
 def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
-    """Return the values of the front page: the user's own rows, and each paper at a glance."""
+    """Return the template's values of the front page: the user's results, and each paper's card."""
     own = made.facts["own"]
     return {
         "about": "" if own["models"] or own["datasets"] else ABOUT.get(made.scale, ""),
@@ -97,7 +97,7 @@ def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
 
 
 def _own_links(made: Made) -> list[tuple[str, str]]:
-    """Return the paths and titles of the pages about single models and audits of the user's."""
+    """Return path and title of each page about a model or an audit of the user's."""
     own = made.facts["own"]
     links = [(f"{FOLDER}/models/{name}.html", f"Model: {name}") for name in own["models"]]
     links += [(f"audit/{name}.html", f"Audit: {name}") for name in own["datasets"]]
@@ -105,7 +105,7 @@ def _own_links(made: Made) -> list[tuple[str, str]]:
 
 
 def _study(made: Made) -> dict[str, Any]:
-    """Return the values of the front page of a run whose data are all the user's own."""
+    """Return the template's values of the front page of a run on the user's data alone."""
     cards = {room: own_claims(card) for room, card in made.cards.items()}
     own, facts = replace(made, cards=cards), made.facts
     entries = facts["models"] | facts["datasets"]
@@ -126,7 +126,7 @@ def _study(made: Made) -> dict[str, Any]:
 
 
 def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
-    """Return the values of one paper on the front page."""
+    """Return the template's values of one paper's card on the front page."""
     cards = [made.cards[room] for room in paper.rooms if room in made.cards]
     drawn = (_figure(name, made) for name in paper.answers)
     return {
@@ -138,7 +138,7 @@ def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
 
 
 def _models(made: Made) -> dict[str, Any]:
-    """Return the values of the page of models."""
+    """Return the template's values of the page of models."""
     return {
         "table_of": model_table(made.rows),
         "linked": [Path(path).stem for path in made.linked if path.startswith(f"{FOLDER}/models/")],
@@ -147,7 +147,7 @@ def _models(made: Made) -> dict[str, Any]:
 
 
 def _methods(made: Made) -> dict[str, Any]:
-    """Return the values of the page of methods: inputs of a run, and its cost."""
+    """Return the template's values of the page of methods: inputs of a run, and its cost."""
     known = made.facts["models"]
     return {
         **{key: made.facts[key] for key in ("seed", "datasets", "conventions")},
@@ -159,13 +159,10 @@ def _methods(made: Made) -> dict[str, Any]:
 
 
 def cost_by_rule(logs: Path) -> pd.DataFrame:
-    """Return the cost of measured jobs, one row per rule, the longest first.
+    """Return the cost of each rule's jobs from Snakemake's benchmarks in a folder of logs.
 
-    Args:
-        logs: the run's folder of logs, which has Snakemake's benchmarks.
-
-    Returns:
-        Columns rule, jobs, minutes (of wall time), cpu_minutes and memory_mb (the largest).
+    Columns: rule, jobs (their number), minutes (of wall time, the longest first), cpu_minutes and
+    memory_mb (of the largest job).
     """
     jobs = []
     for path in sorted(logs.rglob(f"*{BENCHMARK}")):
@@ -187,7 +184,7 @@ def cost_by_rule(logs: Path) -> pd.DataFrame:
 
 
 def _paper(paper: Paper, made: Made) -> dict[str, Any]:
-    """Return the values of a paper's page: sections of its rooms, with their figures."""
+    """Return the template's values of a paper's page: its rooms, with their figures and tables."""
     rooms = {room: heading for room, heading in paper.rooms.items() if room in made.cards}
     return {
         "paper": paper,
@@ -197,7 +194,7 @@ def _paper(paper: Paper, made: Made) -> dict[str, Any]:
 
 
 def _room(room: str, heading: str, made: Made) -> dict[str, Any]:
-    """Return a room's figures and tables, each with the claims and numbers that it shows."""
+    """Return the template's values of a room: figures and tables, with their claims and numbers."""
     card = made.cards[room]
     parts = [*made.figures[room], *_tables(room, made)]
     shown, claims = [f"{room}/{name}" for name in parts], claims_in(card)
@@ -213,7 +210,7 @@ def _room(room: str, heading: str, made: Made) -> dict[str, Any]:
 
 
 def _tables(room: str, made: Made) -> list[str]:
-    """Return a room's tables that were made: the paper's own, then others that have a caption."""
+    """Return the names of a room's existing tables: the paper's, then others with a caption."""
     told = (name.partition("/") for name in made.captions)
     captioned = [name for of, _, name in told if of == room]
     return [
@@ -227,7 +224,7 @@ def _tables(room: str, made: Made) -> list[str]:
 def _part(
     name: str, card: pd.DataFrame, claims: Sequence[dict[str, Any]], made: Made
 ) -> dict[str, Any]:
-    """Return the content under the heading of a figure or table (ROOM/NAME)."""
+    """Return the template's values of a figure or table (ROOM/NAME)."""
     stem = name.partition("/")[2]
     told, of_part = sentences(made.captions.get(name, "")), card[card["figure"] == name]
     links = {suffix: f"{name}.{suffix}" for suffix in ("pdf", "png", "html", "csv")}
@@ -244,7 +241,7 @@ def _part(
 
 
 def _figure(name: str, made: Made) -> dict[str, Any] | None:
-    """Return the image of a figure, its size in pixels and alternative text, or None."""
+    """Return the path, size in pixels and alternative text of a figure's image, or None."""
     image = f"{name}.png"
     if image not in made.files:
         return None
@@ -259,7 +256,7 @@ def _figure(name: str, made: Made) -> dict[str, Any] | None:
 
 
 def _simulated(paper: Paper, made: Made) -> list[str]:
-    """Return the data of a paper that are simulated."""
+    """Return the keys of SIMULATED whose data are simulated in a paper's results."""
     of_paper = made.rows[made.rows["paper"].isin([paper.name, *paper.rooms])]
     return simulated_in([of_paper, *(made.cards[room] for room in paper.rooms
                                      if room in made.cards)])  # fmt: skip

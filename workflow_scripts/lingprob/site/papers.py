@@ -15,13 +15,9 @@ from pathlib import Path
 class Paper:
     """The question of a paper, and the figures that answer it.
 
-    Args:
-        name: of its page.
-        title: of the paper.
-        authors: with the year.
-        asks: its question, a sentence.
-        rooms: the folders of results that are its own, with a heading each, in its order.
-        answers: figures (ROOM/NAME) that answer the question, the best first.
+    `name` is the name of its page. `asks` is its question, a sentence. `rooms` has the folders of
+    its results with their headings, and `answers` the figures (ROOM/NAME) that answer the
+    question, the best first.
     """
 
     name: str
@@ -78,12 +74,12 @@ PAPERS = (
 
 
 def papers_of(rooms: Collection[str]) -> list[Paper]:
-    """Return the papers that some rooms are of, in the site's order."""
+    """Return the papers with results in any of the rooms, in the order of PAPERS."""
     return [paper for paper in PAPERS if paper.rooms.keys() & set(rooms)]
 
 
 def read_captions(folder: Path, rooms: Iterable[str]) -> dict[str, str]:
-    """Return the captions of rooms (folders of results) by ROOM/NAME, from ROOM_NAME.rst."""
+    """Return the text of each file ROOM_NAME.rst in a folder (a caption), by ROOM/NAME."""
     found = {}
     for room in rooms:
         for path in sorted(folder.glob(f"{room}_*.rst")):
@@ -93,6 +89,6 @@ def read_captions(folder: Path, rooms: Iterable[str]) -> dict[str, str]:
 
 
 def sentences(caption: str) -> list[str]:
-    """Return the sentences of a caption as plain text. Each begins with a capital."""
+    """Return the sentences of a caption as plain text. A sentence begins with a capital."""
     plain = " ".join(caption.replace("`", "").split())
     return [part for part in re.split(r"(?<=[.?!])\s+(?=[A-Z])", plain) if part]

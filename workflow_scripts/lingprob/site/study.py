@@ -1,4 +1,4 @@
-"""The front page of a run whose data are all the user's own: its sections and tables."""
+"""Make the tables of the front page of a run on the user's data alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Row = dict[Any, Any]
 
 
 def own_claims(card: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of tested claims, as if these were about the user's models and data."""
+    """Return a scorecard's rows of tested claims, with role PAPER in place of ALSO."""
     tested = (card["kind"] == "claim") & (card["verdict"] != NOT_RUN) & (card["role"] != CHECK)
     return card[tested].assign(role=card["role"].replace({ALSO: PAPER}))
 
@@ -44,15 +44,16 @@ def own_claims(card: pd.DataFrame) -> pd.DataFrame:
 def tables_of(
     room: str, results: Path, files: Collection[str], titles: Mapping[str, str]
 ) -> dict[str, list[Row]]:
-    """Return the tables of a room by their titles, without its models' results.
+    """Return the TABLES of a room (folder of results) that the run has made, by title.
+
+    Each is a list of rows with title (of a model), data (title of a data set), quantity, value,
+    low, high, n and note.
 
     Args:
-        room: folder of results.
+        room: name of the folder.
         results: the folder above it.
         files: paths below `results` that the run has made.
-        titles: of models and data sets, by name.
-
-    A row has title (of a model), data (of a data set), quantity, value, low, high, n and note.
+        titles: titles of models and data sets, by name.
     """
     empty = dict.fromkeys(("title", "n", "low", "high", "note"), "")
     found = {}
@@ -67,7 +68,7 @@ def tables_of(
 
 
 def _gains(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield ΔLogLik of each model, with the times that it was fitted to, and its perplexity."""
+    """Yield ΔLogLik of each model, with the number of fitted reading times, and its perplexity."""
     for row in table.to_dict("records"):
         part = f"{row['partition']}, {row['n_subjects']} readers, fitted to {row['n_fit']:,} times"
         found = _estimate(row, "delta") | {"quantity": f"ΔLogLik (nats), {part}"}
@@ -97,7 +98,7 @@ def _effects(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _fates(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield the number of reading times that each exclusion and partition takes."""
+    """Yield the number of reading times in each partition and for each reason of exclusion."""
     whole = table.groupby("data")["rows"].transform("sum")
     for row, total in zip(table.to_dict("records"), whole, strict=True):
         note = f"{row['rows'] / total:.1%} of {total:,}"
@@ -113,11 +114,13 @@ def _agreement(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _estimate(row: Row, name: str) -> Row:
+    """Return title, data and n of a row, and value, low and high of one of its columns."""
     kept = {key: row[key] for key in ("title", "data", "n") if key in row}
     return {**kept, "value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
 
 
 def _state(row: Row) -> str:
+    """Return a note on a fit that is singular or did not converge, else ''."""
     if not row["converged"]:
         return "the fit did not converge"
     return "singular fit" if row["singular"] else ""
