@@ -66,17 +66,6 @@ def slow_rows(passages: list[list[int]], copies: int, length: int, seed: int) ->
     return [row + [-1] * (length - len(row)) for row in rows]
 
 
-def test_rows_of_two_copies_by_hand():
-    """Two orders of 5 6 and 7 8 9, each passage between separators. The last row is not full."""
-    shuffled = [np.random.default_rng([2, copy]).permutation(2).tolist() for copy in (1, 2)]
-    assert shuffled == [[0, 1], [1, 0]]
-    passages = [np.array([5, 6]), np.array([7, 8, 9])]
-    rows = passage_rows(passages, 2, separator=0, row_length=5, seed=2)
-    # 0 5 6 0 7 8 9 0 7 8 9 0 5 6 0: the fifth token of a row is the first of the next one.
-    assert rows.tolist() == [[0, 5, 6, 0, 7], [7, 8, 9, 0, 7], [7, 8, 9, 0, 5], [5, 6, 0, -1, -1]]
-    assert passage_rows(passages, 0, separator=0, row_length=5, seed=2).shape == (0, 5)
-
-
 @settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=12), min_size=1, max_size=5),
@@ -199,26 +188,6 @@ def test_losses_differ_only_after_the_first_passage(corpus, without, tmp_path):
     assert places_of_rows(4, STEPS * BATCH)[0] == 30
     assert found[:3] == without[0][:3]
     assert found[3] != without[0][3]
-
-
-def test_a_broken_training_resumes_to_the_same_weights(corpus, tmp_path, monkeypatch):
-    dosed = dosed_corpus(corpus, tmp_path, 4)
-    whole, broken = (job(dosed, tmp_path / name) for name in ("whole", "broken"))
-    expected = losses(whole)
-    with monkeypatch.context() as patched:
-        take, calls = TrainingData.take, []
-
-        def breaking(self, numbers):
-            calls.append(numbers)
-            if len(calls) > 3 * 14:  # a step's batch of 8 comes in three parts
-                raise KeyboardInterrupt
-            return take(self, numbers)
-
-        patched.setattr(TrainingData, "take", breaking)
-        with pytest.raises(KeyboardInterrupt):
-            losses(broken)
-    assert losses(broken) == expected
-    assert all(torch.equal(weights(broken)[name], value) for name, value in weights(whole).items())
 
 
 # The effect of doses.

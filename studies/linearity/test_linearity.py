@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,13 +12,9 @@ from formulaic import model_matrix
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layout import layout_faults
-from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
 from lingprob.papers.leakage.regressions import Study, compare_regressions
 from studies.linearity.analysis import bends, spline_knots, surprisal_curves
-from studies.linearity.figures import curves as drawn_curves
 
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
 OF_MEANS = {**ENTRY, "unit": "word"}
@@ -227,27 +222,3 @@ def frame_of(study: Study) -> pd.DataFrame:
     text["length"] = text["word"].str.len()
     text["index"] = text["word_index"] % WORDS + 1
     return study.times.merge(text, on=["passage_id", "word_index"]).dropna(subset="previous")
-
-
-def test_curves_are_drawn_by_model_and_data_set(of_curve):
-    _, gains, curves = of_curve
-    models = describe_models(Catalog().models)
-    names = list(models)[:14]
-    many = {"gains": gains, "curves": curves}
-    many = {
-        key: pd.concat([
-            table.assign(model=name, dataset=dataset)
-            for name in names for dataset in ("brown", "dundee", "geco", "provo", "stories")
-        ])
-        for key, table in many.items()
-    }  # fmt: skip
-    figure = drawn_curves(many["curves"], many["gains"], models, {})
-    panels = [axis for axis in figure.axes if axis.lines]
-    assert len(panels) == 5
-    points = curves[curves["predictor"] == "surprisal"]
-    drawn = [line.get_xydata() for line in panels[0].lines]
-    of_model = [xy for xy in drawn if len(xy) == len(points)]
-    assert any(np.allclose(xy, points[["bits", "ms"]]) for xy in of_model)
-    assert "14 of 14" in panels[0].get_title()
-    assert layout_faults(figure) == []
-    plt.close("all")

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.regression.linear_model import OLS
 
-from layout import layout_faults
-from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
 from lingprob.papers.morcela.analysis import DataSet
 from lingprob.papers.run import Run
 from lingprob.stats.linking import drawn_units
 from studies.pair_decomposition.analysis import decompose_model, find_groupings, judge_gains
 from studies.pair_decomposition.decomposition import decompose
-from studies.pair_decomposition.figures import draw_decomposition
 
 
 def pairs(n: int = 120, *, between: float = 1.0, within: float = 1.0, seed: int = 0) -> dict:
@@ -131,14 +126,6 @@ def test_pairs_that_are_rated_alike_have_no_order():
     assert decomposed(data, bootstrap=2).loc["slor", "ordered"] == pytest.approx(expected)
 
 
-def test_what_is_done_unless_another_number_is_given():
-    data = pairs(60)
-    given = {name: data[name] for name in ("logprob", "unigram_logprob", "n_tokens", "rating")}
-    given |= {"groupings": {"pair": data["pair"]}, "clusters": data["cluster"]}
-    chosen = {"bootstrap": 1000, "confidence": 0.95, "seed": 0}
-    pd.testing.assert_frame_equal(decompose(**given), decompose(**given, **chosen))
-
-
 def test_groups_that_are_no_pairs_have_no_order():
     data = pairs()
     table = decomposed(data, groupings={"triple": np.arange(120) // 10})
@@ -237,21 +224,3 @@ def test_the_claim_is_about_morcela_and_pairs_alone():
     (row,) = judge_gains(table, Run("demo")).to_dict("records")
     assert (row["row"], row["ours"], row["low"], row["high"]) == ("m/d", 0.3, 0.2, 0.5)
     assert row["note"].startswith("simulated ratings")
-
-
-def test_the_figure_has_a_row_for_each_grouping():
-    data = pairs()
-    groupings = {"pair": data["pair"], "article": data["cluster"]}
-    table = decomposed(data, groupings=groupings, bootstrap=5).reset_index()
-    table = table.assign(model="pythia-1b", dataset="d", rating_source="human")
-    run = Run("demo", describe_models(Catalog().models))
-    figure = draw_decomposition(table, run)
-    titles = [ax.get_title() for ax in figure.axes]
-    assert titles[0] == "Part of r between pairs"
-    assert titles[-1] == "r within articles"
-    assert layout_faults(figure) == []
-    assert (
-        "no data set has pairs"
-        in draw_decomposition(table.iloc[:0], run).axes[0].texts[0].get_text()
-    )
-    plt.close("all")

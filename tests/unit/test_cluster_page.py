@@ -20,14 +20,6 @@ def body(rule: str) -> str:
     return re.search(rf"^rule {rule}:\n(.*?)(?=^rule |\Z)", RULES, re.S | re.M)[1]
 
 
-def test_set_ups_are_short():
-    for title in ("One GPU partition", "Several partitions", "Nodes without network"):
-        text = PAGE.partition(f"**{title}")[2].split("\n**")[0].split("\n## ")[0]
-        lines = [line for _, block in re.findall(r"```(\w+)\n(.*?)```", text, re.S)
-                 for line in block.splitlines()]  # fmt: skip
-        assert 1 <= len(lines) <= 10, title
-
-
 def test_profiles_know_the_keys_of_yaml_blocks():
     profile = (ROOT / "profiles" / "slurm" / "profile.yaml").read_text()
     for kind, block in BLOCKS:

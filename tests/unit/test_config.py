@@ -395,12 +395,3 @@ def test_imported_surprisals_have_a_file_for_each_text():
     assert texts_in_file(entry, "provo") == ["provo", "geco"]
     _, catalog = read_settings(theirs(path="p.csv", texts=["provo", "geco"]))
     assert texts_in_file(catalog.model("theirs"), "geco") == ["provo", "geco"]
-
-
-def test_chunks_are_of_each_scale_s_corpora():
-    """A file of OpenWebText is a twentieth of a chunk of the Pile, and overlaps with less."""
-    settings, _ = read_settings({**SHIPPED, "scale": "paper"})
-    assert settings["overlap"]["chunk_corpora"] == ["pile_pythia"]
-    assert not settings["training"]["repeat_examples"]
-    settings, _ = read_settings({**SHIPPED, "scale": "laptop"})
-    assert settings["overlap"]["chunk_corpora"] == ["gutenberg", "nltk", "brown_corpus"]

@@ -18,7 +18,6 @@ from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.settings import Morcela, keys
 
 CONVENTIONS = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
-CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 # Defaults in words, as the table of conventions has them.
 IN_WORDS = {0.5: "half", 0.75: "75%", 1.0: "one"}
 
@@ -171,15 +170,3 @@ def test_the_list_of_results_equals_the_rules_folders():
     assert len(written) > 25
     assert [folder for folder in written if not any(alike(folder, one) for one in listed)] == []
     assert [folder for folder in listed if not any(alike(folder, one) for one in written)] == []
-
-
-def test_the_list_of_rooms_is_complete():
-    shown = CONTRIBUTING.partition("## Where things are")[2].partition("\n## ")[0]
-    package = ROOT / "workflow_scripts" / "lingprob"
-    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
-    lines = re.findall(r"^  (\S.{22})", shown, re.M)
-    named = {name for line in lines for name in re.findall(r"(\w+)/", line)}
-    assert named - {"PAPER"} == rooms
-    outside = re.findall(r"^(\w\S*)(?:, (\w\S*))?  ", shown, re.M)
-    for name in filter(None, (name for pair in outside for name in pair)):
-        assert (ROOT / name).exists(), name

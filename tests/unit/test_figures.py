@@ -13,7 +13,7 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.figures.labels import handle, label_provenance, legend_above
+from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import FAMILIES, SPARE, describe_models, shade
 from lingprob.figures.panels import grid, in_percent, join_models, plain_ticks, whiskers, wrapped
 from lingprob.figures.style import PAGE_INCHES, save_figures
@@ -139,19 +139,6 @@ def test_a_figure_without_a_panel_says_so():
     assert not any(ax.axison for ax in figure.axes)
 
 
-@pytest.mark.parametrize("width", [2.0, 3.35, 7.0])
-def test_a_legend_is_never_cut(width):
-    figure, _ = grid(1, 1, width=width, height=1.5, margins=(0.0, 0.5), narrowest=width)
-    labels = ["between halves", "a label of some length", "c", "another label"]
-    legend_above(figure, [handle(label, "black") for label in labels])
-    (legend,) = figure.legends
-    figure.draw_without_rendering()
-    extent = legend.get_window_extent()
-    assert extent.x0 >= -1
-    assert extent.x1 <= figure.bbox.width + 1
-    assert [text.get_text() for text in legend.texts] == labels
-
-
 def test_simulated_data_are_said_in_plain_sight():
     figure, _ = grid(1, 1, width=2, height=2)
     label_provenance(figure, ["demo", "demo"], ["human", "simulated"], "reading times", "a note")
@@ -178,18 +165,6 @@ def test_a_figure_s_files_are_independent_of_others(tmp_path):
     whole = contents[0]
     assert all(whole | some == whole for some in contents)
     assert len(set(whole.values())) == 4
-
-
-def test_no_name_in_a_file_is_cut_off(tmp_path):
-    """Small letters are wider there than on the screen, for which a figure is made."""
-    figure, ((ax,),) = grid(1, 1, width=4.0, height=3.0)
-    suites = [f"reflexive_prep_masculine_{n} (at most 100)" for n in range(10)]
-    ax.set_yticks(range(10), suites, fontsize=6)
-    ax.set_ylabel("Test suite")
-    save_figures({"figure": figure}, [tmp_path / "figure.png"])
-    drawn = plt.imread(tmp_path / "figure.png")[:, :, :3]
-    assert drawn[:, :4].min() == 1.0
-    assert drawn[:, 4:].min() < 0.5
 
 
 def test_a_figure_that_nothing_draws_is_named(tmp_path):

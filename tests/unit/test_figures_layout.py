@@ -11,11 +11,9 @@ from PIL import Image
 
 from layout import layout_faults
 from lingprob.catalog import Catalog, read_yaml
-from lingprob.context.perturbations import TITLES
 from lingprob.figures.labels import (
     add_to_footer,
     few_handles,
-    keep_names_apart,
     label_provenance,
     legend_above,
     name_point,
@@ -23,11 +21,10 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES, save_figures
-from lingprob.papers.context.suite_figures import perturbation_scatter
 from lingprob.papers.leakage.reading_figures import figure_2
 from lingprob.papers.run import Run
 from lingprob.papers.string_probability.figures import toy_strings
-from lingprob.papers.string_probability.separation_figures import METRICS, curves, distributions
+from lingprob.papers.string_probability.separation_figures import METRICS, distributions
 
 SIXTEEN = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
 MODELS = describe_models(Catalog().models)
@@ -125,17 +122,6 @@ def test_densities_with_long_names_fit():
         assert max(beside) < rows[0].bbox.height * 1.1  # or it reaches the next row's
 
 
-def test_curves_of_models_with_long_names_fit():
-    scores, run = published_on_one_data_set()
-    rates = [0.0, 0.3, 1.0]
-    roc = scores.drop_duplicates("model")[["model", "dataset"]].merge(
-        pd.DataFrame({"metric": "slor", "false_positive_rate": rates, "true_positive_rate": rates}),
-        how="cross",
-    )
-    areas = roc.drop_duplicates("model").assign(phenomenon="", auc=0.5)
-    assert layout_faults(curves(roc, areas, run)) == []
-
-
 @pytest.mark.parametrize("first", ["SIMULATED RATINGS (scale demo)", ""])
 def test_a_footer_has_two_lines_files_the_note(tmp_path, first):
     figure, _ = grid(1, 1, width=COLUMN_INCHES, height=2.0)
@@ -172,51 +158,6 @@ def test_near_points_have_separate_names_in_the_panel():
     assert not any(box.padded(radius).count_contains(centres) for box in boxes)
 
 
-@pytest.mark.parametrize(("marker", "stays"), [("o", False), ("", True)])
-def test_names_avoid_the_rims_of_markers(marker, stays):
-    """Twelve points to the right and two up of its own: below the name, whose box begins at four,
-    but for the marker's radius of 2.25."""
-    figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
-    ax.set(xlim=(-1, 1), ylim=(-1, 1))
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    ax.plot(0, 0, "o", markersize=4.5)
-    beside = ax.transData.transform((0, 0)) + np.array([12, 2]) * figure.dpi / 72
-    ax.plot(*ax.transData.inverted().transform(beside), marker=marker, markersize=4.5)
-    name_point(ax, "a name", 0, 0)
-    keep_names_apart(figure)
-    assert (ax.texts[0].xyann == (4, 4)) == stays
-
-
-def test_distant_names_have_lines_to_their_points():
-    """Points all around leave only the places further up and down."""
-    figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
-    ax.set(xlim=(-1, 1), ylim=(-1, 1))
-    ax.plot(0, 0, "o")
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    around = [(across, up) for across in (-14, -3, 3, 14) for up in (-7, 7)]
-    centre = ax.transData.transform((0, 0))
-    for offset in around:
-        beside = centre + np.array(offset) * figure.dpi / 72
-        ax.plot(*ax.transData.inverted().transform(beside), "o", markersize=2)
-    drawn = len(ax.lines)
-    name_point(ax, "a name", 0, 0)
-    keep_names_apart(figure)
-    (leader,) = ax.lines[drawn:]
-    start, end = ax.transData.transform(leader.get_xydata())
-    box = ax.texts[0].get_window_extent()
-    assert abs(ax.texts[0].xyann[1]) > 11
-    assert start == pytest.approx(centre)
-    assert box.x0 <= end[0] <= box.x1
-    assert min(abs(end[1] - box.y0), abs(end[1] - box.y1)) < 1e-6
-    for line in list(ax.lines)[1:]:
-        line.remove()
-    keep_names_apart(figure)  # alone it needs none
-    assert ax.texts[0].xyann == (4, 4)
-    assert len(ax.lines) == 1
-
-
 def test_eight_strings_have_separate_names_above_the_note():
     texts = [f"{the} {moon} {emerge}." for the in ("The", "A") for moon in ("moon", "moons")
              for emerge in ("emerges", "emerge")]  # fmt: skip
@@ -224,26 +165,4 @@ def test_eight_strings_have_separate_names_above_the_note():
     toy = toy.assign(surprisal=np.arange(8.0) + 38, grammatical=np.arange(8) < 3)
     figure = toy_strings(toy, Run("laptop", MODELS))
     label_provenance(figure, ["laptop"], note="What is to be known of a model. " * 12)
-    assert layout_faults(figure) == []
-
-
-def test_equal_perturbations_have_separate_names():
-    """Nine prefixes of six models, most on one line: few pairs give few accuracies."""
-    rng = np.random.default_rng(0)
-    similarity = {
-        "original": 1.0, "all": 0.47, "prefix_clause": 0.682, "suffix_clause": 0.685,
-        "long_prefix_adverb": 0.765, "quote": 0.767, "both_adverbs": 0.856,
-        "prefix_adverb": 0.921, "suffix_adverb": 0.922,
-    }  # fmt: skip
-    assert set(similarity) == {"original", *TITLES}
-    rows = [
-        {"model": model, "dataset": "blimp", "level": "all", "kind": f"matched_{side}",
-         "perturbation": point, "similarity": x, "delta": rng.integers(-1, 2) / 18}
-        for model in SIXTEEN[:6]
-        for side in ("acceptable", "unacceptable")
-        for point, x in similarity.items()
-    ]  # fmt: skip
-    columns = ["model", "dataset", "analysis", "x", "y", "statistic", "value", "p"]
-    run = Run("paper", MODELS)
-    figure = perturbation_scatter(pd.DataFrame(rows), pd.DataFrame(columns=columns), run)
     assert layout_faults(figure) == []

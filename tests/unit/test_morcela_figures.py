@@ -8,22 +8,18 @@ import pandas as pd
 import pytest
 
 from layout import layout_faults
-from lingprob.catalog import Catalog, read_published, read_yaml
-from lingprob.figures.labels import label_provenance
+from lingprob.catalog import Catalog, read_published
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import save_figures
-from lingprob.papers.morcela.analysis import DataSet, fit_model
 from lingprob.papers.morcela.figures import (
-    conventions,
     draw,
     highest_r,
-    parameter_matrix,
     source_name,
 )
 from lingprob.papers.morcela.parameter_figures import numbered
-from lingprob.papers.morcela.tables import default_fits, tabulate
+from lingprob.papers.morcela.tables import tabulate
 from lingprob.papers.run import Run
-from morcela_for_tests import FITTING, SENTENCES, fits, inputs, tables_of, two_datasets
+from morcela_for_tests import fits, tables_of, two_datasets
 
 PUBLISHED = read_published("morcela")
 RUN = Run("demo", describe_models(Catalog().models), published=PUBLISHED)
@@ -127,50 +123,10 @@ def test_figures_say_that_ratings_are_simulated(tmp_path):
     assert plt.get_fignums() == open_before
 
 
-def test_figures_name_scale_and_model_once():
-    figures = draw(tables_of(fits("smollm2-135m")), RUN)
-    assert all("scale demo" in figure.get_supxlabel() for figure in figures.values())
-    said = [figure.get_label() for figure in figures.values()]
-    assert all(text.count("SmolLM2-135M-Instruct (Q4_1)") == 1 for text in said)
-    assert all("papers have base models" in text for text in said)
-    legend = [text.get_text() for text in figures["figure_4"].legends[0].get_texts()]
-    assert legend == ["SmolLM2", "OPT", "Pythia", "published"]
-    plt.close("all")
-
-
 def test_many_models_of_a_family_are_numbered():
     names = ["pythia-12b", "pythia-70m", "opt-125m", "pythia-1b", "pythia-70m", "opt-30b"]
     assert numbered(names, RUN.models) == {"pythia-70m": 1, "pythia-1b": 2, "pythia-12b": 3}
     assert numbered(["smollm2-135m", "pythia-70m"], RUN.models) == {}
-
-
-def six_conventions() -> dict[str, DataSet]:
-    """The paper's data set under three BOS policies and two unigram sources."""
-    stimuli, scores = inputs()
-    one, rng = scores[scores["bos"] == "bos"], np.random.default_rng(0)
-    every = [
-        one.assign(bos=bos, unigrams=source, logprob=one["logprob"] - shift,
-                   unigram_logprob=one["unigram_logprob"] + noise * rng.normal(size=SENTENCES))
-        for bos, shift in (("none", 0.0), ("bos", 3.0), ("bos_first_excluded", 1.0))
-        for source, noise in (("pile", 0.0), ("unigrahams_m", 9.0))
-    ]  # fmt: skip
-    return {"linguistic_inquiry": DataSet(stimuli, pd.concat(every, ignore_index=True))}
-
-
-BY_PILE = FITTING | {"default_convention": ("none", "pile")}
-
-
-def sixteen(table: pd.DataFrame) -> pd.DataFrame:
-    """One model's rows as those of the paper's sixteen, a little apart."""
-    names = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
-    moved = []
-    for number, name in enumerate(names):
-        rows = table.assign(model=name)
-        for column in ("r_cv", "beta", "gamma"):
-            ends = [end for end in (column, f"{column}_low", f"{column}_high") if end in rows]
-            rows[ends] = rows[ends] * (1 - 0.02 * number)
-        moved.append(rows)
-    return pd.concat(moved, ignore_index=True)
 
 
 def test_sources_are_named_without_the_model():
@@ -178,29 +134,3 @@ def test_sources_are_named_without_the_model():
     assert source_name("unigrahams-released_opt-30b") == "unigrahams-released"
     assert source_name("corpus_my_texts") == "my_texts"
     assert source_name("pile_published") == "pile_published"
-
-
-def test_each_convention_has_a_row_default_first():
-    fits, _ = fit_model("pythia-1b", six_conventions(), **BY_PILE)
-    figure = conventions(fits, Run("paper", describe_models(Catalog().models)))
-    shown = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert shown == [
-        "none | pile (default)", "none | unigrahams", "bos | pile", "bos | unigrahams",
-        "bos_first_excluded | pile", "bos_first_excluded | unigrahams",
-    ]  # fmt: skip
-    plt.close(figure)
-
-
-def test_sixteen_models_have_nothing_cut_or_overprinted():
-    table, draws = fit_model("m", six_conventions(), **BY_PILE)
-    table = sixteen(table)
-    run = Run("paper", describe_models(Catalog().models))
-    figures = {
-        "conventions": conventions(table, run),
-        "differences": parameter_matrix(sixteen(draws), default_fits(table), run),
-    }
-    for name, figure in figures.items():
-        label_provenance(figure, ["paper"])
-        assert layout_faults(figure) == [], name
-        assert figure.get_figheight() < 11
-        plt.close(figure)

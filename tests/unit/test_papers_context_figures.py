@@ -122,51 +122,6 @@ def test_curves_begin_without_a_prefix_in_their_colour():
     assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}
 
 
-def test_bars_at_the_ends_are_side_by_side():
-    """At least five suites are behind a bar, and bars are to the right of a panel's curves."""
-    few = tables(["blimp"])
-    for suites, bars in ((5, 5), (4, 0)):
-        few["context_accuracy"]["n_suites"] = suites
-        ax = draw(few, run(["blimp"]))["figure_2"].axes[0]
-        assert len(ax.containers) == bars
-    few["context_accuracy"]["n_suites"] = 67
-    ax = draw(few, run(["blimp"]))["figure_2"].axes[0]
-    places = []
-    for number, container in enumerate(ax.containers, start=1):
-        ((low, high),) = [line.get_segments()[0] for line in container[2]]
-        assert (low[1], high[1]) == pytest.approx((0, 0.04 * number))
-        places.append(low[0])
-    assert places == sorted(places)
-    assert min(places) > 20.5
-    assert len(set(places)) == 5
-
-
-def test_many_suites_have_numbers_and_a_key():
-    suites = [f"s{number:02}" for number in range(30)]
-    many = tables(["blimp"])
-    cell = many["context_matrix"].iloc[:1]
-    pairs = [(one, other) for one in suites for other in suites]
-    many["context_matrix"] = pd.concat([cell] * len(pairs), ignore_index=True).assign(
-        target_suite=[one for one, _ in pairs], prefix_suite=[other for _, other in pairs]
-    )
-    said = [text.get_text() for ax in draw(many, run(["blimp"]))["figure_13"].axes
-            for text in ax.texts]  # fmt: skip
-    assert "\n".join(said).split("\n") == [f"{number} {name}" for number, name in enumerate(suites)]
-    ax = draw(tables(["blimp"]), run(["blimp"]))["figure_13"].axes[0]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
-
-
-def test_other_lines_are_in_the_legend():
-    datasets = ["blimp", CROWS_PAIRS, SYNTAXGYM]
-    figures = draw(tables(datasets), run(datasets))
-    for name, said in (("figure_8", "Each bias type"), ("figure_15", "Without a prefix")):
-        (legend,) = figures[name].legends
-        looks = {text.get_text(): handle for text, handle in
-                 zip(legend.get_texts(), legend.legend_handles, strict=True)}  # fmt: skip
-        drawn = {(line.get_color(), line.get_linestyle()) for line in figures[name].axes[0].lines}
-        assert (looks[said].get_color(), looks[said].get_linestyle()) in drawn
-
-
 def test_figure_5_has_panels_by_tokens_and_sentences():
     figure = draw(tables(["blimp"]), run(["blimp"]))["figure_5"]
     assert len(figure.axes) == 2 * 2 * len(MODELS)

@@ -16,7 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.io.tables import read_table, write_table
 from lingprob.papers.leakage.reading_claims import compare, reading_quantities
-from lingprob.papers.leakage.reading_figures import draw, side_by_side
+from lingprob.papers.leakage.reading_figures import draw
 from lingprob.papers.leakage.regressions import (
     Study,
     compare_regressions,
@@ -333,22 +333,6 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
 
 
-def test_figure_2_has_word_perplexity_and_singular_fits(deltas):
-    near = {name: {**MODELS[name], "parameters": size} for name, size in
-            (("small", 120_000), ("medium", 400_000), ("large", 1_300_000))}  # fmt: skip
-    table = deltas.assign(token_perplexity=[30.0, 20.0, 10.0], singular=[False, True, False])
-    run = Run("test", describe_models(near), {"mine": "Mine"})
-    figure = draw({"delta_log_likelihood": table}, run)["figure_2"]
-    upper, lower = figure.axes[:2]
-    assert lower.get_ylabel() == "word perplexity"
-    line = next(line for line in lower.lines if len(line.get_xdata()) == 3)
-    assert list(line.get_ydata()) == table["word_perplexity"].tolist()
-    assert [label.get_text() for label in lower.get_xticklabels()] == ["120k", "1M"]
-    (cross,) = [line for line in upper.lines if line.get_marker() == "x"]
-    assert cross.get_ydata().tolist() == [table["delta"].iloc[1]]
-    assert "singular fit" in [text.get_text() for text in figure.legends[0].texts]
-
-
 def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFrame, dict]:
     """As many models, with ΔLogLik 30, 20, 10, ..., and their catalog entries."""
     rows = [deltas.iloc[[0]].assign(model=name, delta=30.0 - 10 * n, delta_low=0.0, delta_high=40.0)
@@ -357,32 +341,19 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
 
 
-def test_models_of_one_size_are_side_by_side(deltas):
-    """Each a marker's width apart, their size in the middle, in the table's order."""
-    sizes = pd.Series([1e6, 1e8, 1e6, 1e6])
-    assert side_by_side(sizes).tolist() == pytest.approx([1e6 / 10**0.08, 1e8, 1e6, 1e6 * 10**0.08])
-    assert side_by_side(pd.Series([1e6] * 2)).tolist() == pytest.approx(
-        [1e6 / 10**0.02, 1e6 * 10**0.02]
-    )
-    table, models = many(deltas, {"a": 10**7, "b": 10**8, "after": 10**8})
-    figure = draw(
-        {"delta_log_likelihood": table}, Run("test", describe_models(models), {"mine": "Mine"})
-    )
-    for axes in figure["figure_2"].axes[:2]:
-        points = {line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1}
-        assert sorted(points) == pytest.approx([1e7, 1e8 / 10**0.02, 1e8 * 10**0.02])
-
-
-def test_trends_keep_contexts_apart(compared):
+def test_trends_keep_contexts_and_corrections_apart(compared, tmp_path):
     """Three models each: the workflow's, and imported ones by sentence or without correction."""
-    deltas = compared["delta_log_likelihood"]
-    table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9})
-    others = [{"context": "sentence"}, {"corrected": None}, {"context": "imported"}]
+    table, models = many(compared["delta_log_likelihood"], {"a": 10**7, "b": 10**8, "c": 10**9})
+    others = [{"context": "sentence"}, {"corrected": False}, {"corrected": None},
+              {"context": "imported"}]  # fmt: skip
     table = pd.concat([table, *(table.assign(**change) for change in others)], ignore_index=True)
-    found = trends_of(table, no_gains(compared), models)
+    write_table(table, "delta_log_likelihood", tmp_path / "d.parquet")
+    read = read_table(tmp_path / "d.parquet", "delta_log_likelihood")
+    found = trends_of(read, no_gains(compared), models)
     sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
-    assert sizes["models"].tolist() == [3, 3, 3, 3]
-    assert sizes["slope"].to_numpy() == pytest.approx([-10] * 4)
+    assert sizes["models"].tolist() == [3] * 5
+    assert sizes["slope"].to_numpy() == pytest.approx([-10] * 5)
+    assert sorted(map(str, sizes["corrected"])) == ["False", "None", *["True"] * 3]
 
 
 def test_unknown_sizes_are_in_no_trend_or_figure(study, compared):
@@ -404,20 +375,6 @@ def test_unknown_sizes_are_in_no_trend_or_figure(study, compared):
     card = compare(tables, replace(run, published=PUBLISHED))
     (note,) = card.loc[card["column"] == "fit_falls_with_size_of_pretrained_models", "note"]
     assert note == "3 models"
-
-
-def test_trends_keep_corrections_apart(compared, tmp_path):
-    deltas = compared["delta_log_likelihood"]
-    names = "abcdefghi"
-    table, models = many(deltas, {name: 10 ** (n % 3 + 7) for n, name in enumerate(names)})
-    table["corrected"] = [True] * 3 + [False] * 3 + [None] * 3
-    table["context"] = "imported"
-    write_table(table, "delta_log_likelihood", tmp_path / "d.parquet")
-    read = read_table(tmp_path / "d.parquet", "delta_log_likelihood")
-    found = trends_of(read, no_gains(compared), models)
-    sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
-    assert sizes["models"].tolist() == [3, 3, 3]
-    assert sizes["corrected"].tolist() == [True, False, None]
 
 
 def test_table_2_has_the_partitions_last():

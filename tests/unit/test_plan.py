@@ -348,12 +348,6 @@ def test_lists_of_models_change_no_scoring_job():
     assert scope.datasets_to_score(there, "trigram", "morcela") == ["li_adger"]
 
 
-def test_there_are_two_ways_of_sampling():
-    samplings = plan().catalog.samplings
-    assert samplings["unigrahams"] == {"top_k": None, "suppress_eos": False}
-    assert samplings["unigrahams-released"] == {"top_k": 50, "suppress_eos": True}
-
-
 def test_frequency_regressions_have_both_start_tokens():
     there = plan("laptop", morcela={"models": ["smollm2-135m"]})
     regressed = scope.frequency_regression(there, "smollm2-135m")
@@ -514,21 +508,6 @@ def test_each_paper_says_what_it_leaves_out(nothing_placed, capsys):
     assert left_out_of("context", left_out, said) == left_out_of("overlap", [], said) == ""
 
 
-def test_rules_use_no_name_defined_later():
-    included = re.findall(r'^include: "(.+)"', (ROOT / "Snakefile").read_text(), re.M)
-    assert len(included) == len(list((ROOT / "rules").glob("*.smk")))
-    texts = [_code(ROOT / name) for name in included]
-    defined = [set(re.findall(r"^(?:def )?([A-Za-z_]\w*)(?:\(.*\):| =)", t, re.M)) for t in texts]
-    rules = [{f"rules.{name}" for name in re.findall(r"^rule (\w+):", t, re.M)} for t in texts]
-    for place, text in enumerate(texts):
-        later = set().union(*defined[place + 1 :], *rules[place + 1 :])
-        later -= set().union(*defined[: place + 1])
-        for name in later:
-            # Neither a part of a path nor a keyword of a call.
-            used = re.search(rf"(?<![\w./'\"-]){re.escape(name)}(?![\w/'\"-]|=[^=])", text)
-            assert not used, f"{included[place]} uses {name}, which is defined later"
-
-
 def test_downloading_rules_are_limited_and_documented():
     blocks = "".join(map(Path.read_text, (ROOT / "rules").glob("*.smk")))
     limited = set(re.findall(r"^rule (\w+):(?:(?!^rule)[\s\S])*?^ +download=1,", blocks, re.M))
@@ -551,11 +530,6 @@ def test_downloading_rules_are_limited_and_documented():
     hint = page.split("--until")[1].split("snakemake")[0]
     assert set(re.findall(r"\w+", hint)) == limited - {"fetch_leakage_free_chunks"}
     assert all(re.search(r"^  - download=\d+", text, re.M) for text in profiles.values())
-
-
-def _code(path) -> str:
-    """A rules file without comments and docstrings."""
-    return re.sub(r'#.*$|"""(.|\n)*?"""', "", path.read_text(), flags=re.M)
 
 
 def test_models_are_fitted_to_their_rated_data():

@@ -610,14 +610,3 @@ def test_own_times_may_be_missing_but_not_seconds(tmp_path):
     assert np.isnan(found["rt_ms"][1])
     with pytest.raises(LingprobError, match=r"below 19.9 ms\. Are they seconds"):
         own_times(saved(path, header + "s,1,0,19.9,\n"), words_of("If you go."))
-
-
-def test_conditions_are_kept_in_the_table(tmp_path):
-    words = passages(*["One two three four five."] * 8).assign(sentence_index=0)
-    rows = [words.assign(subject_id=s, rt_ms=300, condition=c) for s, c in (("a", "x"), ("b", "y"))]
-    pd.concat(rows).to_csv(tmp_path / "t.csv", index=False)
-    entry = {"parser": "reading_times_table", **SELF_PACED}
-    found = build_reading_times("mine", entry, words, [tmp_path / "t.csv"])
-    assert found.groupby("subject_id")["condition"].unique().map(list).to_dict() == {
-        "a": ["x"], "b": ["y"]
-    }  # fmt: skip

@@ -10,15 +10,13 @@ import yaml
 
 from lingprob.catalog import parse_yaml, read_yaml
 from lingprob.errors import LingprobError
-from lingprob.io.corpora import iter_documents
 from lingprob.models.loading import load_language_model
 from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
-from lingprob.overlap.token_blocks import map_rows
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times
 from lingprob.rehearsal import folder as room
-from lingprob.rehearsal.datasets import PASSAGES, READERS, ROWS, dataset_entry, make_datasets
+from lingprob.rehearsal.datasets import PASSAGES, READERS, dataset_entry, make_datasets
 from lingprob.rehearsal.folder import lowered, model_entry
 from lingprob.rehearsal.models import make_model, make_tokenizer
 from lingprob.scoring.stimuli import score_masked
@@ -114,15 +112,6 @@ def test_a_masked_model_replaces_a_masked_one(tmp_path):
     assert table["char_end"].iloc[-1] == len("The cat sat.")
 
 
-def test_a_tiny_embedding_model_tells_sentences_apart(tmp_path):
-    from lingprob.pairs.embeddings import SentenceEmbedder
-
-    make_model("e", "embedding", 64, make_tokenizer("word_pieces"), tmp_path)
-    embedded = SentenceEmbedder(tmp_path, 64, "cpu")(["我看书", "他吃饭", "the cat", "a " * 200])
-    assert np.isfinite(embedded).all()
-    assert np.abs(embedded[0] - embedded[1]).max() > 0.01
-
-
 def test_models_have_family_or_made_tokenizers(mirror, tmp_path, monkeypatch):
     """GPT-NeoX's ids as the models' own documentation has them."""
     made = {}
@@ -148,28 +137,6 @@ def written(place: Path, *datasets: str) -> list[Path]:
     """Write made-up data sets; return the files of the last."""
     make_datasets(place, CATALOG, {name: MADE_UP[name] for name in datasets}, LESS["made_up"])
     return [place / datasets[-1] / file["name"] for file in MADE_UP[datasets[-1]]["files"]]
-
-
-@pytest.mark.parametrize(
-    ("dataset", "parser"),
-    [("pile_test", "lines"), ("gigaword", "lines"), ("openwebtext", "parquet")],
-)
-def test_a_made_corpus_is_read_like_real_ones(dataset, parser, tmp_path):
-    paths = written(tmp_path, dataset)[:2]
-    texts = [list(iter_documents(parser, [path])) for path in paths]
-    assert all(len(found) > 50 and len(set(found)) > 50 for found in texts)
-    assert sum(path.stat().st_size for path in paths) < 1e6
-    if len(texts) > 1:
-        assert texts[0] != texts[1]
-
-
-def test_a_made_up_chunk_has_pythia_s_layout(tmp_path):
-    paths = written(tmp_path, "pile_pythia")[:2]
-    assert len(map_rows(paths[0])) == ROWS
-    first, second = map(np.load, paths)
-    assert first.dtype == np.uint16
-    assert (first != second).mean() > 0.5
-    assert first.max() < 50_277
 
 
 def test_made_ratings_have_pairs_of_the_expected_sign(tmp_path):

@@ -2,7 +2,7 @@
 
 The rules' own scripts run here, in this process. A kill is an exception that nothing catches. It
 leaves the same files as `kill -9` (files are complete or absent). Real kills are in
-test_scoring_shards.py and test_training.py.
+workflow/test_demo.py and test_training.py.
 """
 
 from __future__ import annotations

@@ -1,11 +1,6 @@
 """Scoring tables in shards: the schema, errors before any work, and resuming after a kill."""
 
-import logging
-import signal
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -88,44 +83,6 @@ def test_shards_of_another_setting_are_not_used(language_model, tmp_path, change
     assert runs > 0
     fresh = score(lm, tmp_path / "fresh", **change)
     pd.testing.assert_frame_equal(changed, fresh, check_exact=True)
-
-
-KILLED_JOB = """
-import os, pathlib, signal, sys
-from models_for_tests import save_tiny_model
-from lingprob.models.loading import load_language_model
-from test_scoring_shards import score
-
-language_model = load_language_model(sys.argv[1])
-
-def kill_in_the_middle(*_):
-    if len(list(pathlib.Path(sys.argv[2]).glob("[!.]*.parquet"))) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-language_model.model.base_model.register_forward_pre_hook(kill_in_the_middle)
-score(language_model, sys.argv[2])
-"""
-
-
-def test_a_killed_job_resumes(language_model, tmp_path, caplog):
-    shards = tmp_path / "shards"
-    here = Path(__file__).resolve().parent
-    path = [str(here), str(here.parent), str(here.parents[1] / "workflow_scripts")]
-    killed = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{KILLED_JOB}",
-         str(language_model.directory), str(shards)],
-        capture_output=True,
-        text=True,
-    )  # fmt: skip
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    finished = len([path for path in shards.glob("*.parquet") if not path.name.startswith(".")])
-    assert finished == 3
-    whole, all_runs = forwards(language_model, lambda: score(language_model, tmp_path / "whole"))
-    with caplog.at_level(logging.INFO):
-        resumed, runs = forwards(language_model, lambda: score(language_model, shards))
-    assert 0 < runs < all_runs
-    assert "3 of 7 shards were there already" in caplog.text
-    pd.testing.assert_frame_equal(resumed, whole, check_exact=True)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from lingprob.papers.string_probability.data import (
     Dataset,
     toy_surprisals,
 )
-from lingprob.papers.string_probability.figures import draw, pairs_by_prediction, toy_cube
+from lingprob.papers.string_probability.figures import draw
 from lingprob.papers.string_probability.tables import (
     page,
     tabulate,
@@ -103,15 +103,6 @@ def test_figures_show_models_and_mark_simulated_ratings(datasets, results, sourc
     plt.close("all")
 
 
-def test_negative_ratings_make_differences_in_z(results):
-    run = Run("demo", LOOKS)
-    for shift, label in ((0, "Rating difference (z)"), (100, "Rating difference")):
-        scores = results["string_scores"].assign(rating=results["string_scores"]["rating"] + shift)
-        figure = pairs_by_prediction(scores, results["string_correlations"], run, 2)
-        assert {ax.get_xlabel() for ax in figure.axes} - {""} == {label}
-    plt.close("all")
-
-
 NO_TOY = toy_surprisals(pd.DataFrame(), None, {})
 
 
@@ -140,23 +131,6 @@ def test_toy_strings_have_one_policy_s_surprisal():
     assert toy["surprisal"].tolist() == pytest.approx([3, 5])
     assert toy["model"].tolist() == ["m", "m"]
     assert NO_TOY.empty
-
-
-def test_each_edge_of_the_cube_is_one_edit():
-    (ax,) = toy_cube().axes
-    places = {text.get_text(): text.xy for text in ax.texts}
-    assert {name for name in places if "*" not in name} == {
-        "The moon emerges", "A moon emerges", "The moons emerge"
-    }  # fmt: skip
-    edges = {
-        tuple(zip(*line.get_data(), strict=True))
-        for line in ax.lines
-        if line.get_marker() == "None"
-    }
-    of = {tuple(place): name.strip("*").split() for name, place in places.items()}
-    edits = [sum(a != b for a, b in zip(*(of[end] for end in edge), strict=True)) for edge in edges]
-    assert edits == [1] * 12
-    plt.close("all")
 
 
 def with_lone(dataset: Dataset, number: int) -> Dataset:

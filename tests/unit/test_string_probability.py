@@ -261,7 +261,7 @@ def test_clusters_widen_intervals_where_paradigms_differ(datasets):
 
 
 @pytest.mark.parametrize(
-    ("unit", "comparison", "population"), product(UNITS, COMPARISONS, POPULATIONS)
+    ("unit", "comparison", "population"), [*product(UNITS, COMPARISONS, POPULATIONS)]
 )
 def test_counts_filters_and_analysis_agree(datasets, unit, comparison, population):
     """Under any reading, one function decides and all three tables show its answer."""

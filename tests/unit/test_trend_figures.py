@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
+from lingprob.figures.palette import by_size, describe_models
 from lingprob.figures.panels import bits_a_byte, draw_against, frame
 from lingprob.papers.morcela.figures import (
     correlation_by_model,
@@ -20,8 +20,7 @@ from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
 from lingprob.papers.morcela.tables import with_certain_parameters
 from lingprob.papers.run import Run, judged
-from lingprob.papers.string_probability.figures import correlation_by_bin, quality
-from lingprob.papers.string_probability.separation_figures import accuracies
+from lingprob.papers.string_probability.figures import quality
 
 STEPS = (4, 16, 64)
 
@@ -103,13 +102,6 @@ def test_models_are_placed_by_size_order_and_step():
     ]  # fmt: skip
 
 
-def test_orders_of_a_family_differ_in_shade():
-    colours = [LOOKS[f"{order}gram"]["colour"] for order in (2, 3, 4, 5)]
-    assert len(set(colours)) == 4
-    assert colours[-1] == BLACK == shade(BLACK, 1, 2)
-    assert sorted(colours, reverse=True) == colours
-
-
 def test_quality_uses_sentences_above_the_scale_s_middle():
     table, stimuli = scores({"tiny": 3.0})
     likert = stimuli.assign(rating=[6.0, 5.5, 2.0])
@@ -148,19 +140,6 @@ def test_intervals_of_one_or_two_points_are_whole():
     low, high = ax.get_ylim()
     assert low < -3
     assert high > 4
-
-
-def test_a_wide_interval_does_not_stretch_the_axis():
-    table = pd.DataFrame(
-        {"y": [0.0, 0.5, 1.0], "y_low": [-0.1, 0.4, -99.0], "y_high": [0.1, 0.6, 99.0]}
-    )
-    _, ax = plt.subplots()
-    frame(ax, table, "y")
-    assert ax.get_ylim() == pytest.approx((-0.5 - 0.12, 1.5 + 0.12))
-    # Points that are close to each other have a tenth of their opacity.
-    frame(ax, table.assign(y=[10.0, 10.25, 10.5]), "y")
-    reach = 0.1 * 10.5
-    assert ax.get_ylim() == pytest.approx((10 - 0.62 * reach, 10.5 + 0.62 * reach))
 
 
 def test_morcela_s_trends_are_by_bits_and_sizes():
@@ -210,34 +189,6 @@ def test_claims_are_tested_without_models_made_here():
     assert judged(of_trained, RUN) is of_trained
 
 
-def test_many_models_are_placed_by_family_and_size():
-    rows = strings()["string_separation"]
-    shuffled = rows.sample(frac=1, random_state=1)
-    one, other = (accuracies(table, RUN) for table in (rows, shuffled[shuffled["model"] < "5"]))
-    (ax,) = one.axes
-    names = in_families(rows["model"], LOOKS)
-    assert names[:5] == ["big", "tiny-4", "tiny-16", "tiny-64", "tiny"]
-    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() not in ("None", "")]
-    colours = [line.get_color() for line in ax.lines if line.get_marker() not in ("None", "")]
-    assert places == sorted(places)
-    assert colours == [LOOKS[name]["colour"] for name in names]
-    said = [text.get_text() for text in one.legends[0].get_texts()]
-    assert said == list(dict.fromkeys(LOOKS[name]["group"] for name in names))
-    few = [text.get_text() for text in other.legends[0].get_texts()]
-    assert few == ["2-grams", "3-grams", "4-grams"]
-    assert (one.get_figwidth(), other.axes[0].get_gridspec().ncols) == (3.5, 1)
-
-
-def test_bands_of_many_models_would_hide_their_lines():
-    bins = strings()["string_correlations"].merge(pd.DataFrame({"bin": range(1, 4)}), how="cross")
-    bins = bins.assign(subset="bin", name=bins["bin"].astype(str), cosine_low=0.1, cosine_high=0.2)
-    for names, bands in ((list(CATALOG), 0), (list(CATALOG)[:3], 3)):
-        figure = correlation_by_bin(bins[bins["model"].isin(names)], RUN, 1)
-        ax = figure.axes[0]
-        assert len(ax.collections) == bands
-        assert sum(len(line.get_xdata()) == 3 for line in ax.lines) == len(names)
-
-
 @pytest.mark.parametrize(("low", "high"), [(-0.01, 0.2), (0.0, 0.2), (-0.2, 0.0)])
 def test_ratios_to_possible_zeros_are_left_out(low, high):
     table = fits()
@@ -269,14 +220,3 @@ def test_correlations_are_joined_over_sizes_of_a_state():
     assert joined[-4:] == [[0, 1], [2, 3], [4, 5], [6, 7]]
     labels = [label.get_text() for label in ax.get_xticklabels()]
     assert labels == [LOOKS[name]["title"] for name in panels["trained"]]
-
-
-@pytest.mark.parametrize(("copies", "rotation"), [(9, 45), (24, 90)])
-def test_names_of_models_that_would_meet_stand_upright(copies, rotation):
-    looks = {f"m{n}": {**LOOKS["big"], "parameters": 10 ** (6 + n / 9)} for n in range(copies)}
-    one = fits().iloc[:1]
-    table = pd.concat([one.assign(model=name) for name in looks], ignore_index=True)
-    agreement = pd.DataFrame(columns=["dataset", "definition", "r"])
-    figure = correlation_by_model(table, table.iloc[:0], agreement, Run("demo", looks), ["morcela"])
-    labels = figure.axes[0].get_xticklabels()
-    assert [label.get_rotation() for label in labels] == [rotation] * copies

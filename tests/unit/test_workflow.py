@@ -329,30 +329,3 @@ def test_only_documented_names_are_used():
 
 def test_the_snakefile_is_read_in_ten_seconds():
     assert len((ROOT / "Snakefile").read_text(encoding="utf-8").splitlines()) <= 80
-
-
-UNDOCUMENTED = """
-workflow.scheduler.resources['gpu'] = 1
-for job in workflow.dag.needrun_jobs():
-if workflow.is_main_process:
-CHECKOUT = Path(workflow.basedir)
-made = rules_of(workflow.rules, files)
-from snakemake.logging import logger
-    from snakemake.script import PythonScript
-from snakemake import dag
-import snakemake.assets
-graph = api._workflow.dag
-if job.rule.name not in workflow._localrules
-if "Finished jobid" in line:
-"""
-DOCUMENTED = """
-from snakemake.utils import min_version
-report: "report/workflow.rst"
-from lingprob.workflow.start import read_run
-with job(snakemake):
-"""
-
-
-def test_only_undocumented_names_are_found():
-    assert all(map(FORBIDDEN.search, UNDOCUMENTED.strip().splitlines()))
-    assert not any(map(FORBIDDEN.search, DOCUMENTED.strip().splitlines()))

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 import lingprob
-from checkout import ROOT, command, copy_of_the_checkout, environment, planned_jobs, snakemake
+from checkout import ROOT, command, environment, planned_jobs, snakemake
 from lingprob.context.names import KINDS
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.io.tables import read_metadata, read_table
@@ -33,6 +33,13 @@ FIGURES = {
     "reading": "2",
     "context": "2 3 4 5 9 10 11 12 13 15",
 }
+
+
+def ran(folder: Path, *arguments: str) -> dict[str, int]:
+    """Run Snakemake to its end; return its jobs by rule."""
+    done = snakemake(folder, *arguments)
+    assert done.returncode == 0, done.stdout[-3000:]
+    return planned_jobs(done.stdout)
 
 
 def test_it_ends_with_figures_tables_scorecard_and_report(demo):
@@ -73,8 +80,10 @@ def test_the_site_shows_all_papers_and_their_files(demo):
     for page in pages:
         text = page.read_text()
         assert str(demo) not in text
-        for link in re.findall(r'(?:href|src)="(?!data:)([^"#]+)', text):
-            assert (page.parent / link).is_file(), f"{page.name}: {link}"
+        for link, part in re.findall(r'(?:href|src)="(?!data:)([^"#]*)#?([^"]*)"', text):
+            target = page.parent / link if link else page
+            assert target.is_file(), f"{page.name}: {link}"
+            assert not part or f'id="{part}"' in target.read_text(), f"{page.name}: {link}#{part}"
     assert sum(path.stat().st_size for path in pages) < 1e6
 
 
@@ -172,16 +181,14 @@ def test_a_lost_or_new_scan_is_made_alone(demo):
     entry = {"title": "Mine", "kind": "corpus", "parser": "text", "path": "mine"}
     (demo / "mine.yaml").write_text(yaml.safe_dump({"datasets": {"mine": entry}}))
     arguments = ["--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
-    done = snakemake(demo, *arguments)
-    assert done.returncode == 0, done.stdout[-3000:]
+    ran(demo, *arguments)
     scans = demo / "results/overlap/files/mine"
     table = (demo / "results/overlap/mine.csv").read_text()
     kept = (scans / "one.txt.npz").stat().st_mtime_ns
     (scans / "two.txt.npz").unlink()
     (demo / "results/overlap/counts/mine.npz").unlink()
     (demo / "results/overlap/mine.csv").unlink()
-    assert planned_jobs(snakemake(demo, "-n", *arguments).stdout)["scan_corpus"] == 1
-    assert snakemake(demo, *arguments).returncode == 0
+    assert ran(demo, *arguments)["scan_corpus"] == 1
     assert (scans / "one.txt.npz").stat().st_mtime_ns == kept
     assert (demo / "results/overlap/mine.csv").read_text() == table
     (demo / "mine/three.txt").write_text(texts["one"])
@@ -200,10 +207,8 @@ def test_an_added_corpus_file_is_fetched_alone(demo):
     for known, jobs in ((files, 2), ([*files, {"name": "three.txt"}], 1)):
         config = {"datasets": {"placed": {**entry, "files": known}}}
         (demo / "placed.yaml").write_text(yaml.safe_dump(config))
-        plan = planned_jobs(snakemake(demo, "-n", *arguments).stdout)
-        assert (plan["download_corpus_file"], plan["scan_corpus"]) == (jobs, jobs)
-        done = snakemake(demo, *arguments)
-        assert done.returncode == 0, done.stdout[-3000:]
+        done = ran(demo, *arguments)
+        assert (done["download_corpus_file"], done["scan_corpus"]) == (jobs, jobs)
 
 
 def test_the_demo_trains_and_fine_tunes_models(demo):
@@ -282,43 +287,24 @@ def test_the_demo_s_model_has_a_page(demo):
     assert "Simulated ratings" in text
 
 
-def test_a_second_run_has_nothing_to_do(demo):
-    assert "Nothing to be done" in snakemake(demo, "-n", "demo").stdout
-
-
-def test_a_copy_with_new_times_runs_nothing(demo, tmp_path):
+def test_a_copy_with_new_times_and_batches_runs_nothing(demo, tmp_path):
     copied = tmp_path / "copy"
     shutil.copytree(demo, copied, copy_function=shutil.copy)
     made = [path for part in ("results", "resources") for path in (copied / part).rglob("*")]
     for seconds, path in enumerate(sorted(made, key=lambda path: path.name)):
         os.utime(path, (10**9 + seconds, 10**9 + seconds))
-    assert "Nothing to be done" in snakemake(copied, "-n", "demo").stdout
+    batches = 'scoring={"tokens_per_batch": 1024, "sentences_per_shard": 100}'
+    plan = snakemake(copied, "-n", "--config", batches, "--", "demo").stdout
+    assert "Nothing to be done" in plan
 
 
-@pytest.mark.parametrize(
-    ("changed", "reruns", "leaves"),
-    [
-        (
-            'morcela={"folds": 4}',
-            {"fit_linking_functions", "report_morcela"},
-            {"score_stimuli", "sample_unigrahams", "correlate_participant_groups"},
-        ),
-        (
-            'context={"fewest_pairs": 5}',
-            {"summarise_context", "report_context"},
-            {"sample_prefixes", "judge_contexts"},
-        ),
-    ],
-)
-def test_a_changed_setting_reruns_what_it_touches(demo, changed, reruns, leaves):
-    jobs = planned_jobs(snakemake(demo, "-n", "--config", changed, "--", "demo").stdout)
+def test_changed_settings_rerun_what_they_touch(demo):
+    changed = ['morcela={"folds": 4}', 'context={"fewest_pairs": 5}']
+    jobs = planned_jobs(snakemake(demo, "-n", "--config", *changed, "--", "demo").stdout)
+    reruns = {"fit_linking_functions", "report_morcela", "summarise_context", "report_context"}
     assert reruns <= set(jobs)
-    assert not leaves & set(jobs)
-
-
-def test_a_changed_batch_size_reruns_nothing(demo):
-    changed = 'scoring={"tokens_per_batch": 1024, "sentences_per_shard": 100}'
-    assert "Nothing to be done" in snakemake(demo, "-n", "--config", changed, "--", "demo").stdout
+    assert not {"score_stimuli", "sample_unigrahams", "correlate_participant_groups",
+                "sample_prefixes", "judge_contexts"} & set(jobs)  # fmt: skip
 
 
 def finished_shards(folder: Path) -> list[Path]:
@@ -326,14 +312,16 @@ def finished_shards(folder: Path) -> list[Path]:
     return list(folder.glob("resources/shards/scores/**/[!.]*.parquet"))
 
 
-def test_a_killed_scoring_job_resumes_with_equal_numbers(demo, tmp_path):
-    folder = copy_of_the_checkout(tmp_path / "lingprob")
-    shutil.copytree(demo / "resources/models", folder / "resources/models")
-    target = "results/scores/smollm2-135m/endoftext/demo_minimal_pairs.parquet"
-    arguments = ["--config", 'scoring={"sentences_per_shard": 60}', "--rerun-triggers", "mtime"]
+def test_a_killed_scoring_job_resumes_with_equal_numbers(demo):
+    target = "results/scores/trained-tiny-small/none/demo_minimal_pairs.parquet"
+    whole = read_table(demo / target, "scores")
+    (demo / target).unlink()
+    shutil.rmtree(demo / "resources/shards/scores")  # of whole data sets
+    shards = 'scoring={"sentences_per_shard": 1}'
+    arguments = ["--config", shards, "--rerun-triggers", "mtime", "--", target]
     killed = subprocess.Popen(
-        command(*arguments, "--", target),
-        cwd=folder,
+        command(*arguments),
+        cwd=demo,
         env=environment(),
         start_new_session=True,
         stdout=subprocess.DEVNULL,
@@ -341,26 +329,20 @@ def test_a_killed_scoring_job_resumes_with_equal_numbers(demo, tmp_path):
     )
     try:
         deadline = time.monotonic() + 300
-        while not finished_shards(folder):
+        while not finished_shards(demo):
             assert killed.poll() is None, "ended before a shard was written"
             assert time.monotonic() < deadline, "no shard was written"
-            time.sleep(0.05)
+            time.sleep(0.01)
     finally:
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
-    assert not (folder / target).exists()
-    written = finished_shards(folder)
+    assert not (demo / target).exists()
+    written = finished_shards(demo)
 
-    snakemake(folder, "--unlock")
-    resumed = snakemake(folder, *arguments, "--", target)
-    assert resumed.returncode == 0, resumed.stdout[-3000:]
+    snakemake(demo, "--unlock")
+    ran(demo, *arguments)
     # Other shards mean other batches, which move a token by about 1e-6 nats; that a kill alone
-    # moves nothing at all is tested bit for bit in test_scoring_shards.py.
-    pd.testing.assert_frame_equal(
-        read_table(folder / target, "scores"),
-        read_table(demo / target, "scores"),
-        rtol=0,
-        atol=5e-5,
-    )
-    log = (folder / "logs/score_stimuli/smollm2-135m/morcela.log").read_text()
-    assert f"{len(written)} of 10 shards were there already" in log
+    # moves nothing at all is tested bit for bit in test_resume.py.
+    pd.testing.assert_frame_equal(read_table(demo / target, "scores"), whole, rtol=0, atol=5e-5)
+    log = (demo / "logs/score_stimuli/trained-tiny-small/morcela.log").read_text()
+    assert f"{len(written)} of 600 shards were there already" in log

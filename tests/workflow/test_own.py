@@ -32,7 +32,6 @@ SENTENCES = [
     for adverb in ("now", "here", "very well")
 ]
 NEW = ["The queen sleeps here.", "The man runs, and the dog of France sings."]
-TABLE = '{"title": "Bad", "kind": "stimuli", "parser": "table"'
 RECIPES = re.findall(
     r"```yaml\n(.*?)```", (checkout.ROOT / "docs/own_data.md").read_text(encoding="utf-8"), re.S
 )
@@ -217,31 +216,35 @@ def check_report(page: str) -> None:
     assert "<img" not in "".join(one["caption"] for one in shown.values())
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,\n", "data row 2, column 'rating'"),
-        ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,1\n", "every rating is 1"),
-        ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,2\n", "which need 25. Give more"),
-    ],
-)
-def test_bad_data_stop_before_any_scoring(folder, text, said):
-    bad = folder / "bad.csv"
-    bad.write_text(text)
-    entry = (
-        'datasets={"bad": {"title": "B", "kind": "stimuli", "parser": "table", "path": "bad.csv"}}'
-    )
-    fitted = 'morcela={"datasets": ["bad"]}'
-    target = "results/scores/tiny/bos/bad.parquet"
-    refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, fitted, "--", target)
+BAD = {
+    "unrated": ("The cat sleeps.,1\nThe dog runs.,\n", "data row 2, column 'rating'"),
+    "equal": ("The cat sleeps.,1\nThe dog runs.,1\n", "every rating is 1"),
+    "few": ("The cat sleeps.,1\nThe dog runs.,2\n", "which need 25. Give more"),
+}
+
+
+def test_bad_data_stop_before_any_scoring(folder):
+    """And a sentence without a scored token stops its scoring. One run goes on after each."""
+    for name, (rows, _) in BAD.items():
+        (folder / f"{name}.csv").write_text(f"sentence,rating\n{rows}")
+    (folder / "short.csv").write_text("item,sentence,rating\nlong,The cat sleeps.,1\nshort,a,2\n")
+    table = {"title": "Bad", "kind": "stimuli", "parser": "table"}
+    entries = {name: {**table, "path": f"{name}.csv"} for name in [*BAD, "short"]}
+    config = [f"datasets={json.dumps(entries)}", f"morcela={json.dumps({'datasets': [*BAD]})}"]
+    targets = [f"results/scores/tiny/bos/{name}.parquet" for name in BAD]
+    targets.append("results/scores/tiny/none/short.parquet")
+    given = ["--configfile", "own.yaml", "--keep-going", "--config", *config]
+    refused = snakemake(folder, *given, "--", *targets)
     assert refused.returncode != 0
-    log = (folder / "logs/build_stimuli/bad.log").read_text()
-    _, message = log.split(" ERROR lingprob: ")
-    assert "bad.csv" in message
-    assert message.count(said) == 1
-    assert refused.stdout.count(f" ERROR lingprob: {message}") == 1
-    assert not (folder / "results/stimuli/bad.parquet").exists()
-    assert not (folder / target).exists()
+    for name, (_, said) in BAD.items():
+        log = (folder / f"logs/build_stimuli/{name}.log").read_text()
+        _, message = log.split(" ERROR lingprob: ")
+        assert f"{name}.csv" in message
+        assert message.count(said) == 1
+        assert refused.stdout.count(f" ERROR lingprob: {message}") == 1
+        assert not (folder / f"results/stimuli/{name}.parquet").exists()
+    assert "item_id 'short'" in refused.stdout
+    assert not [target for target in targets if (folder / target).exists()]
     assert not list(folder.glob("results/**/.*"))
 
 
@@ -253,17 +256,6 @@ def test_a_missing_gpu_is_said_at_once(folder):
     assert "scoring.device" in refused.stdout
 
 
-def test_a_sentence_without_a_scored_token_is_named(folder):
-    bad = folder / "short.csv"
-    bad.write_text("item,sentence,rating\nlong,The cat sleeps.,1\nshort,a,2\n")
-    entry = f'datasets={{"short": {TABLE}, "path": "short.csv"}}}}'
-    target = "results/scores/tiny/none/short.parquet"
-    refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, "--", target)
-    assert refused.returncode != 0
-    assert "'short'" in refused.stdout
-    assert not (folder / target).exists()
-
-
 def test_an_unloadable_model_stops_its_first_job(folder):
     """A local folder without tokenizer, and one with code of its own that someone says yes to."""
     for name in ("silent", "hostile"):
@@ -273,17 +265,19 @@ def test_an_unloadable_model_stops_its_first_job(folder):
     config = json.loads((folder / "hostile/config.json").read_text())
     config |= {"model_type": "hostile", "auto_map": {"AutoConfig": "own.Config"}}
     (folder / "hostile/config.json").write_text(json.dumps(config))
-    for name, said in (("silent", "no tokenizer there"), ("hostile", "is never run")):
-        entry = {name: {"title": name, "family": "own", "source": "local", "path": name}}
-        target = f"resources/models/{name}/manifest.json"
-        command = checkout.command("--config", f"models={json.dumps(entry)}", "--", target)
-        refused = subprocess.run(
-            command, cwd=folder, env=checkout.environment(), input="y\n" * 99, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        assert refused.returncode != 0
+    names = ("silent", "hostile")
+    local = {"family": "own", "source": "local"}
+    entries = {name: {**local, "title": name, "path": name} for name in names}
+    targets = [f"resources/models/{name}/manifest.json" for name in names]
+    config = ["--keep-going", "--config", f"models={json.dumps(entries)}"]
+    refused = subprocess.run(
+        checkout.command(*config, "--", *targets), cwd=folder, env=checkout.environment(),
+        input="y\n" * 99, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert refused.returncode != 0
+    for said in ("no tokenizer there", "is never run"):
         assert said in refused.stdout
-        assert not (folder / target).exists()
+    assert not [target for target in targets if (folder / target).exists()]
     assert not (folder / "run").exists()
 
 

@@ -5,9 +5,12 @@ Commands of the API are run in unit/test_python_page.py, README's first ones in 
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -42,17 +45,20 @@ def commands(page: Path) -> list[tuple[str, str]]:
 
 
 ALL = {page: commands(page) for page in PAGES}
-PLANNED = sorted(
-    {
-        (re.sub(" --report.*", "", command), shown if "own.yaml" in command else "")
-        for found in ALL.values()
-        for command, shown in found
-        if re.match(r"(\w+=\S+ )?snakemake ", command)
-        and "--lint" not in command
-        # A rehearsal's folder is written and its runs are planned in test_rehearsal.py.
-        and "../rehearsal" not in command
-    }
-)
+
+
+def planned() -> Iterator[tuple[str, str]]:
+    """Commands that differ in their targets alone, as one with all targets; and their own.yaml."""
+    by_options = defaultdict(set)
+    for command, shown in itertools.chain(*ALL.values()):
+        of_snakemake = re.match(r"(?:\w+=\S+ )?snakemake ((?:[^-\s]\S* )*)(-.*)", command)
+        # A rehearsal's folder is written and its runs are planned in test_plans.py.
+        if of_snakemake and "--lint" not in command and "../rehearsal" not in command:
+            targets, options = of_snakemake.groups()
+            options = re.sub(" --report.*", "", options).replace("profiles/slurm", "profiles/here")
+            by_options[options, shown if "own.yaml" in options else ""].update(targets.split())
+    for (options, shown), targets in sorted(by_options.items()):
+        yield f"snakemake {' '.join(sorted(targets))} {options}", shown
 
 
 def write_own(folder: Path, shown: str) -> None:
@@ -80,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("command", "shown"), PLANNED, ids=[command for command, _ in PLANNED])
+@pytest.mark.parametrize(("command", "shown"), planned())
 def test_snakemake_plans_what_a_page_asks_it_for(folder, command, shown):
     if "--sdm apptainer" in command and not shutil.which("apptainer"):
         pytest.skip("no apptainer, which the command asks for")

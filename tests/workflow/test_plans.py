@@ -15,6 +15,7 @@ import yaml
 from checkout import ROOT, copy_of_the_checkout, planned_jobs, planned_resources, snakemake
 from lingprob.catalog import Catalog, read_yaml
 from lingprob.workflow.costs import BASE_MEMORY_MB
+from rehearsal_for_tests import ALL, in_folder, written
 
 NOWHERE = (
     'datasets={"mine": {"title": "M", "kind": "stimuli", "parser": "table", "path": "nowhere.csv"}}'
@@ -225,6 +226,38 @@ def test_paper_scale_jobs_fit_a_cluster(plans):
     assert memory["model=opt-30b"] > memory["model=opt-13b"]
 
 
+@pytest.fixture(scope="module")
+def rehearsal(checkout, mirror, tmp_path_factory) -> str:
+    """The plan of the whole rehearsal of the papers."""
+    folder = written(tmp_path_factory.mktemp("paper"), mirror)
+    return in_folder(checkout, folder, "-n", *ALL)
+
+
+def test_a_rehearsal_has_the_same_jobs_and_requests(plans, rehearsal):
+    assert "Left out" not in rehearsal
+    jobs, rehearsed = plans["paper"].jobs, planned_jobs(rehearsal)
+    differs = {rule for rule in rehearsed if rehearsed[rule] != jobs.get(rule)}
+    # Sets are sampled, and the stream of a corpus is a file.
+    assert differs == {"sample_stimuli", "download_dataset", "download_corpus_file", "total"}
+    asked = plans["paper"].resources.merge(
+        planned_resources(rehearsal), on=["rule", "wildcards"], suffixes=("", "_less")
+    )
+    assert len(asked) > 0.98 * jobs["total"]
+    assert (asked["gpu"] == asked["gpu_less"]).all()
+    less = asked[asked["mem_mb"] != asked["mem_mb_less"]]
+    # Models that are trained are small.
+    others = less[~less["rule"].isin(["train_model", "fine_tune_model"])]
+    assert others["wildcards"].str.contains("model=trained-").all()
+
+
+def test_a_short_rehearsal_has_every_rule(checkout, mirror, rehearsal, tmp_path):
+    plan = in_folder(checkout, written(tmp_path, mirror, short=True), "-n", *ALL)
+    jobs, whole = planned_jobs(plan), planned_jobs(rehearsal)
+    # The short one does not read Natural Stories, of which the whole one fits published surprisals.
+    assert whole.keys() - jobs.keys() <= {"reproduce_published_fits"}
+    assert jobs["total"] <= 100 < 800 < whole["total"]
+
+
 def asked_by_jobs_on_large_tables(jobs: pd.DataFrame) -> pd.Series:
     """The least memory (MB) that a job on BLiMP's contexts asks for, by rule."""
     return jobs[jobs["rule"].isin(USED_ON_LARGE_TABLES)].groupby("rule")["mem_mb"].min()
@@ -304,10 +337,6 @@ def test_the_plan_makes_nothing_but_a_table(tmp_path):
     assert (folder / "results/plan.txt").read_text() in done.stdout
     assert {"gpt2", "blimp"} <= set(pd.read_csv(folder / "results/plan.csv")["name"])
     assert {path.name for path in (folder / "results").iterdir()} == {"plan.csv", "plan.txt"}
-
-
-def test_the_code_is_clean_for_snakemake(checkout):
-    assert snakemake(checkout, "--lint").returncode == 0
 
 
 def test_lock_files_fit_each_other_and_pyproject():
