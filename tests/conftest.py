@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of whole runs, which take minutes, first. Then two processes end together."""
     items.sort(key=lambda item: "workflow" not in item.path.parts)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_open():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,12 +15,9 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from scipy import stats
 
-from layout import layout_faults
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
 from lingprob.training.corpus import TrainingData, examples_of_step
 from studies.doses.analysis import dose_slopes, dosed_models
-from studies.doses.figures import APART, doses
 from studies.doses.insertion import OF_THE_ROW, passage_rows, places_of_rows, write_dosed_corpus
 from training_for_tests import CONTEXT_WINDOW, job, losses, save_corpus
 
@@ -271,30 +267,3 @@ def test_two_points_or_one_reader_give_no_interval():
         table = dose_slopes(gains_of(values), models)
         assert table["slope"].notna().all()
         assert table[["slope_low", "slope_high"]].isna().all(axis=None)
-
-
-def test_the_figure_has_every_dose_of_every_size():
-    models = dosed_models(["tiny-small", "tiny-medium"], [0, 1, 4, 16, 64])
-    random = np.random.default_rng(1)
-    slopes, parts = [], []
-    for dataset in ("mine", "a data set with a longer name"):
-        values = simulated(random, models, 12)
-        slopes.append(dose_slopes(gains_of(values), models).assign(dataset=dataset))
-        delta = np.array([by_item.sum() for by_item in values.values()])
-        ends = {"delta": delta, "delta_low": delta - 1, "delta_high": delta + 2}
-        parts.append(models.assign(**ends, dataset=dataset, scale="test", rt_source="human"))
-    look = {"title": "M", "family": "trained", "family_title": "Trained here"}
-    looks = describe_models(
-        {size: {**look, "parameters": n} for size, n in (("tiny-small", 10), ("tiny-medium", 20))}
-    )
-    figure = doses(pd.concat(parts), pd.concat(slopes), looks, {"mine": "Mine"})
-    assert layout_faults(figure) == []
-    by_size = parts[0].groupby("size", sort=False)
-    for drawn, (_, part), side in zip(figure.axes[0].containers, by_size, (-1, 1), strict=True):
-        places = np.log2([1, 2, 5, 17, 65]) + side * APART / 2  # intervals side by side
-        assert drawn[0].get_xdata() == pytest.approx(places)
-        assert drawn[0].get_ydata() == pytest.approx(part["delta"].to_numpy())
-        ends = np.array([segment[:, 1] for segment in drawn[2][0].get_segments()])
-        assert ends == pytest.approx(part[["delta_low", "delta_high"]].to_numpy())
-    assert figure.axes[0].get_title().splitlines()[:2] == ["Mine", "nats per doubling of copies"]
-    plt.close(figure)

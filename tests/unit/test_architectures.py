@@ -5,6 +5,14 @@ import pytest
 from architectures import PAGE, architectures, judge
 
 CASES = [(kind, name) for kind in ("causal", "masked") for name in architectures(kind)]
+# Of every kind of state: experts, recurrence, convolutions, positions that begin elsewhere.
+QUICK = ("olmoe", "mamba", "lfm2", "xglm", "bert", "roberta")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_models_of_every_kind_of_state_are_right(name, monkeypatch):
+    monkeypatch.setenv("LINGPROB_CACHE", "of judge")  # put back after it
+    assert judge("causal", name, architectures("causal")[name]).result == "right"
 
 
 @pytest.mark.slow

@@ -19,12 +19,6 @@ from lingprob.figures.panels import grid, in_percent, join_models, plain_ticks, 
 from lingprob.figures.style import PAGE_INCHES, save_figures
 
 
-@pytest.fixture(autouse=True)
-def no_figure_left_open():
-    yield
-    plt.close("all")
-
-
 def model(family: str, size: int | None, steps: int = 0) -> dict[str, Any]:
     return {
         "title": f"{family} {size}", "family": family, "family_title": family.upper(),

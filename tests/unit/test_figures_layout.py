@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
@@ -21,19 +19,9 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES, save_figures
-from lingprob.papers.leakage.reading_figures import figure_2
-from lingprob.papers.run import Run
-from lingprob.papers.string_probability.figures import toy_strings
-from lingprob.papers.string_probability.separation_figures import METRICS, distributions
 
 SIXTEEN = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
 MODELS = describe_models(Catalog().models)
-
-
-@pytest.fixture(autouse=True)
-def no_figure_left_open():
-    yield
-    plt.close("all")
 
 
 def blank(width: float = 4.0) -> Figure:
@@ -80,48 +68,6 @@ def test_sixteen_models_look_different():
     assert len({(MODELS[name]["colour"], MODELS[name]["marker"]) for name in SIXTEEN}) == 16
 
 
-def test_five_data_sets_by_many_sizes_fit():
-    """Figure 2 of the paper on leakage at scale paper."""
-    datasets = ["brown", "natural_stories", "dundee", "geco", "provo"]
-    table = pd.DataFrame(
-        [(dataset, name) for dataset in datasets for name in [*SIXTEEN, "gpt2"]],
-        columns=["dataset", "model"],
-    )
-    table["parameters"] = table["model"].map(lambda name: MODELS[name]["parameters"])
-    table["delta"] = 900 - 50 * np.log10(table["parameters"])
-    table["delta_low"], table["delta_high"] = table["delta"] - 60, table["delta"] + 60
-    table["singular"] = False
-    table["word_perplexity"] = 4e3 / np.log10(table["parameters"])
-    titles = {name: f"{name.replace('_', ' ').capitalize()}, first pass" for name in datasets}
-    figure = figure_2(table, Run("paper", MODELS, titles))
-    label_provenance(figure, ["paper"])
-    assert layout_faults(figure) == []
-
-
-def published_on_one_data_set() -> tuple[pd.DataFrame, Run]:
-    """Models with published scores of one data set, all with long names."""
-    shown = ["smollm2-135m", "bert-base-uncased", "bert-large-uncased", "bert-large-cased"]
-    rng = np.random.default_rng(0)
-    scores = pd.DataFrame(
-        [(name, "li_adger", flag, 1.0) for name in shown for flag in (True, False) * 30],
-        columns=["model", "dataset", "grammatical", "weight"],
-    )
-    scores[list(METRICS)] = rng.normal(size=(len(scores), len(METRICS)))
-    title = Catalog().dataset("li_adger")["title"]
-    return scores, Run("laptop", MODELS, {"li_adger": title})
-
-
-def test_densities_with_long_names_fit():
-    scores, run = published_on_one_data_set()
-    for by_dataset in (True, False):
-        figure = distributions(scores, run, by_dataset)
-        label_provenance(figure, [run.scale], note="Absent, without a model or file here: HLL.")
-        assert layout_faults(figure) == []
-        rows = figure.axes[:: len(METRICS)]
-        beside = [ax.yaxis.label.get_window_extent().height for ax in rows]
-        assert max(beside) < rows[0].bbox.height * 1.1  # or it reaches the next row's
-
-
 @pytest.mark.parametrize("first", ["SIMULATED RATINGS (scale demo)", ""])
 def test_a_footer_has_two_lines_files_the_note(tmp_path, first):
     figure, _ = grid(1, 1, width=COLUMN_INCHES, height=2.0)
@@ -156,13 +102,3 @@ def test_near_points_have_separate_names_in_the_panel():
     radius = ax.lines[0].get_markersize() / 2 * figure.dpi / 72
     centres = ax.transData.transform(points)
     assert not any(box.padded(radius).count_contains(centres) for box in boxes)
-
-
-def test_eight_strings_have_separate_names_above_the_note():
-    texts = [f"{the} {moon} {emerge}." for the in ("The", "A") for moon in ("moon", "moons")
-             for emerge in ("emerges", "emerge")]  # fmt: skip
-    toy = pd.DataFrame({"model": SIXTEEN[0], "text": texts})
-    toy = toy.assign(surprisal=np.arange(8.0) + 38, grammatical=np.arange(8) < 3)
-    figure = toy_strings(toy, Run("laptop", MODELS))
-    label_provenance(figure, ["laptop"], note="What is to be known of a model. " * 12)
-    assert layout_faults(figure) == []

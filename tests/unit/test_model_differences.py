@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -167,4 +166,3 @@ def test_the_figure_shows_corrected_differences_best_first():
     corrected = differences.assign(p=0.03, p_holm=0.06)
     image = matrices(corrected, Run("test", models)).axes[0].images[0]
     assert not np.isfinite(np.ma.filled(image.get_array(), np.nan)).any()
-    plt.close("all")

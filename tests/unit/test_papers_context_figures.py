@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
@@ -69,12 +68,6 @@ def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, O
 def run(datasets: list[str]) -> Run:
     titles = {name: name.capitalize() for name in datasets}
     return Run("demo", MODELS, titles | {"unrelated": "Wikipedia"})
-
-
-@pytest.fixture(autouse=True)
-def no_figure_left_open():
-    yield
-    plt.close("all")
 
 
 def test_figures_are_those_whose_data_sets_there_are():

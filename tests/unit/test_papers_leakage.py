@@ -27,7 +27,7 @@ from lingprob.overlap.corpora import (
 from lingprob.overlap.matches import merge
 from lingprob.papers.leakage import overlaps as leakage
 from lingprob.papers.leakage.overlap_claims import compare
-from lingprob.papers.leakage.overlap_figures import chance_levels, draw
+from lingprob.papers.leakage.overlap_figures import chance_levels
 from lingprob.papers.leakage.training_claims import compare as compare_training
 from lingprob.papers.leakage.training_claims import log_perplexity_contrast
 from lingprob.papers.leakage.training_figures import draw as draw_training
@@ -264,28 +264,6 @@ def test_summaries_count_passages_not_places(published):
     unflagged = published.assign(below_threshold_compat=None, below_threshold_corrected=None)
     summary = leakage.summarise_overlaps(unflagged, 0.9)
     assert summary[["flagged", "flagged_corrected"]].isna().all(axis=None)
-
-
-def test_figures_show_each_passage_inside_its_panel(published, tokenizer, tmp_path):
-    """Passages without an overlap are at the bottom of Figure 1a, and not in Figure 1b."""
-    (tmp_path / "corpus.txt").write_text("g b c d\n")
-    ours = overlaps(tokenizer, tmp_path / "corpus.txt", "lines")
-    tables = {"overlap": pd.concat([ours, published], ignore_index=True)}
-    figures = draw(tables, Run("demo", titles={"the_pile": "The Pile"}))
-    for name, count in (("figure_1a", 6), ("figure_1b", 4)):
-        # Two texts of each corpus have panels, and those of the other corpus have none.
-        assert len(figures[name].axes) == 4
-        shown = []
-        for ax in figures[name].axes:
-            (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-            points = [
-                xy for line in ax.lines if line.get_marker() == "+" for xy in line.get_xydata()
-            ]
-            assert all(left < x < right and low < y < high for x, y in points)
-            shown += points
-        assert len(shown) == count
-    by_title = {ax.get_title(): ax.get_xlim() for ax in figures["figure_1a"].axes}
-    assert by_title["Provo"] == (40 / 1.25, 40 * 1.25)
 
 
 def carded(overlaps: pd.DataFrame, scale: str, chunks: pd.DataFrame = NO_CHUNKS) -> pd.DataFrame:

@@ -376,16 +376,6 @@ MAZE_PARSER = load_parser("maze", "natural_stories_maze")
 DUNDEE = load_parser("dundee", "dundee_first_pass")
 
 
-def passages(*passages: str) -> pd.DataFrame:
-    """Passages 1, 2, ... of words."""
-    rows = [
-        (str(place), index, word)
-        for place, content in enumerate(passages, start=1)
-        for index, word in enumerate(content.split())
-    ]
-    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word"])
-
-
 def rows_of(times: pd.DataFrame) -> list[tuple[Any, ...]]:
     columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
     return list(times[columns].itertuples(index=False, name=None))
@@ -393,7 +383,7 @@ def rows_of(times: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 def test_maze_sentences_are_numbered_through_all_stories(tmp_path):
     """Sentence 2, the first of the second story, has no times: it is the rest."""
-    words = passages("If you go. So we do.", "He is in. A man ran off.")
+    words = words_of("If you go. So we do.", "He is in. A man ran off.")
     rows = "1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
     found = MAZE_PARSER(Source([saved(tmp_path / "m", MAZE + rows)], words, {}, 0))
     assert rows_of(found) == [("a", "1", 1, 1.0), ("a", "1", 4, 2.0), ("a", "2", 5, 3.0)]
@@ -442,7 +432,7 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
         dundee_text(tmp_path / "tx02wrdp.dat", [("g", 1, 1), ("h", 1, 1)]),
         dundee_text(tmp_path / "tx01wrdp.dat", first),
     ]
-    words = passages("a b c d", "e f g h")
+    words = words_of("a b c d", "e f g h")
     found = DUNDEE(Source(files, words, {}, 0))
     assert rows_of(found) == [
         ("sa", "1", 0, 100.0), ("sa", "1", 1, 101.0 + 102.0), ("sa", "1", 2, 103.0),
@@ -465,7 +455,7 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
 
 def test_simulated_times_by_hand():
     """Word by word: a reader's pace, a letter's cost, 40 ms if rare, 20 ms after a rare word."""
-    words = passages("The dog saw", "the cat dog sleeping")
+    words = words_of("The dog saw", "the cat dog sleeping")
     random, expected = np.random.default_rng(5), []
     for reader in range(1, 9):
         pace, letter = random.normal(250, 40), random.normal(10, 4)
@@ -499,7 +489,7 @@ def test_first_sheet_is_read_as_text(tmp_path):
 
 
 def test_first_maze_sentence_may_lack_times(tmp_path):
-    words = passages("So. If you go.", "He is.")
+    words = words_of("So. If you go.", "He is.")
     rows = "1\t3\ta\tBoar\t1\t2\n2\t2\ta\tAqua\t2\t1\n"
     path = saved(tmp_path / "m", MAZE + rows)
     found = MAZE_PARSER(Source([path], words, {}, 0))
@@ -534,7 +524,7 @@ def test_sentences_of_similar_numbers_are_apart():
 @pytest.mark.parametrize(("unit", "known"), [("subject", True), ("word", False)])
 def test_means_have_no_previous_fixation(tmp_path, unit, known):
     """A saccade over five words that were passed over is too long."""
-    words = passages(*["One two three four five six seven eight nine."] * 8)
+    words = words_of(*["One two three four five six seven eight nine."] * 8)
     times = words.assign(subject_id="mean", rt_ms=200, sentence_index=0)
     times.loc[times["word_index"].between(2, 6), "rt_ms"] = 0
     times.to_csv(tmp_path / "t.csv", index=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import yaml
@@ -13,14 +11,11 @@ from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
-from lingprob.reading.texts import build_words
-from lingprob.reading.times import build_reading_times
 from lingprob.rehearsal import folder as room
-from lingprob.rehearsal.datasets import PASSAGES, READERS, dataset_entry, make_datasets
+from lingprob.rehearsal.datasets import dataset_entry
 from lingprob.rehearsal.folder import lowered, model_entry
 from lingprob.rehearsal.models import make_model, make_tokenizer
 from lingprob.scoring.stimuli import score_masked
-from lingprob.stimuli.build import build_stimuli
 from lingprob.workflow.configuration import merged, read_settings
 
 LESS = parse_yaml(room.HERE / "less.yaml")
@@ -131,34 +126,3 @@ def test_models_have_family_or_made_tokenizers(mirror, tmp_path, monkeypatch):
         assert gpt2.decode(gpt2("The cats 猫")["input_ids"]) == "The cats 猫"
         assert gpt2.bos_token == "<|endoftext|>"
         assert chinese.tokenize("猫看书") == ["猫", "看", "书"]
-
-
-def written(place: Path, *datasets: str) -> list[Path]:
-    """Write made-up data sets; return the files of the last."""
-    make_datasets(place, CATALOG, {name: MADE_UP[name] for name in datasets}, LESS["made_up"])
-    return [place / datasets[-1] / file["name"] for file in MADE_UP[datasets[-1]]["files"]]
-
-
-def test_made_ratings_have_pairs_of_the_expected_sign(tmp_path):
-    (path,) = written(tmp_path, "hll")
-    stimuli, _ = build_stimuli("hll", {**MADE_UP["hll"], "ratings": "every"}, path.parent, 1)
-    means = stimuli.groupby("grammatical")["rating"].mean()
-    assert means[True] > means[False] + 1
-    assert (stimuli.groupby("pair_id")["text"].nunique() == 2).all()
-
-
-@pytest.mark.parametrize(
-    ("dataset", "texts", "skips"),
-    [("dundee_first_pass", "dundee", True), ("brown_spr_times", "brown_spr", False)],
-)
-def test_made_up_times_are_of_made_up_texts(dataset, texts, skips, tmp_path):
-    paths = written(tmp_path, texts, dataset)
-    words = build_words(texts, MADE_UP[texts], [tmp_path / texts / f"{texts}.txt"])
-    assert words["passage_id"].nunique() == PASSAGES[texts]
-    assert words.groupby("passage_id")["sentence_index"].max().mean() > 8
-    times = build_reading_times(dataset, MADE_UP[dataset], words, paths)
-    assert len(times) == READERS * len(words)
-    assert times["subject_id"].nunique() == READERS
-    assert (0.25 < times["rt_ms"].isna().mean() < 0.35) == skips
-    seen = times.merge(words, on=["passage_id", "word_index"]).dropna(subset="rt_ms")
-    assert np.corrcoef(seen["word"].str.len(), seen["rt_ms"])[0, 1] > 0.2

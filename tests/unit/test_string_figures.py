@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,7 +99,6 @@ def test_figures_show_models_and_mark_simulated_ratings(datasets, results, sourc
     without_n = {"figure_1a", "figure_1b"}
     noted = {name for name, text in said.items() if re.search(r"N\s+is\s+fine-\n?tuned", text)}
     assert noted == set(said) - simulated - without_n
-    plt.close("all")
 
 
 NO_TOY = toy_surprisals(pd.DataFrame(), None, {})
@@ -155,7 +153,6 @@ def test_own_data_without_paradigms_or_pairs(lone):
     assert failures(figures) == {}
     points = figures["figure_3a"].axes[0].lines[0].get_xdata()
     assert len(points) == found(tables, "rated", subset="overall")["n"].item()
-    plt.close("all")
 
 
 def test_one_figure_s_fault_is_its_own(datasets, results):
@@ -165,7 +162,6 @@ def test_one_figure_s_fault_is_its_own(datasets, results):
     why = "deconfounded was not drawn. KeyError: 'value_low'"
     assert failures(figures) == {"deconfounded": why}
     assert "'value_low'" in " ".join(text.get_text() for text in figures["deconfounded"].texts)
-    plt.close("all")
 
 
 def test_one_table_s_fault_is_its_own(datasets, results):

@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 
 from lingprob.figures.palette import by_size, describe_models
-from lingprob.figures.panels import bits_a_byte, draw_against, frame
+from lingprob.figures.panels import bits_a_byte, draw_against
 from lingprob.papers.morcela.figures import (
-    correlation_by_model,
-    family_panels,
     uncertain_parameters,
 )
 from lingprob.papers.morcela.parameter_figures import quality_of
@@ -50,12 +48,6 @@ LOOKS = {name: {**look, "series": SERIES[name]} for name, look in describe_model
 RUN = Run("demo", LOOKS)
 # Bits a byte that each model is made to have.
 BITS = {name: 1.0 + 0.25 * place for place, name in enumerate(CATALOG)}
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def fits() -> pd.DataFrame:
@@ -131,17 +123,6 @@ def test_lines_join_states_of_one_training_in_order():
         assert len(ax.collections) == intervals
 
 
-def test_intervals_of_one_or_two_points_are_whole():
-    _, ax = plt.subplots()
-    table = pd.DataFrame({"model": ["big", "tiny"], "x": [1.0, 2.0], "y": [0.5, 0.6],
-                          "y_low": [-3.0, 0.5], "y_high": [4.0, 0.7]})  # fmt: skip
-    draw_against(ax, table, "x", "y", LOOKS)
-    frame(ax, table, "y")
-    low, high = ax.get_ylim()
-    assert low < -3
-    assert high > 4
-
-
 def test_morcela_s_trends_are_by_bits_and_sizes():
     sentence_scores, stimuli = scores(BITS)
     tables = {"sentence_scores": sentence_scores, "stimuli": stimuli}
@@ -205,18 +186,3 @@ def test_ratios_to_possible_zeros_are_left_out(low, high):
     why = "No gamma and beta, because the slope of log-probability may be 0"
     assert uncertain_parameters(table, RUN) == f"{why}: tiny, step 4."
     assert uncertain_parameters(table[~of_step], RUN) == ""
-
-
-def test_correlations_are_joined_over_sizes_of_a_state():
-    table = fits()
-    panels = family_panels(table, table.iloc[:0], LOOKS)
-    states = [f"{size}-{step}" for step in STEPS for size in SIZES]
-    assert panels["trained"] == [*states, *SIZES]
-    agreement = pd.DataFrame(columns=["dataset", "definition", "r"])
-    figure = correlation_by_model(table, table.iloc[:0], agreement, RUN, ["morcela"])
-    ax = next(ax for ax in figure.axes if ax.get_title() == "Trained here")
-    lines = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
-    joined = [[round(float(place) + 0.15) for place in line] for line in lines]
-    assert joined[-4:] == [[0, 1], [2, 3], [4, 5], [6, 7]]
-    labels = [label.get_text() for label in ax.get_xticklabels()]
-    assert labels == [LOOKS[name]["title"] for name in panels["trained"]]
