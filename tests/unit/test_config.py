@@ -371,21 +371,6 @@ def test_string_probability_finds_each_family_s_bos_policy(bos, policies):
     assert catalog.bos_policy("trigram", bos) == "imported"
 
 
-def test_string_probability_s_models_may_be_patterns():
-    patterns = ["trigram", "gutenberg-[23]gram", "!gutenberg-2gram"]
-    settings, _ = read_settings({"string_probability": {"models": patterns}})
-    assert settings["string_probability"]["models"] == ["trigram", "gutenberg-3gram"]
-
-
-def test_every_scale_scores_all_tokens():
-    for scale in ("demo", "laptop", "paper"):
-        settings, catalog = read_settings({"scale": scale})
-        strings = settings["string_probability"]
-        for model in strings["models"]:
-            policy = catalog.bos_policies[catalog.bos_policy(model, strings["bos"])]
-            assert policy["first_token"] == "scored"
-
-
 def test_imported_surprisals_have_a_file_for_each_text():
     paths = {"provo": "p.csv", "brown_spr": "b.csv", "geco": "p.csv"}
     _, catalog = read_settings(theirs(paths=paths, context="sentence"))

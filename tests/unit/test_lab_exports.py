@@ -11,9 +11,6 @@ import pytest
 from lingprob.api.cli import main
 from lingprob.errors import LingprobError
 from lingprob.io.lab_exports import import_export
-from lingprob.reading.texts import build_words
-from lingprob.reading.times import build_reading_times
-from lingprob.stimuli.build import build_stimuli
 
 PCIBEX_HEAD = """# Results on Thursday November 11 2021 19:04:21 UTC.
 # USER AGENT: Mozilla/5.0 (X11; Linux x86_64)
@@ -88,22 +85,6 @@ def test_pcibex_reading_times_of_two_conditions(tmp_path):
         import_export(path, "reading_times")
 
 
-def test_imported_times_are_the_text_and_the_times(tmp_path):
-    text = "".join(
-        pcibex_reading(who, condition, ["The", noun, "sleeps", "all", "day."])
-        for who, condition, noun in (("a", "sg", "cat"), ("b", "pl", "dog"), ("c", "sg", "cat"))
-    )
-    table, _ = import_export(written(tmp_path / "r.csv", text), "reading_times")
-    table.to_csv(tmp_path / "times.csv", index=False)
-    words = build_words("mine", {"parser": "passages"}, [tmp_path / "times.csv"])
-    assert words.groupby("passage_id", sort=False)["word"].agg(" ".join).to_dict() == {
-        "3/sg": "The cat sleeps all day.", "3/pl": "The dog sleeps all day."
-    }  # fmt: skip
-    entry = {"parser": "reading_times_table", "method": "self_paced", "unit": "subject"}
-    times = build_reading_times("mine", entry, words, [tmp_path / "times.csv"])
-    assert times.set_index(["subject_id", "word_index"])["rt_ms"]["b", 2] == 303
-
-
 def test_pcibex_without_items_numbers_the_sentences(tmp_path):
     text = pcibex_reading("a", "x", ["It", "rains."]) + pcibex_reading("b", "x", ["It", "snows."])
     text = text.replace("# 14. item.", "# 14. list.")
@@ -129,7 +110,7 @@ def pcibex_answers(rows: list[tuple[str, str, str, str]]) -> str:
     )
 
 
-def test_pcibex_ratings_go_into_a_data_set(tmp_path):
+def test_pcibex_ratings_have_their_sentences(tmp_path):
     sentences = ("Well, he ran.", "He run.", "Ran he.")
     rows = [
         (who, "Scale", value, sentence)
@@ -141,12 +122,6 @@ def test_pcibex_ratings_go_into_a_data_set(tmp_path):
     assert table["rating"].tolist() == [7, 1, 4, 6, 3, 3]
     assert table["sentence"].tolist()[0] == "Well, he ran."
     assert notes[1:-1] == ["1 rows are left out because of pennelementtype"]
-    table.drop(columns="item").to_csv(tmp_path / "ratings.csv", index=False)
-    entry = {"parser": "table", "path": str(tmp_path / "ratings.csv"), "ratings": "every"}
-    stimuli, ratings = build_stimuli("mine", entry, tmp_path, 0)
-    assert stimuli["text"].tolist() == ["Well, he ran.", "He run.", "Ran he."]
-    assert ratings.groupby("participant_id")["z"].mean().abs().max() < 1e-12
-    assert len(ratings) == 6
 
 
 def test_answers_that_are_no_numbers_need_a_meaning(tmp_path):

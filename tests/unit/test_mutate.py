@@ -75,8 +75,6 @@ def test_a_failing_test_catches_a_mutant(tmp_path):
         "def test_any(): assert m.f(0) > -2\n"
     )
     mutants = {mutant.change: mutant for mutant in mutants_of(Path("m.py"), source)}
-    for change in ("1 -> 2", "x + 1 -> x - 1"):
-        for test, caught in (("test_f", True), ("test_any", False)):
-            steps = [[f"test_m.py::{test}"]]
-            assert is_caught(mutants[change], tmp_path, steps, 60) == caught
+    for test, caught in (("test_f", True), ("test_any", False)):
+        assert is_caught(mutants["1 -> 2"], tmp_path, [[f"test_m.py::{test}"]], 60) == caught
     assert module.read_text() == source

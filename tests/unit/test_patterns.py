@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lingprob.errors import LingprobError
-from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.names import choose, matches
 
 NAMES = ["trained-b", "trained-a", "trained-a-ft5", "smollm2-135m", "gutenberg-2gram"]
@@ -54,13 +52,3 @@ def test_a_name_is_chosen_once_unless_excluded(names, parts):
     chosen = choose(names, patterns)
     assert len(chosen) == len({*chosen})
     assert {*chosen} == expected == {name for name in names if matches(name, patterns)}
-
-
-def test_surprisals_follow_patterns_and_mistyped_exclusions_are_refused():
-    models = ["trained-*", "!*-ft*", "smollm2-135m"]
-    settings, catalog = read_settings({"reading": {"models": models}})
-    left = choose([*catalog.models], settings["reading"]["models"])
-    assert left[-1] == "smollm2-135m"
-    assert len(left) == 1 + len(settings["training"]["sizes"])
-    with pytest.raises(LingprobError, match=r"smolm2-135m.*smollm2-135m"):
-        read_settings({"reading": {"models": ["trained-*", "!smolm2-135m"]}})

@@ -13,7 +13,6 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
 from lingprob.site.models import (
     COLUMNS,
-    model_page,
     model_table,
     own_rows,
     rows_by_model,
@@ -114,20 +113,6 @@ def test_a_model_s_tables_become_rows_of_quantities(files):
     assert found["rating_source"].dropna().unique().tolist() == ["simulated"]
     every = rows_by_model(files)
     assert every["model"].value_counts().to_dict() == {"m": 13, "other": 2}
-
-
-def test_a_page_has_each_paper_s_explained_numbers(files):
-    page = model_page("My model", rows_of_model("m", files), {"d": "Data"}, ["7 parameters"])
-    assert "<h1>My model</h1>" in page
-    assert "Simulated ratings" in page
-    parts = page.split("<section ")
-    assert [part.partition('"')[2].partition('"')[0] for part in parts[1:]] == [
-        "morcela", "string_probability", "reading", "context",
-    ]  # fmt: skip
-    assert "<td>Data</td><td></td>" in parts[1]
-    assert "<dt>r of SLOR with ratings, r of MORCELA with ratings</dt>" in parts[1]
-    assert "ΔLogLik" not in parts[1]
-    assert '<td class="number">0.7</td><td class="interval">0.6 to 0.8</td>' in parts[1]
 
 
 def test_a_model_has_tables_of_papers_naming_it():

@@ -98,34 +98,6 @@ def test_spanning_tokens_and_uncovered_letters_are_refused():
         token_word_index(["to", "be"], tokens((0, 2), (2, 4)), "passage 'p'")
 
 
-def test_unknown_words_are_refused(lm, words):
-    class Unknowing:
-        unk_token_id, unk_token, all_special_ids = 7, "[UNK]", [7]
-
-        def __call__(self, texts, **_):
-            ids = [[7 if word == "Kim" else 40 for word in text.split()] for text in texts]
-            return {"input_ids": ids, "offset_mapping": [spans(text) for text in texts]}
-
-        def __len__(self):
-            return 9
-
-        def convert_ids_to_tokens(self, ids):
-            return ["Ġa"] * len(ids)
-
-        def get_vocab(self):
-            return {}
-
-    def spans(text):
-        ends = np.cumsum([len(word) + 1 for word in text.split()]) - 1
-        return list(zip([0, *(ends[:-1] + 1)], ends, strict=True))
-
-    odd = LanguageModel(
-        lm.model, Unknowing(), lm.device, lm.dtype, lm.context_window, lm.directory, 320
-    )
-    with pytest.raises(LingprobError, match=r"passage 'a', word 18 'Kim': .*no token for it"):
-        word_surprisals(odd, words, start_token="none")
-
-
 def test_tokens_that_begin_with_a_space(lm):
     ids = set(space_tokens(lm.tokenizer, lm.vocabulary_size))
     names = lm.tokenizer.convert_ids_to_tokens(range(lm.vocabulary_size))
