@@ -54,21 +54,6 @@ def tokenizer() -> Any:
     return PreTrainedTokenizerFast(tokenizer_file=str(path))
 
 
-def bare(text: str) -> str:
-    """Return the words in lower case without punctuation, which two editions set otherwise."""
-    words = (
-        re.sub(r"[\W_]", "", word)
-        for word in re.sub("--|[\u2013\u2014]", " ", text).lower().split()
-    )
-    return " ".join(word for word in words if word)
-
-
-def brown_passages() -> list[str]:
-    path = MIRROR / "brown_spr" / "brown_words_mean_rt.derived.tsv"
-    table = pd.read_csv(path, sep="\t", keep_default_na=False, quoting=3)
-    return [" ".join(passage.word) for _, passage in table.groupby("docid")]
-
-
 def geco_chapters() -> list[str]:
     entry = read_datasets()["geco"]
     words = build_words("geco", entry, [MIRROR / file["mirror"] for file in entry["files"]])
@@ -148,17 +133,6 @@ def test_geco_without_punctuation_is_found_in_its_novel() -> None:
             if gaps == 0:
                 assert folded_words(row.overlap_text) == stretch
     assert longest == [[254, 186, 210, 212], [294, 320, 248, 255], [300, 321, 288, 294]]
-
-
-def test_the_brown_corpus_gives_the_brown_passages_back(tokenizer: Any) -> None:
-    index = index_of([bare(passage) for passage in brown_passages()], tokenizer)
-    blocks = read_texts([bare(text) for text in brown_corpus()], tokenizer)
-    found = matches(index, blocks)
-    assert covered(found.lengths, 12) > 0.998
-    overlaps = passage_overlaps(index, found)
-    assert (overlaps.overlap_tokens >= 281).all()
-    assert (overlaps.frequency == 1).all()
-    assert overlaps.overlap_tokens.iloc[12] == overlaps.passage_tokens.iloc[12] == 874
 
 
 def test_published_flags_and_whole_passages_are_reproduced() -> None:

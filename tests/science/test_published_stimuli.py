@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tokenizers import ByteLevelBPETokenizer, Tokenizer
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.io.schemas import SCHEMAS
@@ -181,52 +180,6 @@ def test_mean_judgments_are_the_ratings(tables):
     assert len(judgments) == 18_326
     means = judgments.groupby("item_id")["z"].mean().reindex(stimuli["item_id"])
     assert (means.to_numpy() - stimuli["rating"]).abs().max() < 1e-12
-
-
-def test_the_longest_sentence_has_34_pythia_tokens(tables, mirror):
-    """morcela, Appendix B: l = 34 for "the longest sentence", of which OPT's tokenizer makes 35."""
-    folder = mirror / "tokenizers"
-    pythia = Tokenizer.from_file(str(folder / "gpt-neox-20b" / "20B_tokenizer.json"))
-    opt = ByteLevelBPETokenizer(
-        str(folder / "opt" / "gpt2-vocab.json"), str(folder / "opt" / "gpt2-merges.txt")
-    )
-    longest = [
-        max(len(tokenizer.encode(text).ids) for text in tables[0]["text"])
-        for tokenizer in (pythia, opt)
-    ]
-    assert longest == [34, 35]
-
-
-def test_filters_of_raw_files_give_nearly_all_pairs(mirror):
-    """morcela, §3.3: equal semantic plausibility, no unpaired sentences, no missing data.
-
-    Plausibility is a column of the authors' materials (empty: controlled). Of 1,200 pairs with
-    judgments that leaves 723. The paper has 709 of these and not the items 02 to 08 of two
-    phenomena, whose first items it has. It also has 16 pairs of two phenomena that the materials
-    at hand do not list.
-    """
-    folder = mirror / "linguistic_inquiry"
-    materials = pd.read_excel(folder / "SSA.Materials.xlsx", header=None, skiprows=4)
-    bad, good = (materials[column].astype(str).str.strip().str.lower() for column in (0, 4))
-    raw = pd.read_csv(
-        folder / "sprouse2013_LS/LI.ls.results.csv", skiprows=5, encoding="latin-1"
-    ).dropna(subset=["judgment"])
-    judged = set(raw["item"].str.lower())
-    conditions = pd.read_csv(folder / "sprouse2013_LS/LI.conditions.csv")
-    assert 8 * len(conditions) == 1200
-    kept = materials[3].isna() & bad.isin(judged) & good.isin(judged)
-    ours = set(zip(good[kept], bad[kept], strict=True))
-    paper = pd.read_csv(folder / "linguistic_inquiry_data.csv")
-    theirs = set(zip(paper["Good ID"].str.lower(), paper["Bad ID"].str.lower(), strict=True))
-    assert (len(ours), len(theirs), len(ours & theirs)) == (723, 725, 709)
-
-    def phenomena(pairs):
-        return sorted({bad_id.rpartition(".")[0] for _, bad_id in pairs})
-
-    assert phenomena(ours - theirs) == ["40.1.caponigro.25b.*", "41.2.bruening.36b.*"]
-    assert {bad_id[-2:] for _, bad_id in ours - theirs} == {f"{n:02d}" for n in range(2, 9)}
-    assert phenomena(theirs - ours) == ["33.1.dendikken.62b.*", "36.4.dendikken.45.*"]
-    assert not any(bad_id in set(bad) for _, bad_id in theirs - ours)
 
 
 def test_34_suites_of_842_items(suites):

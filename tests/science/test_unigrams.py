@@ -98,19 +98,6 @@ def test_published_probabilities_and_published_counts_agree(
     assert np.median(np.abs(published - smoothed)) < 0.02
 
 
-def test_published_byte_level_keys_are_not_frequencies(published_file):
-    """Their probability is linear in the surprisal of the decoded string: unused by the map."""
-    words = [
-        (published_file["Ġ" + key[1:]], value)
-        for key, value in published_file.items()
-        if key.startswith(" ") and key[1:].isascii() and key[1:].isalpha()
-        and "Ġ" + key[1:] in published_file
-    ]  # fmt: skip
-    byte_level, decoded = np.array(words).T
-    assert len(words) > 20_000
-    assert np.corrcoef(np.exp(byte_level), -decoded)[0, 1] > 0.999
-
-
 @pytest.mark.parametrize(
     ("parser", "pattern", "documents", "characters"),
     [
