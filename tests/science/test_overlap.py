@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -58,13 +56,6 @@ def geco_chapters() -> list[str]:
     entry = read_datasets()["geco"]
     words = build_words("geco", entry, [MIRROR / file["mirror"] for file in entry["files"]])
     return passage_texts(words).tolist()
-
-
-def brown_corpus() -> list[str]:
-    with zipfile.ZipFile(MIRROR / "nltk_corpora" / "brown.zip") as archive:
-        names = [name for name in archive.namelist() if re.fullmatch(r"brown/c[a-r]\d\d", name)]
-        texts = [archive.read(name).decode("latin-1").split() for name in names]
-    return [" ".join(word.rsplit("/", 1)[0] for word in text) for text in texts]
 
 
 def index_of(passages: list[str], tokenizer: Any) -> PassageIndex:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import nbformat
 import pytest
 
 from plain_english import PATTERNS, places, project_files
@@ -41,36 +40,6 @@ def test_good_english_is_left_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(GOOD)
     assert list(places(page)) == []
-
-
-def test_docstrings_comments_and_messages_are_read(tmp_path):
-    module = tmp_path / "module.py"
-    module.write_text(
-        '"""Do it anew, with so many words in it."""\n\n# Beside it.\nX = "no blank is left here"\n'
-    )
-    assert [(line, name) for line, name, _ in places(module)] == [
-        (1, "mend, anew, likewise, nobody, to be had, so many"),
-        (1, "mend, anew, likewise, nobody, to be had, so many"),
-        (4, "'blank' for space"),
-        (3, "beside"),
-    ]
-
-
-def test_only_docstrings_and_comments_of_tests_are_read(tmp_path):
-    module = tmp_path / "test_module.py"
-    module.write_text('"""One line joins them; it is dotted."""\n\nX = "no blank is left here"\n')
-    assert [name for _, name, _ in places(module)] == ["a semicolon that joins sentences"]
-
-
-def test_text_cells_of_notebooks_are_read(tmp_path):
-    notebook = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_code_cell("x = '; it is'"),
-            nbformat.v4.new_markdown_cell("Mend it."),
-        ]
-    )
-    nbformat.write(notebook, tmp_path / "page.ipynb")
-    assert len(list(places(tmp_path / "page.ipynb"))) == 1
 
 
 def test_names_of_tests_have_at_most_eight_words():
