@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
@@ -19,6 +21,8 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES, save_figures
+from lingprob.papers.leakage.reading_figures import figure_2
+from lingprob.papers.run import Run
 
 SIXTEEN = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
 MODELS = describe_models(Catalog().models)
@@ -66,6 +70,24 @@ def test_a_legend_of_sixteen_models_fits(width, source):
 
 def test_sixteen_models_look_different():
     assert len({(MODELS[name]["colour"], MODELS[name]["marker"]) for name in SIXTEEN}) == 16
+
+
+def test_five_data_sets_by_many_sizes_fit():
+    """Figure 2 of the paper on leakage at scale paper."""
+    datasets = ["brown", "natural_stories", "dundee", "geco", "provo"]
+    table = pd.DataFrame(
+        [(dataset, name) for dataset in datasets for name in [*SIXTEEN, "gpt2"]],
+        columns=["dataset", "model"],
+    )
+    table["parameters"] = table["model"].map(lambda name: MODELS[name]["parameters"])
+    table["delta"] = 900 - 50 * np.log10(table["parameters"])
+    table["delta_low"], table["delta_high"] = table["delta"] - 60, table["delta"] + 60
+    table["singular"] = False
+    table["word_perplexity"] = 4e3 / np.log10(table["parameters"])
+    titles = {name: f"{name.replace('_', ' ').capitalize()}, first pass" for name in datasets}
+    figure = figure_2(table, Run("paper", MODELS, titles))
+    label_provenance(figure, ["paper"])
+    assert layout_faults(figure) == []
 
 
 @pytest.mark.parametrize("first", ["SIMULATED RATINGS (scale demo)", ""])

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from layout import layout_faults
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
+from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
@@ -166,3 +168,17 @@ def test_the_figure_shows_corrected_differences_best_first():
     corrected = differences.assign(p=0.03, p_holm=0.06)
     image = matrices(corrected, Run("test", models)).axes[0].images[0]
     assert not np.isfinite(np.ma.filled(image.get_array(), np.nan)).any()
+
+
+def test_forty_models_on_three_data_sets_fit():
+    models = describe_models(Catalog().models)
+    names, datasets = list(models)[:40], ["brown", "stories", "dundee"]
+    random = np.random.default_rng(2)
+    gains = pd.concat(
+        [gains_of({name: random.normal(n, 9, 9).tolist() for n, name in enumerate(names)}, dataset)
+         for dataset in datasets]
+    )  # fmt: skip
+    differences = model_differences(gains, deltas_of(gains), **DRAWS)
+    figure = matrices(differences, Run("test", models))
+    label_provenance(figure, ["test"], ["simulated"], "reading times")
+    assert layout_faults(figure) == []
