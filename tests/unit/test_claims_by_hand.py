@@ -91,9 +91,9 @@ def test_limits_of_overlaps_follow_the_paper_s_words():
     assert (often.value, often.note) == (5, "1 overlaps of more than 100 tokens")
     (rare,) = of(overlap.STATISTICS["overlaps_of_provo_are_rare"], table)
     assert rare.value == 2 / 3
-    (whole,) = of(overlap.whole(True), table)
+    (whole,) = of(overlap.STATISTICS["some_of_provo_whole"], table)
     assert (whole.value, whole.note) == (2, "of 4 passages, 1 of them complete")
-    (elsewhere,) = of(overlap.whole(False), table)
+    (elsewhere,) = of(overlap.STATISTICS["nothing_whole_outside_provo"], table)
     assert (elsewhere.value, elsewhere.note) == (2, "of 4 passages, 0 of them complete")
     assert not of(long, table[table["overlap_len"] <= 100])
 
@@ -453,14 +453,14 @@ def test_means_count_shared_suites_by_pairs():
 
 
 @pytest.mark.parametrize(
-    "statistic",
+    ("name", "statistic"),
     [
-        context.weighted({UP: 1, OTHER: -1}),
-        context.over_lengths(UP, 0.5),
-        context.between_models(UP, "m", "n"),
+        ("weighted", context.weighted({UP: 1, OTHER: -1})),
+        ("over_lengths", context.over_lengths(UP, 0.5)),
+        ("between_models", context.between_models(UP, "m", "n")),
     ],
 )
-def test_contrasts_resample_shared_suites_once(statistic):
+def test_contrasts_resample_shared_suites_once(name, statistic):
     """Suites differ much and the differences within them little, in no order and with gaps."""
     random = np.random.default_rng(1)
     level, pairs = random.normal(0, 0.3, 12), random.integers(5, 30, 12)
@@ -487,10 +487,10 @@ def test_contrasts_resample_shared_suites_once(statistic):
             )
         )
     table = pd.concat([pd.DataFrame(whole), *suites]).sample(frac=1, random_state=2)
-    other = "m less n/d" if "between" in statistic.__qualname__ else "m/d"
+    other = "m less n/d" if name == "between_models" else "m/d"
     found = dict(statistic({"context_accuracy": table}, RUN))[other]
     key = {"weighted": keys[1], "over_lengths": keys[2], "between_models": keys[3]}
-    first, second = parts[keys[0]], parts[key[statistic.__qualname__.partition(".")[0]]]
+    first, second = parts[keys[0]], parts[key[name]]
     drawn = random.integers(12, size=(4000, 12))
     means = [np.average((first - second)[one], weights=pairs[one]) for one in drawn]
     assert found.value == pytest.approx(np.average(first - second, weights=pairs))

@@ -146,8 +146,7 @@ def test_lengths_below_every_sentence_are_refused(tiny):
 def suite_of(texts, formula):
     """A suite of one item whose conditions have these regions."""
     sentences = {
-        name: join_regions(name, list(enumerate(regions, start=1)))
-        for name, regions in texts.items()
+        name: join_regions(list(enumerate(regions, start=1))) for name, regions in texts.items()
     }
     return Suite("s", (parse_formula(formula, "s"),), (Item(1, sentences),))
 

@@ -191,9 +191,9 @@ def changed(**columns: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        (changed(correct=np.nan), "successes, row 0: nan .288 such rows.; give counts"),
+        (changed(correct=np.nan), "successes, row 0: nan .288 such rows.; it must be a count"),
         (changed(correct=np.inf), "successes, row 0: inf .*a count"),
-        (changed(correct=-1), "successes, row 0: -1 .288 such rows.; give counts"),
+        (changed(correct=-1), "successes, row 0: -1 .288 such rows.; it must be a count"),
         (changed(correct=4), "successes, row 0: 4 .* at most the trials"),
         (changed(trials=3.5), "trials, row 0: 3.5"),
         (changed(matched=np.inf), "matched, row 0: inf"),

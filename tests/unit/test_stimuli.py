@@ -610,7 +610,7 @@ def test_formulas_of_another_form_are_shown(formula):
 
 def test_regions_join_as_running_text():
     regions = ["As the man", " shot ", ",", "", " the woman", "left ."]
-    sentence = join_regions("c", [*enumerate(regions, start=1)])
+    sentence = join_regions([*enumerate(regions, start=1)])
     assert sentence.text == "As the man shot, the woman left."
     pieces = [sentence.text[region.start : region.end] for region in sentence.regions]
     assert pieces == ["As the man", " shot", ",", "", " the woman", " left."]

@@ -1,1 +1,1 @@
-"""Prefixes before minimal pairs: sampled, perturbed, scored, and compared with their targets."""
+"""Draw prefixes, perturb them, and judge minimal pairs ("targets") after them."""

@@ -1,4 +1,4 @@
-"""Judgments of pairs, right or wrong and by how much, and how prefixes change them."""
+"""Judge pairs by their log-probabilities after prefixes, and compare with no prefix."""
 
 from __future__ import annotations
 
@@ -44,26 +44,23 @@ def judge(
 
 
 def judged_pairs(stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Judge pairs of an acceptable and an unacceptable sentence by whole sentences."""
+    """Return KEYS, `correct` (bool) and `margin` of pairs of sentences, as `judge` defines them."""
     acceptable = stimuli.set_index("item_id")["grammatical"].astype(bool)
     side = np.where(acceptable.loc[scores["item_id"]], "good", "bad")
-    wide = scores.assign(side=side).pivot(
-        index=KEYS, columns="side", values=["logprob", "n_tokens"]
-    )
-    logprob, n_tokens = wide["logprob"], wide["n_tokens"]
-    perplexity = np.exp(-logprob / n_tokens)
-    return pd.DataFrame(
-        {
-            "correct": logprob["good"] > logprob["bad"],
-            "margin": perplexity["bad"] - perplexity["good"],
-        }
-    ).reset_index()
+    sides = scores.assign(side=side)
+    wide = sides.pivot(index=KEYS, columns="side", values=["logprob", "n_tokens"])
+    logprob, perplexity = wide["logprob"], np.exp(-wide["logprob"] / wide["n_tokens"])
+    correct, margin = logprob["good"] > logprob["bad"], perplexity["bad"] - perplexity["good"]
+    return pd.DataFrame({"correct": correct, "margin": margin}).reset_index()
 
 
 def judged_suites(
     stimuli: pd.DataFrame, scores: pd.DataFrame, suites: Sequence[Suite]
 ) -> pd.DataFrame:
-    """Judge items of suites by their suite's first prediction, on region surprisals in bits."""
+    """Return `correct` (bool) of items by KEYS: whether their suite's first prediction is met.
+
+    Predictions compare the surprisals (bits) of regions.
+    """
     described = stimuli.set_index("item_id")[["paradigm", "condition"]]
     rows = scores.join(described, on="item_id")
     rows = rows.assign(surprisal=-rows["logprob"] / np.log(2))
@@ -88,7 +85,10 @@ def in_categories(judgments: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Return judgments under prefixes, each with its pair's judgment and margin without one."""
+    """Return judgments after prefixes with baseline_correct and baseline_margin.
+
+    These are the judgment and margin of the same pair without a prefix.
+    """
     keys = ["model", "dataset", "pair_id"]
     alone = judgments[judgments["kind"] == NO_PREFIX].drop_duplicates(keys)
     baseline = alone.set_index(keys)[["correct", "margin"]].add_prefix("baseline_")
@@ -96,7 +96,7 @@ def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_longest(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return each pair's judgment after the longest prefix of one kind, with its baseline."""
+    """Return each pair's judgment after its longest prefix of one kind, as `with_baseline`."""
     prefixed = with_baseline(judgments)
     rows = prefixed[(prefixed["kind"] == kind) & prefixed["perturbation"].isna()]
     return rows.sort_values("length", kind="stable").drop_duplicates(
@@ -105,15 +105,14 @@ def at_longest(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def responsive_suites(judgments: pd.DataFrame, count: int) -> list[str]:
-    """Return the suites that respond most to matched acceptable prefixes (context, §5).
+    """Return the names of the suites that respond most to matched acceptable prefixes.
 
-    By the mean over models of the size of the change in accuracy at the greatest length, as
-    footnote 8 refers to Table 1; ties by name.
+    The response is the absolute change in accuracy at the greatest length, averaged over models,
+    because footnote 8 refers to Table 1. Ties are ordered by name. (context, §5)
     """
     rows = at_longest(judgments, MATCHED[0])
     by_suite = rows.groupby(["model", "suite"])[["correct", "baseline_correct"]].mean()
     mean = (by_suite["correct"] - by_suite["baseline_correct"]).abs().groupby("suite").mean()
-    ordered = mean.reset_index(name="change").sort_values(
-        ["change", "suite"], ascending=[False, True]
-    )
+    changes = mean.reset_index(name="change")
+    ordered = changes.sort_values(["change", "suite"], ascending=[False, True])
     return ordered["suite"].head(count).tolist()

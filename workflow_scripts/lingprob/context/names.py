@@ -24,7 +24,7 @@ FIGURES_OF = {CROWS_PAIRS: (6, 7, 8), SYNTAXGYM: (14, 16, 17)}
 
 
 def primary_dataset(datasets: Sequence[str]) -> str | None:
-    """Return the first data set of plain pairs, which stands for the paper's BLiMP."""
+    """Return the first data set of plain pairs, which replaces the paper's BLiMP, or None."""
     return next((name for name in datasets if name not in FIGURES_OF), None)
 
 

@@ -1,4 +1,4 @@
-"""Perturbations of prefix sentences that keep their grammaticality (context, §5)."""
+"""Perturb the sentences of prefixes without a change of their grammaticality (context, §5)."""
 
 from __future__ import annotations
 
@@ -67,10 +67,11 @@ STEPS = {
 
 
 class Perturber:
-    """Perturbs sentences of one data set, `pool`.
+    """Perturbs the sentences of one data set, `pool`.
 
-    The first word of a sentence loses its capital if it is a function word. It also does if it is
-    inside other sentences, and only without a capital. Names therefore keep their capitals.
+    If words are put before a sentence, its first word loses its capital if it is a function word,
+    or if it occurs inside other sentences of the pool, but never with a capital there. So names
+    keep their capitals.
     """
 
     def __init__(self, pool: Iterable[str]) -> None:
@@ -88,7 +89,7 @@ class Perturber:
         return body + end
 
     def uncapitalised(self, body: str) -> str:
-        """Lower the first letter unless the first word keeps its capital."""
+        """Return a sentence's body without its first capital, unless the first word keeps it."""
         first = body.split()[0].rstrip(",")
         if first.lower() in self.lowered or first in FIRST_WORDS:
             return body[0].lower() + body[1:]
@@ -101,11 +102,9 @@ FIRST_WORDS = {text.split()[0] for text in [*SHORT_ADVERBS, *LONG_ADVERBS]} | {
 
 
 def split_end(sentence: str) -> tuple[str, str]:
-    """Split a sentence from its final punctuation, or a period if it has none."""
-    for end in ENDS:
-        if sentence.endswith(end):
-            return sentence[: -len(end)], end
-    return sentence, "."
+    """Return a sentence's body and its final punctuation, a period if it has none."""
+    end = next((end for end in ENDS if sentence.endswith(end)), "")
+    return sentence.removesuffix(end), end or "."
 
 
 def _with_step(step: str, body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
@@ -137,11 +136,11 @@ def perturbed_prefixes(
     sentences: Mapping[str, int],
     seed: int,
 ) -> Iterator[pd.DataFrame]:
-    """Yield the matched prefixes of these suites under every perturbation, suite by suite.
+    """Yield a `context_prefixes` table of perturbed matched prefixes of `suites`, suite by suite.
 
-    `sentences` is the number of sentences to keep of each prefix, by prefix id. The result is a
-    `context_prefixes` table in pieces. Its `similarity` is the mean F1 between the words of a
-    sentence before and after (context, Appendix B).
+    Each prefix has a row for every perturbation in TITLES. `sentences` is the number of sentences
+    to keep of each prefix, by prefix id. `similarity` is the mean F1 between the words of a
+    sentence before and after the perturbation (context, Appendix B).
     """
     text = stimuli.set_index("item_id")["text"]
     perturber = Perturber(stimuli["text"])

@@ -1,4 +1,4 @@
-"""Prefixes: their sentences, how these are joined, and how many tokens they have."""
+"""Join sentences to prefixes, find unrelated sentences, and count the tokens of prefixes."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
 
 
 class Writing(NamedTuple):
-    """How a language joins sentences.
+    """How sentences of a language are joined.
 
-    `joined` returns the text of some sentences and the end of each in it, in characters.
-    `separator` is put between two of them.
+    `joined` returns the text of some sentences, and the end of each in it (in characters).
+    `separator` is the text between two sentences.
     """
 
     joined: Callable[[Sequence[str]], tuple[str, list[int]]]
@@ -35,10 +35,9 @@ class Writing(NamedTuple):
 
 
 def joined(sentences: Sequence[str]) -> tuple[str, list[int]]:
-    """Join sentences with periods and spaces (context, §3).
+    """Return sentences joined by periods and spaces, and the end of each, in characters.
 
-    Return the text and the end of each sentence in it, in characters. A sentence with a period,
-    question mark or exclamation mark at its end gets no other period.
+    A sentence that ends in a period, question mark or exclamation mark gets no other (context, §3).
     """
     closed = [sentence if sentence.endswith(ENDS) else f"{sentence}." for sentence in sentences]
     ends = np.cumsum([len(sentence) + 1 for sentence in closed]) - 1
@@ -55,8 +54,8 @@ def prefix_row(
 
     Args:
         sentences: the text of each sentence.
-        source_ids: their ids in the stimuli, or in the control by their number.
-        writing: how they are joined.
+        source_ids: item ids of the sentences, or UNRELATED/NUMBER.
+        writing: how the sentences are joined.
         about: the other columns. Optional ones are null unless given.
     """
     text, ends = writing.joined(sentences)
@@ -65,9 +64,9 @@ def prefix_row(
 
 
 def control_sentences(control: str, entry: dict[str, Any]) -> list[str]:
-    """Return the unrelated sentences of a corpus (context, §3), given its catalog entry.
+    """Return the `unrelated_sentences` of the corpus `control` (context, §3), given its entry.
 
-    Raises LingprobError if it has none.
+    Raises LingprobError if there are none.
     """
     documents = iter_documents(entry["parser"], dataset_paths(control, entry))
     found = unrelated_sentences(documents)
@@ -80,11 +79,11 @@ def control_sentences(control: str, entry: dict[str, Any]) -> list[str]:
 
 
 def unrelated_sentences(documents: Iterable[str]) -> list[str]:
-    """Return the sentences of running text or of WikiText, as natural text, each once.
+    """Return the distinct sentences of documents, running text or WikiText, as natural text.
 
     A sentence ends at a `.`, `!` or `?` that is a separate word (WikiText) or precedes a capital.
-    Sentences with unknown words, unbalanced quotation marks or brackets, or fewer than 4 or more
-    than 60 words, are left out.
+    Left out are sentences with WikiText's marks for unknown words or headings, with unbalanced
+    quotation marks or brackets, and with fewer than 4 or more than 60 words.
     """
     found: dict[str, None] = {}
     for document in documents:
@@ -96,6 +95,7 @@ def unrelated_sentences(documents: Iterable[str]) -> list[str]:
 
 
 def _whole(part: str) -> bool:
+    """Return whether a part of a line is a whole sentence."""
     return (
         part.count('"') % 2 == 0
         and part.count("(") == part.count(")")
@@ -105,7 +105,7 @@ def _whole(part: str) -> bool:
 
 
 def natural(text: str) -> str:
-    """Undo WikiText's tokenisation: spaces around punctuation, `@-@` and quotation marks."""
+    """Return WikiText without its spaces around punctuation, `@-@` and quotation marks."""
     text = re.sub(r" @([-.,])@ ", r"\1", text.strip())
     text = re.sub(r"\s+([,.;:!?%)\]]|'s\b|'t\b|'re\b|'ve\b|'d\b|'ll\b|')(?=\W|$)", r"\1", text)
     text = re.sub(r"([(\[$£])\s+", r"\1", text)
@@ -120,7 +120,7 @@ def natural(text: str) -> str:
 
 
 def count_tokens(prefixes: pd.DataFrame, tokenize: Tokenize) -> list[list[int]]:
-    """Return the number of tokens of each prefix up to the end of each of its sentences."""
+    """Return, for each prefix, its number of tokens up to the end of each of its sentences."""
     counts = []
     for first in range(0, len(prefixes), TEXTS_AT_ONCE):
         some = prefixes.iloc[first : first + TEXTS_AT_ONCE]
@@ -133,11 +133,11 @@ def count_tokens(prefixes: pd.DataFrame, tokenize: Tokenize) -> list[list[int]]:
 
 
 def cuts(n_tokens: Sequence[int], lengths: Sequence[int], room: int) -> dict[int, int]:
-    """Return the last sentence of a prefix at each length, by length in tokens.
+    """Return the index of a prefix's last sentence at each of `lengths` (tokens), by length.
 
-    This gives the longest prefix of whole sentences within the length and the room (tokens).
-    Lengths shorter than the first sentence are left out, as are those that add no sentence to the
-    length before.
+    It is the last whole sentence within the length and the `room` (tokens). `n_tokens` is that of
+    `count_tokens`. Lengths without a whole sentence, or without one more than the length before,
+    are left out.
     """
     found: dict[int, int] = {}
     for length in sorted(lengths):
@@ -150,7 +150,7 @@ def cuts(n_tokens: Sequence[int], lengths: Sequence[int], room: int) -> dict[int
 def sentences_within(
     prefixes: pd.DataFrame, tokenizers: Iterable[Tokenize], length: int
 ) -> dict[str, int]:
-    """Return by prefix id how many of its sentences reach a length under every tokenizer."""
+    """Return the number of sentences that reach a length under every tokenizer, by prefix id."""
     reached = [
         [int(np.searchsorted(counts, length)) + 1 for counts in count_tokens(prefixes, tokenize)]
         for tokenize in tokenizers

@@ -1,4 +1,4 @@
-"""Targets and the contexts before them, drawn from the same data set (context, §3).
+"""Draw targets (pairs to judge) and the prefixes before them from a data set (context, §3).
 
 A draw depends only on the seed, the data set, the pairs that share it and the kind of prefix. A
 larger sample therefore contains a smaller one, if each pair has its own prefixes. Prefixes grow
@@ -43,15 +43,15 @@ def generator(seed: int, *parts: str) -> np.random.Generator:
 
 
 class Source(NamedTuple):
-    """Sentences that prefixes of a data set are drawn from, and how to count and join them.
+    """The sentences of a data set that prefixes are drawn from, and how to count and join them.
 
-    dataset: its name.
+    dataset: name of the data set.
     stimuli: its `stimuli` table.
     control: unrelated sentences.
-    tokenize: counts the tokens of prefixes. Each model cuts them later by its own tokenizer.
+    tokenize: tokenizer that counts the tokens of prefixes. Each model cuts them later by its own.
         Prefixes are longer than needed, so that they do not depend on the models of a run.
-    suites: suites of prefixes and targets; empty means all.
-    writing: how the language of the data set joins sentences.
+    suites: suites of prefixes and targets. Empty means all.
+    writing: how sentences of the data set's language are joined.
     """
 
     dataset: str
@@ -63,14 +63,13 @@ class Source(NamedTuple):
 
 
 def sample_targets(source: Source, pairs_per_suite: int | None, seed: int) -> pd.DataFrame:
-    """Draw pairs (or items with more conditions) of each suite to judge.
+    """Return suite, phenomenon and pair_id of pairs (or items with more conditions) to judge.
 
-    A suite is a paradigm of the `stimuli` table. `pairs_per_suite` None means all pairs. Pairs of
-    identical sentences are left out, because they cannot be judged.
+    `pairs_per_suite` pairs are drawn of each suite (a paradigm of the `stimuli` table), all if
+    None. Pairs of identical sentences are left out, because they cannot be judged.
 
-    Returns suite, phenomenon and pair_id, one row per pair. Raises LingprobError for an unknown
-    suite, a suite with a single pair (nothing matched could precede it), or pairs without two
-    members.
+    Raises LingprobError for an unknown suite, a suite with a single pair (nothing matched could
+    precede it), or pairs without two members.
     """
     dataset, stimuli, suites = source.dataset, source.stimuli, source.suites
     where = f"data set {dataset!r}"
@@ -115,7 +114,7 @@ def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
 
 
 def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
-    """Return a number for every name (-1 for a missing one), and the number of each name."""
+    """Return the number of each row's name (-1 if it is missing), and of each name, from 0."""
     numbers, found = pd.factorize(names)
     return numbers, {name: number for number, name in enumerate(found)}
 
@@ -157,10 +156,10 @@ class PrefixSampler:
         self.exhausted: dict[str, int] = {}
 
     def grow(self, suite: str, pair_ids: Sequence[str], kind: str) -> dict[str, Any]:
-        """Draw the prefix of one kind for pairs of one suite, usually one pair.
+        """Return the row of a prefix of one kind for pairs (usually one) of one suite.
 
-        It never has a sentence with the words of one of these pairs. A mismatched or unrelated
-        prefix has no sentence with the words of a sentence of the suite (context, §3: c not in S).
+        It never has the text of a sentence of these pairs. A mismatched or unrelated prefix has no
+        text of a sentence of the suite (context, §3: c not in S).
         """
         if kind == UNRELATED:
             pool = self.unrelated & ~self.words_of[suite]
@@ -180,10 +179,10 @@ class PrefixSampler:
     def from_suite(
         self, suite: str, targets: Sequence[str], replicate: int, sentences: int | None
     ) -> dict[str, Any]:
-        """Draw acceptable sentences of one suite as a prefix of targets of other suites.
+        """Return the row of a prefix of one suite's acceptable sentences, for `targets` of others.
 
-        `sentences` is how many (context, Appendix D: ten), or None for as many as fit. A sentence
-        that another suite has too is never drawn, because it would precede itself.
+        `sentences` is their number (context, Appendix D: ten), or None for as many as fit. A text
+        that another suite has is never drawn, because it could precede itself.
         """
         pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
         order = self._shuffled(pool, suite, f"replicate {replicate}")
@@ -194,12 +193,12 @@ class PrefixSampler:
         )
 
     def _row(self, drawn: Sequence[int], **about: Any) -> dict[str, Any]:
-        """Return the row of a prefix of these sentences."""
+        """Return the `context_prefixes` row of a prefix of the sentences with these indices."""
         texts, ids = self.texts[drawn].tolist(), self.ids[drawn].tolist()
         return prefix_row(texts, ids, self.source.writing, dataset=self.source.dataset, **about)
 
     def _shuffled(self, pool: np.ndarray, *names: str) -> list[int]:
-        """Return the sentences of a pool in an order of these names, one of each text."""
+        """Return indices of a pool's distinct texts in a random order that `names` determine."""
         rng = generator(self.seed, self.source.dataset, *names)
         order = rng.permutation(np.flatnonzero(pool))
         _, first = np.unique(self.text_number[order], return_index=True)
@@ -207,7 +206,10 @@ class PrefixSampler:
         return found
 
     def _until_full(self, order: Sequence[int], what: str, sentences: int | None) -> list[int]:
-        """Take sentences in order until they are more than enough for the longest length."""
+        """Return the first sentences in `order` that exceed enough tokens, or `sentences` of them.
+
+        Raises LingprobError if they have fewer tokens than the shortest length.
+        """
         drawn: list[int] = []
         tokens = 0
         for index in order:
@@ -227,7 +229,7 @@ class PrefixSampler:
         return drawn
 
     def _count(self, index: int, order: Sequence[int]) -> int:
-        """Count the tokens of a sentence, and of the next ones in order, because calls are slow."""
+        """Return the number of tokens of a sentence. Count the next ones too, as calls are slow."""
         if index not in self.counts:
             start = order.index(index)
             wanted = [other for other in order[start : start + 128] if other not in self.counts]
@@ -246,11 +248,11 @@ class PrefixSampler:
 def sample_contexts(
     source: Source, pairs_per_suite: int | None, settings: Mapping[str, Any], seed: int
 ) -> Iterator[pd.DataFrame]:
-    """Draw all prefixes of a data set; yield a `context_prefixes` table in pieces.
+    """Yield the `context_prefixes` table of all prefixes of a data set, in pieces.
 
     Args:
         source: the data set's sentences.
-        pairs_per_suite: pairs of each suite to judge; None means all.
+        pairs_per_suite: number of pairs of each suite to judge, or None for all.
         settings: section `context` of the configuration.
         seed: seed of every draw.
     """
@@ -272,6 +274,7 @@ def sample_contexts(
 def _growing(
     sampler: PrefixSampler, targets: pd.DataFrame, pairs_per_prefix: int
 ) -> Iterator[dict[str, Any]]:
+    """Yield the rows of growing prefixes of each kind, one for every `pairs_per_prefix` pairs."""
     kinds: tuple[str, ...] = KINDS
     if len(sampler.words_of) == 1:
         logger.warning("%s has one suite, so no prefix can be mismatched", sampler.source.dataset)
@@ -288,10 +291,11 @@ def _of_suites(
     settings: Mapping[str, Any],
     sentences: int | None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the prefixes of each suite, with the targets of other suites dealt out to them.
+    """Yield the rows of prefixes from each suite, with targets of the other suites.
 
-    The first `matrix_targets` of a suite (all if None) go to the prefixes in turn. Every prefix
-    therefore precedes some targets of every suite, and a larger sample contains a smaller one.
+    The first `matrix_targets` targets of a suite (all if None) are given to the prefixes in turn.
+    So every prefix precedes some targets of every suite, and a larger sample contains a smaller
+    one.
     """
     prefixes = settings["matrix_prefixes"]
     place = targets.groupby("suite", sort=False).cumcount().to_numpy()

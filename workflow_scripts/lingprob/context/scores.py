@@ -1,4 +1,4 @@
-"""A model's log-probabilities of targets after their prefixes, and its judgments of them."""
+"""Compute a model's log-probabilities of targets after their prefixes, and judge the targets."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ PLACE = ["prefix_id", "length", "n_sentences", "pair_id", "item_id"]
 
 @dataclass(frozen=True)
 class Task:
-    """The files of a data set's pairs and of the prefixes before them.
+    """A data set whose pairs are to be judged.
 
     Args:
         dataset: its name.
         entry: its catalog entry: parser and files.
-        stimuli, prefixes: files of its `stimuli` and `context_prefixes` tables.
+        stimuli, prefixes: paths of its `stimuli` and `context_prefixes` tables.
         lengths: lengths of prefixes (tokens).
         alone: whether the pairs are also judged without a prefix.
     """
@@ -103,7 +103,7 @@ class Targets(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """A prefix with its cuts, the last sentence before each, and the items after it."""
+    """A prefix and the targets after it, with the length and the last sentence at each cut."""
 
     prefix_id: str
     item: ContextItem
@@ -114,7 +114,7 @@ class _Work(NamedTuple):
 
 
 class _Pairs:
-    """Targets by pair id, and the tokens of the longest member of each pair that is judged.
+    """The targets of a data set by pair id, and the number of tokens of each pair's longest member.
 
     Tokens are counted only for the pairs that are judged, because a data set has many more.
     """
@@ -152,7 +152,7 @@ class _Pairs:
     def after(
         self, prefix_id: str, prefix: str, ends: Mapping[int, int], cuts: list[int], pairs: Any
     ) -> _Work:
-        """Return what to score: pairs up to the last region that a formula names, or all of them.
+        """Return the work of scoring `pairs` after a prefix, up to the last region of a formula.
 
         `ends` has the last sentence of the prefix by length, `cuts` its end in characters.
         """
@@ -177,7 +177,7 @@ def score_prefixes(
     separator: str = " ",
     **scoring: Any,
 ) -> Iterator[pd.DataFrame]:
-    """Score the members of every pair after its prefixes at each length, and after none.
+    """Yield summed log-probabilities of targets after their prefixes at each length, and alone.
 
     Args:
         scorer: the model's scorer.
@@ -217,7 +217,7 @@ def score_prefixes(
 def _work(
     pairs: _Pairs, prefixes: Iterable[pd.DataFrame], lengths: Sequence[int], alone: bool
 ) -> Iterator[_Work]:
-    """Yield each prefix whose first sentence has room, then the targets without a prefix."""
+    """Yield the work of each prefix whose first sentence has room, then of targets without one."""
     if pairs.regions:  # all items of suites are judged without a prefix: that costs little
         pairs.count_tokens(pairs.places)
     found = False
@@ -244,7 +244,7 @@ def _work(
 
 
 def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
-    """Group prefixes until enough sentences follow them. Pairs without one are apart."""
+    """Yield lists of work with about SENTENCES_AT_ONCE targets. Work without a prefix is apart."""
     some: list[_Work] = []
     sentences = 0
     for one in work:
@@ -259,7 +259,7 @@ def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
 
 
 def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
-    """Return by item id the regions that the predictions of its suite name."""
+    """Return the regions of each sentence that its suite's predictions name, by item id."""
     found = {}
     for suite in suites:
         named = {region for formula in suite.predictions for region in formula.regions()}
@@ -275,7 +275,7 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
 
 
 def _sums(tokens: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> pd.DataFrame:
-    """Sum tokens over sentences, or over the regions that formulas name."""
+    """Return the table of `score_prefixes`: tokens summed by sentence, or by named region."""
     regions = pairs.regions
     placed = _named(tokens, work, regions) if regions else tokens.assign(region=WHOLE_SENTENCE)
     sums = sum_tokens(placed, [*TARGET, "region"])
@@ -291,7 +291,10 @@ def _sums(tokens: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> pd.Data
 
 
 def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.DataFrame:
-    """Return the tokens with the `region` in which each starts, once for each named region."""
+    """Return tokens with the number of the named `region` in which each starts.
+
+    A token has a row for each such region.
+    """
     starts = tokens["char_start"].to_numpy()
     places, numbers = [], []
     by_target = tokens.groupby(["item_index", "target_index"], sort=False).indices

@@ -288,12 +288,12 @@ def checked_cells(
         )
     for name, values in zip(("successes", "trials"), counts, strict=True):
         # Missing and infinite values leave no remainder that equals zero.
-        refuse_values(name, values, (values < 0) | (values % 1 != 0), "give counts")
+        refuse_values(name, values, (values < 0) | (values % 1 != 0), "it must be a count")
     above = counts[0] > counts[1]
     refuse_values("successes", counts[0], above, "they are at most the trials")
     for name in terms:
         values = terms[name].to_numpy(dtype=np.float64)
-        refuse_values(str(name), values, ~np.isfinite(values), "give finite terms")
+        refuse_values(str(name), values, ~np.isfinite(values), "it must be finite")
     if labels.isna().any():
         raise LingprobError(f"group, row {int(labels.isna().argmax())}: the group is missing.")
     codes, groups = pd.factorize(labels, sort=True)

@@ -1,4 +1,4 @@
-"""A stimulus table by the parser that its catalog entry names, and samples of its pairs."""
+"""Build the `stimuli` table of a data set, and draw samples of its pairs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,16 @@ from lingprob.stimuli.tables import check_stimuli
 def build_stimuli(
     dataset: str, entry: dict[str, Any], directory: Path, seed: int, sentences_needed: int = 1
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Parse a data set with the parser that its catalog entry names, and check the result.
+    """Return the `stimuli` table (with other columns of a user's table) and the `ratings` table.
+
+    The catalog entry names the parser. `ratings` has no rows if single judgments are unknown.
 
     Args:
         dataset: name in the catalog or in config.yaml.
-        entry: its entry.
+        entry: its catalog entry.
         directory: folder of the downloaded files.
-        seed: seed of simulated ratings, which affects no other data set.
+        seed: seed of simulated ratings.
         sentences_needed: the least number of sentences that the fits to the ratings need.
-
-    Returns:
-        The `stimuli` table, with the other columns of a user's table, and the `ratings` table (no
-        rows if single judgments are unknown).
 
     Raises LingprobError that names the file, row and remedy for bad input, or if the number of
     items or pairs is not the catalog's.
@@ -80,7 +78,7 @@ def sample_pairs(stimuli: pd.DataFrame, pairs: int, seed: int) -> pd.DataFrame:
 
 
 def allot(available: np.ndarray, total: int, rng: np.random.Generator) -> np.ndarray:
-    """Share `total` among groups in proportion to their sizes, (n_groups,) int each.
+    """Return the share of each group in `total`, in proportion to `available`, (n_groups,) int.
 
     Groups get whole parts first. Then those with the largest remainders get one more, in random
     order among equal remainders.

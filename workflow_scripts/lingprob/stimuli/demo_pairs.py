@@ -1,4 +1,4 @@
-"""The demo's minimal pairs, written for this project, with simulated ratings."""
+"""Parse the demo's minimal pairs, written for this project, and simulate ratings of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ACCEPTABLE = 5.2
 
 
 def minimal_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the pairs with simulated ratings. The rating source of every row says so."""
+    """Return the demo's pairs and simulated judgments (see the package for the arguments)."""
     stimuli = pairs_as_sentences(pd.read_csv(MINIMAL_PAIRS), "en", "simulated")
     ratings = simulate_ratings(stimuli, seed)
     means = ratings.groupby("item_id")["z"].mean()
@@ -39,11 +39,11 @@ def minimal_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Par
 
 
 def simulate_ratings(stimuli: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Simulate 24 participants who rate every sentence from 1 to 7.
+    """Return a `ratings` table of 24 simulated participants who rate every sentence from 1 to 7.
 
-    By the paper's own model of ratings, a sentence is less acceptable the less likely its message
-    (which the two sentences of a pair share), and the less likely its error. Each pair has one
-    error. No language model is involved, so the ratings cannot favour one.
+    They follow the string-probability paper's model of ratings: a sentence is less acceptable the
+    less likely its message, which both sentences of a pair share, and the less likely its error.
+    Each pair has one error. No language model is involved, so the ratings cannot favour one.
     """
     rng = np.random.default_rng(seed)
     good = stimuli[stimuli["grammatical"].astype(bool)].set_index("pair_id")

@@ -1,4 +1,4 @@
-"""Distances between the sentences of each pair, the filter by edit distance, and bins."""
+"""Measure distances between the sentences of each pair, and filter and bin pairs by them."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def edit_distances(texts: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class EditFilter:
-    """A reading of "edit distance below the 75th quantile across all pairs" (§5.1).
+    """An interpretation of "edit distance below the 75th quantile across all pairs" (§5.1).
 
     Args:
-        unit: of an edit, `characters` or `words`.
-        quantile: of the edit distances.
-        comparison: with that quantile, `below` or `at_most`.
-        population: of the quantile, pairs with both ratings (`rated`) or `all`.
+        unit: unit of the edit distance, `characters` or `words`.
+        quantile: quantile of the edit distances that is the limit.
+        comparison: of the distance with the limit, `below` or `at_most`.
+        population: pairs whose quantile it is, those with both ratings (`rated`) or `all`.
     """
 
     # The reading that keeps the paper's 1,883 pairs of LI.
@@ -98,7 +98,7 @@ class EditFilter:
 
 
 def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: EditFilter) -> float:
-    """Return the quantile of the edit distances of a reading's population.
+    """Return the limit of the edit distance under an interpretation (`reading`) of the filter.
 
     Raises LingprobError if the population is of rated pairs and no pair has both ratings.
     """
@@ -117,9 +117,9 @@ def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: Edit
 def pairs_in_use(
     stimuli: pd.DataFrame, dataset: str, distances: pd.DataFrame | None, reading: EditFilter
 ) -> pd.Index:
-    """Return the ids of the pairs of two different sentences, in the order of the table.
+    """Return the ids of pairs whose two sentences differ, in the order of the table.
 
-    Given `distances` (a `minimalness` table of rated pairs), only pairs that the filter keeps.
+    With `distances`, a `minimalness` table of rated pairs, only pairs that the filter keeps.
     """
     texts = pair_texts(stimuli, dataset)
     different = texts.index[texts["good"] != texts["bad"]]

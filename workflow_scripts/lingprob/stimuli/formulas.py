@@ -39,13 +39,13 @@ OPERATORS: dict[type, Any] = {
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed prediction: its syntax tree, in which name `_0` is the first of its regions."""
+    """A parsed formula: its syntax tree, in which the name `_N` is the region `names[N]`."""
 
     tree: ast.expr
     names: tuple[RegionName, ...]
 
     def holds(self, surprisals: Mapping[RegionName, Any]) -> Any:
-        """Say whether the prediction is met, elementwise for arrays of surprisals (bits).
+        """Return whether the prediction is met, elementwise for arrays of surprisals (bits).
 
         Raises KeyError with a region that is missing.
         """
@@ -69,9 +69,9 @@ class Formula:
         return list(dict.fromkeys(self.names))
 
     def preferences(self) -> list[tuple[RegionName, RegionName]]:
-        """Return (expected, unexpected) regions of every comparison of two single regions.
+        """Return the two regions of each comparison of single regions, the less surprising first.
 
-        The formula predicts the lower surprisal for the first of each.
+        That is the region for which the formula predicts the lower surprisal.
         """
         found = []
         for node in ast.walk(self.tree):
@@ -84,7 +84,7 @@ class Formula:
 
 
 def parts(node: ast.expr) -> tuple[ast.AST | None, list[ast.expr]]:
-    """Return the operator of a node and its operands, or None if a formula has no such node."""
+    """Return the operator of a node and its operands, or None for a node without an operator."""
     if isinstance(node, ast.BoolOp):
         return node.op, node.values
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -95,9 +95,9 @@ def parts(node: ast.expr) -> tuple[ast.AST | None, list[ast.expr]]:
 
 
 def parse_formula(text: str, where: str) -> Formula:
-    """Parse a formula. `where` names its suite for errors.
+    """Return the parsed formula. `where` names its suite in messages.
 
-    Raises LingprobError that shows a formula of another form.
+    Raises LingprobError if the text has another form.
     """
     names = tuple(
         (m[2], WHOLE_SENTENCE if m[1] == "*" else int(m[1])) for m in REGION.finditer(text)
@@ -120,7 +120,7 @@ def parse_formula(text: str, where: str) -> Formula:
 
 
 def _is_valid(node: ast.expr, truth: bool) -> bool:
-    """Say whether a tree is a comparison, or joins some, or (not `truth`) is a number."""
+    """Return whether a tree is a comparison or joins some or, if not `truth`, a number."""
     symbol, operands = parts(node)
     if symbol is None:
         is_number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)

@@ -1,4 +1,4 @@
-"""Rated pairs from Linguistic Inquiry, 2001 to 2010, in three published forms.
+"""Parse rated pairs from Linguistic Inquiry, 2001 to 2010, in three published forms.
 
 `linguistic_inquiry`: Likert ratings of MORCELA's sentences (Sprouse et al. 2013; morcela, §3.3).
 `li_large`: the ratings of two studies (Sprouse et al. 2013; Mahowald et al. 2016). `li_adger`:
@@ -64,7 +64,7 @@ def linguistic_inquiry(dataset: str, entry: Entry, directory: Path, seed: int) -
 
 
 def articles(item_ids: pd.Series) -> pd.Series:
-    """Return the article that a sentence is from, or the chapter of Adger's textbook.
+    """Return the article that each sentence is from, or the chapter of Adger's textbook, by id.
 
     `32.1.martin.2c.*.01` is from volume 32, issue 1, and `ch8.150.*.03` is from chapter 8.
     """
@@ -72,7 +72,7 @@ def articles(item_ids: pd.Series) -> pd.Series:
 
 
 def read_judgments(path: Path, item_ids: pd.Series) -> pd.DataFrame:
-    """Read single judgments of the given items. Missing judgments (62 in all) are left out."""
+    """Return a `ratings` table of the given items. Missing judgments (62 in all) are left out."""
     raw = pd.read_csv(path, skiprows=5, encoding="latin-1").dropna(subset=["judgment"])
     by_lower_case = {item_id.lower(): item_id for item_id in item_ids}
     table = pd.DataFrame(
@@ -87,11 +87,11 @@ def read_judgments(path: Path, item_ids: pd.Series) -> pd.DataFrame:
 
 
 def li_large(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the pairs with the mean of each sentence's z-scored Likert ratings, and judgments.
+    """Return the pairs of both studies with mean z-scored Likert ratings, and single judgments.
 
-    104 pairs lack one or both ratings. A sentence that is in several pairs has an item in each. The
+    104 pairs lack one or both ratings. A sentence in several pairs has an item in each. The
     phenomenon is the study, the paradigm the article that was sampled. Single judgments are
-    published for the first study alone. The studies spell some authors' names with other capitals,
+    published only for the first study. The studies spell some authors' names with other capitals,
     so articles are in lower case.
     """
     pairs = read_csv_utf8(directory / LI_LARGE_PAIRS)
@@ -119,7 +119,7 @@ def li_large(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
 
 
 def li_adger(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the pairs with the file's mean ratings (magnitude estimates, z-scored).
+    """Return the file's pairs with their mean ratings (magnitude estimates, z-scored).
 
     The phenomenon is the source, the paradigm the article or the chapter of the textbook.
     """
@@ -139,9 +139,9 @@ def li_adger(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
 
 
 def read_scored_pairs(path: Path) -> pd.DataFrame:
-    """Read the file, one row per pair, indexed by pair id.
+    """Return the file's table, one row per pair, indexed by pair id.
 
-    The two pairs without all scores are left out, and the log says so.
+    The two pairs that lack a score are left out, and a warning counts them.
     """
     pairs = read_csv_utf8(path)
     pairs.index = "pair." + pairs.index.astype(str)
@@ -151,11 +151,11 @@ def read_scored_pairs(path: Path) -> pd.DataFrame:
 
 
 def published_scores(path: Path, model: str) -> pd.DataFrame:
-    """Return one model's scores as `scoring.imported` reads them, one row per sentence.
+    """Return a published model's item_id, logprob (nats), n_tokens and perhaps unigram_logprob.
 
-    BERT's are pseudo-log-likelihoods: each token given all others. The length counts words and
-    marks. The n-gram model's length also counts the end of the sentence (like its SLOR), and the
-    SLOR gives the unigram log-probability.
+    BERT's log-probabilities are pseudo-log-likelihoods: each token given all others. n_tokens
+    counts words and punctuation marks. The n-gram model's also counts the end of the sentence, as
+    its SLOR does, from which the unigram log-probability follows.
     """
     column, nats = looked_up("published model", model, SCORES)
     pairs = read_scored_pairs(path)

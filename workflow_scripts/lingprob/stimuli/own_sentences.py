@@ -1,4 +1,4 @@
-"""A researcher's own sentences, as a table, by a config entry alone."""
+"""Parse a user's table of sentences, pairs or judgments, described by an entry in config.yaml."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ logger = logging.getLogger(__name__)
 
 
 def own_sentences(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the user's table as stimuli, and its single judgments if it has them.
+    """Return the user's table as a `stimuli` table, and single judgments if it has them.
 
-    It is the file at the entry's `path`, or the rows of a data set on the hub. The columns are
-    `sentence` and, if the file has them, `rating`, `item`, `condition`, `pair`, `phenomenon`,
-    `paradigm` and `grammatical`. With a column `participant`, a row is one judgment. A table with
-    one row per pair has `good` and `bad` and, if it has them, `pair`, `phenomenon` and `paradigm`.
-    Other columns follow these as they are (`other_columns`).
-    The entry's `columns` gives other names. Its `ratings` says which the analyses need: `every`
-    rating, `some`, or `none` of them, the default. `scope.stimuli_entry` adds it, and `needed`.
+    The table is the file at the entry's `path`, or the rows of a data set on the hub. It has the
+    column `sentence` and optionally `rating`, `item`, `condition`, `pair`, `phenomenon`, `paradigm`
+    and `grammatical`. With a column `participant`, a row is one judgment. A table with one row per
+    pair has `good` and `bad`, and optionally `pair`, `phenomenon` and `paradigm`. Other columns
+    are kept (`other_columns`).
+
+    The entry's `columns` gives other names. `scope.stimuli_entry` adds two keys. `ratings` says
+    which ratings the analyses need: `every`, `some` or `none`. `needed` is that of `check_needed`.
     """
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     setting = f"datasets.{dataset}.columns"
@@ -87,8 +88,8 @@ def average(
     `standardise: false`, of the ratings as given.
 
     Returns:
-        A table with one row per sentence under our names, with other columns that have one value
-        per sentence; the judgments (participant_id, sentence as the number of its row, rating, z);
+        A table with one row per sentence: COLUMNS, and other columns that have one value per
+        sentence. Then the judgments (participant_id, sentence as the number of its row, rating, z),
         and the entry without the names of columns.
 
     Raises LingprobError that names the row at fault, and for two judgments by one participant.
@@ -144,7 +145,7 @@ def average(
 def as_stimuli(
     frame: pd.DataFrame, path: str | Path, entry: Mapping[str, Any], setting: str
 ) -> pd.DataFrame:
-    """Return a user's table as a `stimuli` table.
+    """Return a user's table as a `stimuli` table with its other columns.
 
     Args:
         frame: the table.
@@ -204,23 +205,23 @@ def as_stimuli(
 
 
 def other_columns(frame: pd.DataFrame, used: Iterable[str]) -> pd.DataFrame:
-    """Return the columns that are not used. A known name becomes NAME_given."""
+    """Return the columns that are not `used`. One with a name in TAKEN is renamed NAME_given."""
     others = frame.drop(columns=[name for name in used if name in frame.columns])
     return others.rename(columns=lambda name: f"{name}_given" if name in TAKEN else name)
 
 
 def is_empty(texts: pd.Series) -> pd.Series:
-    """Say which texts are missing or white space alone."""
+    """Return which texts are missing or only white space, (n,) bool."""
     return texts.isna() | (texts.astype(str).str.strip() == "")
 
 
 def item_ids(
     path: str | Path, columns: Mapping[str, str], texts: Mapping[str, pd.Series]
 ) -> pd.Series:
-    """Return the ids that the file gives, or numbers from 1.
+    """Return the item ids of the file or, if it has none, row numbers from 1, as text.
 
-    An item that occurs under several conditions is called ITEM/CONDITION. Raises LingprobError at a
-    missing id or an id that occurs twice, or at a sentence that does if there are no ids.
+    The id of an item under several conditions is ITEM/CONDITION. Raises LingprobError at a missing
+    id, an id that occurs twice or, without ids, a sentence that does.
     """
     if "item" not in texts:
         text = texts["sentence"]
@@ -238,10 +239,10 @@ def item_ids(
 def one_row_per_sentence(
     path: str | Path, frame: pd.DataFrame, named: dict[str, str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return a table with one row per sentence, and the given names of its columns.
+    """Return a table with one row per sentence, and the names of its columns (`named`).
 
-    The sentences of a table with one row per pair are called PAIR.good and PAIR.bad. Pairs without
-    a column `pair` are numbered from 1.
+    A table with one row per pair is turned into one with the items PAIR.good and PAIR.bad, under
+    the names of COLUMNS. Pairs without a column `pair` are numbered from 1.
     """
     sides = {side: named.get(side, side) for side in SIDES}
     meant = not {*SIDES}.isdisjoint(named) or {*sides.values()} <= {*frame.columns}

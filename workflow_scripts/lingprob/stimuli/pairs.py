@@ -1,4 +1,4 @@
-"""Published minimal pairs without ratings, and their files.
+"""Parse published minimal pairs without ratings.
 
 BLiMP: 67 paradigms of 1,000 English pairs made from templates (Warstadt et al. 2020). SLING:
 Chinese pairs made from a treebank (Song et al. 2022). ZhoBLiMP: 118 paradigms of 300 Chinese pairs
@@ -30,9 +30,9 @@ CROWS_PAIRS_FILE = "crows_pairs_anonymized.csv"
 
 
 def read_json_pairs(path: Path, phenomenon: str) -> pd.DataFrame:
-    """Read a JSON-lines file of one paradigm, one pair per line.
+    """Return good, bad, phenomenon and paradigm of a JSON-lines file with one pair per line.
 
-    `phenomenon` is the key that names the phenomenon. The paradigm is the file's name.
+    The argument `phenomenon` is the key that names the phenomenon. The paradigm is the file's name.
     """
     records = [json.loads(line) for line in read_lines(path)]
     names = {"sentence_good": "good", "sentence_bad": "bad", phenomenon: "phenomenon"}
@@ -41,10 +41,10 @@ def read_json_pairs(path: Path, phenomenon: str) -> pd.DataFrame:
 
 
 def as_stimuli(paradigms: Iterable[pd.DataFrame], language: str) -> Parsed:
-    """Turn tables of one paradigm's pairs into a `stimuli` table without ratings.
+    """Return a `stimuli` table without ratings from one table of pairs per paradigm.
 
-    The columns are good, bad, phenomenon and paradigm. Pairs are numbered from 0 in each. Pairs of
-    identical sentences stay, because analyses count them.
+    These have the columns good, bad, phenomenon and paradigm. Pairs are numbered from 0 in each.
+    Pairs of identical sentences are kept, because analyses count them.
     """
     pairs = pd.concat(paradigms)
     pair_id = pairs["paradigm"] + "." + pairs.index.astype(str)
@@ -89,7 +89,7 @@ def scamp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
 
 
 def read_scamp(path: Path) -> pd.DataFrame:
-    """Read one file, one row per pair."""
+    """Return good, bad, phenomenon and paradigm of one file of SCaMP."""
     name = path.stem.removesuffix("_implausible").removesuffix("_plausible")
     table = pd.DataFrame([line.split("\t") for line in read_lines(path)], columns=["good", "bad"])
     return table.assign(phenomenon=name, paradigm=name)

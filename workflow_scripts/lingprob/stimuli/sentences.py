@@ -1,4 +1,4 @@
-"""Published sentences that were judged one by one.
+"""Parse published sentences that were judged one by one.
 
 CoLA: sentences from the literature, acceptable or not (Warstadt et al. 2019). HLL: rated sentences
 of The Syntax of Chinese (Huang, Li & Li 2009; Chen et al. 2020). The toy strings: the eight of the
@@ -47,20 +47,20 @@ def cola(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
 
 
 def lone_sentences(table: pd.DataFrame) -> pd.DataFrame:
-    """Return English sentences without pairs and ratings as a `stimuli` table."""
+    """Return a table of English sentences as `stimuli`, with None in columns that it lacks."""
     absent = ("pair_id", "condition", "rating", "rating_source", "phenomenon", "paradigm")
     missing = {name: None for name in absent if name not in table.columns}
     return table.assign(language="en", **missing)
 
 
 def hll(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Pair every grammatical sentence of a group with every other one (string_probability, §5.1).
+    """Return pairs of each grammatical with each other sentence of a group, and their judgments.
 
     The file is CSV (UTF-8) with one row per judgment: participant, group (an example of the book
     and its variants), sentence, grammatical (1, or 0 for a starred or questionable one) and the
     rating from 1 to 7. Ratings are standardised within the participant and averaged by sentence. A
     sentence that is in several pairs has an item in each. Groups with sentences of one kind alone
-    make no pair, and the log counts them.
+    make no pair, and the log counts them. (string_probability, §5.1)
     """
     judgments = read_judgments(directory / entry["files"][0]["name"])
     judgments["z"] = standardise_ratings(judgments)
@@ -80,7 +80,10 @@ def hll(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
 
 
 def read_judgments(path: Path) -> pd.DataFrame:
-    """Read the file. Raises LingprobError that names a missing column or the row at fault."""
+    """Return the file's judgments: participant_id, group, sentence, grammatical (bool) and rating.
+
+    Raises LingprobError that names a missing column or the row at fault.
+    """
     table = read_csv_utf8(path, dtype=str)
     missing = [column for column in HLL_COLUMNS if column not in table.columns]
     if missing:

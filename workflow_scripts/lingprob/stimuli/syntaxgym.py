@@ -1,4 +1,4 @@
-"""SyntaxGym's test suites (Hu et al. 2020): items, conditions, regions and predictions.
+"""Parse SyntaxGym's test suites (Hu et al. 2020): items, conditions, regions and predictions.
 
 Regions are joined to a sentence by single spaces, and empty ones are left out. A comma or period
 follows the word before it directly, as in running text. A region's characters include the space
@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -60,8 +60,7 @@ CONTRASTS = {
 }
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """Characters [start, end) of a sentence. An empty region has start = end."""
 
     number: int
@@ -69,18 +68,15 @@ class Region:
     end: int
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """One condition of an item."""
+class Sentence(NamedTuple):
+    """The sentence of an item under one condition, with its regions."""
 
-    condition: str
     text: str
     regions: tuple[Region, ...]
 
 
-@dataclass(frozen=True)
-class Item:
-    """Sentences that differ only in their condition, by condition in the suite's order."""
+class Item(NamedTuple):
+    """An item's sentences by condition, in the suite's order."""
 
     number: int
     sentences: dict[str, Sentence]
@@ -100,11 +96,11 @@ class Suite:
 
     @property
     def phenomenon(self) -> str | None:
-        """Return the phenomenon of the suite, or None if it is unknown."""
+        """The phenomenon (circuit) of the suite, or None if it is unknown."""
         return next((PHENOMENA[s] for s in PHENOMENA if self.name.startswith(s)), None)
 
     def grammatical(self, condition: str) -> bool | None:
-        """Say whether the first prediction prefers a condition.
+        """Return whether the first prediction prefers a condition.
 
         True if it predicts that some region of the condition is less surprising than that of
         another condition, False if more surprising, None if both or neither.
@@ -121,7 +117,7 @@ def item_id(suite: str, item: int, condition: str) -> str:
 
 
 def read_suite(path: Path) -> Suite:
-    """Read one suite's JSON file. Raises LingprobError if a formula does not parse."""
+    """Return the suite in a JSON file. Raises LingprobError if a formula does not parse."""
     raw = json.loads(path.read_text(encoding="utf-8"))
     predictions = tuple(
         parse_formula(prediction["formula"], f"{path}, prediction {number}")
@@ -131,16 +127,17 @@ def read_suite(path: Path) -> Suite:
 
 
 def _read_item(raw: dict[str, Any]) -> Item:
+    """Return an item of a suite's JSON file."""
     sentences = {}
     for condition in raw["conditions"]:
         regions = [(int(part["region_number"]), part["content"]) for part in condition["regions"]]
-        name = condition["condition_name"]
-        sentences[name] = join_regions(name, sorted(regions, key=lambda region: region[0]))
+        in_order = sorted(regions, key=lambda region: region[0])
+        sentences[condition["condition_name"]] = join_regions(in_order)
     return Item(int(raw["item_number"]), sentences)
 
 
-def join_regions(condition: str, regions: Sequence[tuple[int, str]]) -> Sentence:
-    """Join numbered regions to a sentence, with the place of each."""
+def join_regions(regions: Sequence[tuple[int, str]]) -> Sentence:
+    """Return the sentence of regions, given as number and text in their order."""
     text, places = "", []
     for number, content in regions:
         content = re.sub(r"\s+([,.])", r"\1", " ".join(content.split()))
@@ -149,7 +146,7 @@ def join_regions(condition: str, regions: Sequence[tuple[int, str]]) -> Sentence
             text += " "
         text += content
         places.append(Region(number, start, len(text)))
-    return Sentence(condition, text, tuple(places))
+    return Sentence(text, tuple(places))
 
 
 def suites_of(dataset: str, entry: dict[str, Any]) -> list[Suite]:

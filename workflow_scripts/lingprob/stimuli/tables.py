@@ -1,4 +1,4 @@
-"""Parts of every parser of stimuli: reading published files, and turning pairs into sentences."""
+"""Read published files, turn pairs into sentences, and check stimuli, for all parsers."""
 
 from __future__ import annotations
 
@@ -41,16 +41,13 @@ def check_stimuli(stimuli: pd.DataFrame, dataset: str) -> None:
 def pairs_as_sentences(
     pairs: pd.DataFrame, language: str, rating_source: str | None = None
 ) -> pd.DataFrame:
-    """Turn one row per pair into one row per sentence, the acceptable one of each pair first.
+    """Return a `stimuli` table without `dataset`, with the acceptable sentence of each pair first.
 
     Args:
-        pairs: columns `pair_id`, `phenomenon`, `paradigm`, `good` and `bad` (texts) and, if known,
-            `good_rating`, `bad_rating`, `good_id` and `bad_id` (else PAIR.good and PAIR.bad).
+        pairs: one row per pair: `pair_id`, `phenomenon`, `paradigm`, `good`, `bad` (texts) and, if
+            known, `good_rating`, `bad_rating`, `good_id` and `bad_id` (else PAIR.good, PAIR.bad).
         language: language of all sentences.
         rating_source: `human`, `simulated` or None.
-
-    Returns:
-        A `stimuli` table without `dataset`.
     """
     sides = [
         pd.DataFrame(
@@ -73,7 +70,7 @@ def pairs_as_sentences(
 
 
 def read_csv_utf8(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a CSV file in UTF-8, with or without a byte-order mark. Options go to pandas.
+    """Return the table in a CSV file in UTF-8. `options` are those of `pandas.read_csv`.
 
     Raises LingprobError that names a file in another encoding or that is no table.
     """
