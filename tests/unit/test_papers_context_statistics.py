@@ -365,14 +365,6 @@ def test_a_suite_of_one_sentence_has_no_overlap():
     assert cells.isna().tolist() == [True, False, False, True]
 
 
-def test_a_prefix_s_overlap_is_its_sentences_mean():
-    prefixes = pd.DataFrame(
-        {"prefix_id": ["x"], "pair_ids": [["p"]], "source_ids": [["3", "4", "3"]]}
-    )
-    table = prefix_overlaps(prefixes, STIMULI, bags)
-    assert table["f1"].tolist() == [pytest.approx([0.5, 0.25, 1 / 3])]
-
-
 def test_overlaps_of_prefixes_are_those_of_each_alone(monkeypatch):
     """In pieces as at once, before several pairs, and however many sentences each has."""
     prefixes = pd.DataFrame(
