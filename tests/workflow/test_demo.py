@@ -287,7 +287,7 @@ def test_the_demo_s_model_has_a_page(demo):
     assert "Simulated ratings" in text
 
 
-def test_a_copy_with_new_times_and_batches_runs_nothing(demo, tmp_path):
+def test_a_copy_with_other_batches_runs_nothing(demo, tmp_path):
     copied = tmp_path / "copy"
     shutil.copytree(demo, copied, copy_function=shutil.copy)
     made = [path for part in ("results", "resources") for path in (copied / part).rglob("*")]
