@@ -43,7 +43,7 @@ def test_least_squares_is_statsmodels():
         ({}, ["a", "c"], "'c' is a combination of those before"),
         ({"y": [0.1] * 7 + [np.nan] * 13}, ["a"], "column 'y', row 7: nan"),
         ({"y": np.inf}, ["a"], "column 'y', row 0 is inf"),
-        ({}, ["a", "d"], "no column 'd'"),
+        ({}, ["a", "d"], r"no columns \['d'\]"),
     ],
 )
 def test_bad_least_squares_are_one_message(change, predictors, message):

@@ -15,6 +15,7 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table
 from lingprob.papers.context.statistics import (
     baseline_correlations,
+    of_suites,
     overlap_correlations,
     perturbation_correlations,
     regressions,
@@ -67,13 +68,13 @@ def summarise_model(
     """Return the `context_` tables accuracy, regression, matrix and correlations of a model.
 
     Args:
-        judgments: file of a `context_judgments` table. Data sets are read one by one, because all
+        judgments: path of a `context_judgments` table. Data sets are read one by one, because all
             together take gigabytes.
         perturbed: `context_judgments` of one data set after perturbed prefixes.
         similarity: mean F1 between perturbed and original prefixes, by perturbation.
         overlap, prefix_overlap: the tables of `overlaps.overlaps` for one data set.
-        datasets: their names.
-        settings: of all tables.
+        datasets: names of the data sets in `judgments`.
+        settings: settings of all tables.
     """
     parts = []
     for dataset in datasets:
@@ -82,10 +83,8 @@ def summarise_model(
         parts.append(summarise(rows, settings))
         if dataset in set(overlap["dataset"]):
             matrix = parts[-1]["context_matrix"]
-            related = overlap_correlations(
-                rows, prefix_overlap, matrix, overlap, settings.scale, settings.bootstrap,
-                settings.seed,
-            )  # fmt: skip
+            how = settings.scale, settings.bootstrap, settings.seed
+            related = overlap_correlations(rows, prefix_overlap, matrix, overlap, *how)
             parts.append({"context_correlations": related})
         if dataset in set(perturbed["dataset"]):
             parts.append(summarise_perturbed(rows, in_categories(perturbed), similarity, settings))
@@ -106,10 +105,10 @@ def summarise(judgments: pd.DataFrame, settings: Settings) -> Tables:
 def summarise_perturbed(
     judgments: pd.DataFrame, perturbed: pd.DataFrame, similarity: pd.Series, settings: Settings
 ) -> Tables:
-    """Return accuracy and correlations after perturbed prefixes; arguments as `summarise_model`.
+    """Return the tables context_accuracy and context_correlations after perturbed prefixes.
 
-    The same pairs after their unperturbed prefixes of the same kinds and lengths are rows called
-    `original`.
+    Arguments are those of `summarise_model`. Rows with the perturbation `original` are of the same
+    pairs after their unperturbed prefixes of the same kinds and lengths.
     """
     same = (
         judgments["dataset"].isin(perturbed["dataset"])
@@ -128,19 +127,18 @@ def summarise_perturbed(
 
 
 def together(parts: Sequence[Tables]) -> Tables:
-    """Return tables of the same names below each other."""
-    names = dict.fromkeys(name for part in parts for name in part)
-    return {
-        name: pd.concat([part[name] for part in parts if name in part], ignore_index=True)
-        for name in names
-    }
+    """Return the rows of all tables of the same name as one table, by name."""
+    tables: dict[str, list[pd.DataFrame]] = {}
+    for name, table in (item for part in parts for item in part.items()):
+        tables.setdefault(name, []).append(table)
+    return {name: pd.concat(some, ignore_index=True) for name, some in tables.items()}
 
 
 def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for every length from a prefix's first.
+    """Return judgments with a row for every length that is not below a prefix's shortest one.
 
-    A prefix whose sentences ended before a length has its longest form there, so that the same
-    pairs are behind every point of a curve (context, Appendix C: as many as possible).
+    At a length that a prefix does not reach, the row of its longest form is repeated, so that the
+    same pairs are behind every point of a curve (context, Appendix C: as many as possible).
     """
     lengths = sorted(prefixed["length"].unique())
     rows = []
@@ -196,30 +194,21 @@ def accuracy_table(
 
 
 def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
-    """Return means of a group of judgments, with intervals of the means.
+    """Return means over a group of judgments, with their intervals: values of `context_accuracy`.
 
-    `margin` is null if a judgment has none, as items of suites.
+    `margin` is NaN if a judgment has none, as for items of suites.
     """
-    columns = {
-        "accuracy": group["correct"].to_numpy(float),
-        "baseline": group["baseline_correct"].to_numpy(float),
-        "margin": group["margin"].to_numpy(float),
-        "baseline_margin": group["baseline_margin"].to_numpy(float),
-    }
+    names = {"accuracy": "correct", "baseline": "baseline_correct"}
+    names |= {name: name for name in ("margin", "baseline_margin")}
+    columns = {name: group[of].to_numpy(float) for name, of in names.items()}
     columns["delta"] = columns["accuracy"] - columns["baseline"]
-    units = clusters(group)
-    intervals = mean_intervals(
-        np.column_stack(list(columns.values())), units, draws=bootstrap, seed=seed
-    )
-    found: dict[str, float] = {
-        "n_pairs": group["pair_id"].nunique(),
-        "n_suites": group["suite"].nunique(),
-        "prefix_tokens": group["prefix_tokens"].mean(),
-        "n_sentences": group["n_sentences"].mean(),
-    }
+    values, units = np.column_stack(list(columns.values())), clusters(group)
+    intervals = mean_intervals(values, units, draws=bootstrap, seed=seed)
+    found = {name: float(group[name].mean()) for name in ("prefix_tokens", "n_sentences")}
+    found |= {"n_pairs": group["pair_id"].nunique(), "n_suites": group["suite"].nunique()}
     sizes = np.bincount(units)
-    for (name, values), ends in zip(columns.items(), intervals, strict=True):
-        mean = values.mean()
+    for (name, column), ends in zip(columns.items(), intervals, strict=True):
+        mean = column.mean()
         low, high = widened(mean, tuple(ends), sizes, LIMITS[name])
         found |= {name: mean, f"{name}_low": low, f"{name}_high": high}
     return found
@@ -250,7 +239,7 @@ def matrix_table(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.D
 
 
 def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
-    """Return one suite's numbers after sentences of another."""
+    """Return the numbers of a row of `context_matrix` from a suite's judgments after another's."""
     correct = cell["correct"].to_numpy(bool)
     low, high = clustered_proportion_interval(correct, pd.factorize(cell["prefix_id"])[0])
     baseline = cell["baseline_correct"].mean()
@@ -267,18 +256,13 @@ def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
 
 
 def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
-    """Return all suites in the order of Table 1 (matched_acceptable) or 2 (matched_unacceptable).
+    """Return Table 1 (kind matched_acceptable) or 2 (matched_unacceptable) with all suites.
 
-    The first are those whose accuracy rises, or falls, most, averaged over lengths and models. Each
-    model has its mean change and the standard deviation over lengths. `mean_delta` and `mean_sd`
-    are the mean and the standard deviation over models, and n is the number of pairs.
+    The first suites are those whose accuracy rises, or falls, most, averaged over lengths and
+    models. MODEL/delta and MODEL/sd are a model's mean change and its standard deviation over
+    lengths. `mean_delta` and `mean_sd` are those over models, and n is the number of pairs.
     """
-    rows = accuracy[
-        (accuracy["dataset"] == dataset)
-        & (accuracy["level"] == "suite")
-        & (accuracy["kind"] == kind)
-        & accuracy["perturbation"].isna()
-    ]
+    rows = of_suites(accuracy[accuracy["dataset"] == dataset], kind)
     by_model = rows.groupby(["group", "model"], sort=False)["delta"]
     means, deviations = by_model.mean().unstack(), by_model.std(ddof=0).unstack()
     n_pairs = rows.groupby("group", sort=False)["n_pairs"].max()
@@ -294,6 +278,9 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
 
 
 def clusters(group: pd.DataFrame) -> Ints:
-    """Return the unit that is resampled with each judgment: its suite, or its pair in one suite."""
+    """Return the number of each judgment's suite (of its pair if there is one suite), (n,) int.
+
+    These are the units that are resampled.
+    """
     several = group["suite"].nunique() > 1
     return pd.factorize(group["suite"] if several else group["pair_id"])[0]

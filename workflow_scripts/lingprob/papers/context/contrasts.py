@@ -1,4 +1,4 @@
-"""Differences between kinds of prefixes, lengths and models that are judged on the same suites."""
+"""Estimate differences between prefixes, lengths or models that are judged on the same suites."""
 
 from __future__ import annotations
 
@@ -106,10 +106,7 @@ def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarr
 
 
 def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return means of values (suites, k) in resamples of suites, which count by their pairs.
-
-    Shape (DRAWS, k).
-    """
+    """Return means of values (suites, k) in resamples of suites weighted by pairs, (DRAWS, k)."""
     chances = np.full(len(pairs), 1 / len(pairs))
     weights = np.random.default_rng(0).multinomial(len(pairs), chances, DRAWS) * pairs
     means: np.ndarray = weights @ values / weights.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Overlap of suites, and of prefixes with their targets (Sinha et al. 2023, Appendix D)."""
+"""Measure the overlap of suites, and of prefixes with targets (Sinha et al. 2023, Appendix D)."""
 
 from __future__ import annotations
 
@@ -34,18 +34,17 @@ def overlaps(
     seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return overlaps of suites, and of acceptable prefixes with their targets, by measure.
+    """Return a `context_overlap` table of suites and a `context_prefix_overlap` table of prefixes.
+
+    Both have F1 of tokens and of dependency labels. Prefixes are acceptable.
 
     Args:
-        stimuli, prefixes: tables of the data set; of prefixes COLUMNS, and KINDS alone.
-        tokenize: the tokenizer whose tokens overlap.
-        dataset: its name.
-        sentences: of each suite that are compared with those of another.
-        seed: of their draw.
-        scale: of the run.
-
-    Returns:
-        A `context_overlap` and a `context_prefix_overlap` table.
+        stimuli, prefixes: tables of the data set. Of prefixes only COLUMNS and KINDS are needed.
+        tokenize: the tokenizer of the tokens.
+        dataset: name of the data set.
+        sentences: number of sentences of each suite that are compared with those of another.
+        seed: seed of their draw.
+        scale: scale of the run.
     """
 
     def tokens(texts: Sequence[str]) -> list[list[str]]:
@@ -68,7 +67,7 @@ def overlaps(
 
 
 def dependency_labels(sentences: Sequence[str]) -> list[list[str]]:
-    """Return the dependency label of every token of each sentence, as spaCy's small model has it.
+    """Return the dependency label of every token of each sentence by spaCy's small English model.
 
     Raises LingprobError if spaCy or its English model is not installed.
     """
@@ -85,7 +84,7 @@ def dependency_labels(sentences: Sequence[str]) -> list[list[str]]:
 
 
 class Overlaps:
-    """F1 between sentences that are reduced to bags once."""
+    """F1 between sentences, each of which is reduced to a bag (of tokens or labels) only once."""
 
     def __init__(self, sentences: Iterable[str], bags: Bags) -> None:
         unique = list(dict.fromkeys(sentences))
@@ -112,8 +111,8 @@ def suite_overlaps(
 ) -> pd.DataFrame:
     """Return the mean F1 between acceptable sentences of each two suites (context, Figure 12).
 
-    `sentences` are drawn of each suite, with replacement if it has fewer, and paired at random. A
-    sentence is never paired with itself. Returns target_suite, prefix_suite and f1.
+    `sentences` sentences are drawn of each suite, with replacement if it has fewer, and paired at
+    random, never with themselves. The columns are target_suite, prefix_suite and f1.
     """
     acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712 (null is neither)
     pools = {suite: rows["text"].unique() for suite, rows in acceptable.groupby("paradigm")}
@@ -133,10 +132,10 @@ def suite_overlaps(
 
 
 def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -> pd.DataFrame:
-    """Return how like their target the sentences of each growing prefix are, on average.
+    """Return the overlap of prefixes with their targets, one row per prefix and pair.
 
-    There is one row per prefix and pair. `f1` is an array: the mean F1 of the first sentence, the
-    first two, and so on, with the pair's acceptable member.
+    `f1` is an array: the mean F1 of a prefix's first sentence, its first two, and so on, with the
+    pair's acceptable sentence.
     """
     text = stimuli.set_index("item_id")["text"]
     acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712

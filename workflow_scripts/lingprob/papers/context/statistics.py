@@ -31,7 +31,7 @@ ROUNDING = 1e-6
 
 
 def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Fit the mixed logistic regressions of accuracy, per model and data set (context, §3).
+    """Return the mixed logistic regressions of accuracy, per model and data set (context, §3).
 
     Over related prefixes: log length by match by acceptability with all interactions, factors
     coded 1 (matched, acceptable) and -1, and a random intercept by suite. Over unrelated prefixes:
@@ -65,7 +65,7 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
 
 
 def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
-    """Fit one regression to judgments; return one row per term."""
+    """Return the columns of `context_regression` for one regression, one row per term."""
     cells = aggregate(rows["correct"], design(rows, related), rows["suite"])
     fit = fit_mixed_logistic(*cells)
     table = fit.table().assign(sd_suite=fit.sd)
@@ -79,7 +79,7 @@ def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
 
 
 def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
-    """Return the terms of a regression without its intercept, one row per judgment."""
+    """Return the terms of a regression but its intercept as columns, one row per judgment."""
     lengths = np.log(rows["prefix_tokens"].to_numpy(dtype=float))
     columns = {"log_length": lengths - lengths.mean()}
     if related:
@@ -90,23 +90,25 @@ def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
 
 
 def baseline_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Correlate suites' accuracy without a prefix and after the longest (Figures 10 and 11).
+    """Return correlations over suites of accuracy without a prefix and after the longest.
 
-    `accuracy` is a `context_accuracy` table.
+    `accuracy` is a `context_accuracy` table, and the result a `context_correlations` table (Figures
+    10 and 11).
     """
     points = pd.concat([suite_points(accuracy, kind).assign(y=kind) for kind in MATCHED])
     about = ("metric", "baseline", "pearson")
     return correlate_points(points, about, "baseline", "accuracy", scale)
 
 
+def of_suites(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the rows of `context_accuracy` of suites after unchanged prefixes of one kind."""
+    same = (accuracy["level"] == "suite") & (accuracy["kind"] == kind)
+    return accuracy[same & accuracy["perturbation"].isna()]
+
+
 def suite_points(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return one row per suite: the `context_accuracy` after its longest prefixes of one kind."""
-    rows = accuracy[
-        (accuracy["level"] == "suite")
-        & (accuracy["kind"] == kind)
-        & accuracy["perturbation"].isna()
-    ]
-    longest = rows.sort_values("length", kind="stable")
+    """Return the rows of `of_suites` at each suite's greatest length."""
+    longest = of_suites(accuracy, kind).sort_values("length", kind="stable")
     return longest.drop_duplicates(["model", "dataset", "group"], keep="last").sort_index()
 
 
@@ -119,11 +121,12 @@ def overlap_correlations(
     draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Correlate similarity and accuracy, per pair and per two suites (context, Appendix D).
+    """Return correlations of overlap and accuracy over pairs, and over pairs of suites.
 
     Per pair: the point-biserial correlation of the judgment with the mean F1 between the sentences
     of the longest acceptable prefix and the target. Per two different suites: Spearman's rho of F1
-    with accuracy after ten sentences, and with its change.
+    with accuracy after ten sentences, and with its change. The result is a `context_correlations`
+    table (context, Appendix D).
 
     Args:
         judgments: `context_judgments` of the data set that the overlaps are of.
@@ -217,7 +220,7 @@ def permuted_correlations(
 
 
 def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Correlate how similar perturbed prefixes stay with the change in accuracy (Figure 9)."""
+    """Return correlations over perturbations of similarity and change in accuracy (Figure 9)."""
     points = perturbation_points(accuracy)
     points = points.assign(y="delta, " + points["kind"])
     about = ("perturbations", "similarity", "spearman")
@@ -227,9 +230,9 @@ def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFram
 def correlate_points(
     points: pd.DataFrame, about: tuple[str, str, str], x: str, y: str, scale: str
 ) -> pd.DataFrame:
-    """Correlate two columns of points by model, data set and `y`, which names the second.
+    """Return correlations of the columns x and y of points, by model, data set and `points["y"]`.
 
-    `about` has the analysis, the name of x, and the statistic.
+    `about` has the analysis, the name of x, and the statistic, `pearson` or `spearman`.
     """
     analysis, of_x, statistic = about
     test = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}[statistic]
@@ -255,7 +258,7 @@ def perturbation_points(accuracy: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:
-    """Lay rows out as a `context_correlations` table."""
+    """Return rows, tuples of all columns but scale, as a `context_correlations` table."""
     names = SCHEMAS["context_correlations"].names
     return pd.DataFrame(rows, columns=names[:-1]).assign(scale=scale)
 

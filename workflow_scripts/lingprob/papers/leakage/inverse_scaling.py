@@ -1,11 +1,10 @@
-"""The published fits of twelve models to Natural Stories: reproduced, then corrected.
+"""Reproduce published fits of twelve models to Natural Stories, and correct their two errors.
 
 Kuribayashi, Oseki & Baldwin regress the mean reading time of a word on its surprisal, with the
 surprisals, lengths and frequencies of the two words before it. ΔLogLik is the gain in the
 log-likelihood of the fitted data from the word's own surprisal. The published run joined the
 surprisals of the words before in the string order of the story numbers (1, 10, 2, ...), so most
-words got another story's. And the mean times are those of a release in which a label has the time
-of the word after it.
+words got another story's. And in its release of the mean times, a word has the time of the next.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
+from lingprob.io.table_files import need_columns
 from lingprob.papers.leakage.trends import PUBLISHED
 from lingprob.reading.imported import read_story_json
 from lingprob.reading.tables import READER
@@ -40,14 +40,12 @@ RESULT = re.compile(r"^(delta loglik|perplexity|No\. Observations):\s+([\d.]+)",
 
 
 def read_annotated_means(path: Path) -> pd.DataFrame:
-    """Read all.txt.annotation.filtered.averaged_rt.csv; sort it by story and word.
+    """Return COLUMNS of all.txt.annotation.filtered.averaged_rt.csv, sorted by story and word.
 
-    Raises LingprobError if it lacks a column of the regression.
+    Raises LingprobError if it lacks a column.
     """
     table = pd.read_csv(path, index_col=0)
-    missing = [column for column in COLUMNS if column not in table.columns]
-    if missing:
-        raise LingprobError(f"{path}: no column {missing[0]!r}. Is it another file?")
+    need_columns(path, table, COLUMNS, "Is it another file?")
     return table[COLUMNS].sort_values(["article", "zone"], ignore_index=True)
 
 
@@ -68,16 +66,16 @@ def published_deltas(
     seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return a `published_delta` table and the `reading_gains` by sentence that it is the sum of.
+    """Return a `published_delta` table, and the `reading_gains` of its sentences.
 
     Args:
         means: the annotated means (`read_annotated_means`).
-        files: by model, its surprisals by story (nats) and the published result.
-        surprisals: by model, `surprisal` tables of Natural Stories (bits) without published
-            results, which have no row `compat`.
-        bootstrap: draws of sentences behind the intervals.
-        seed: of the draws.
-        scale: of the run.
+        files: paths of each published model's surprisals by story (nats) and of its result.
+        surprisals: `surprisal` tables (bits) of Natural Stories by other models, by model. These
+            have no row with the convention `compat`.
+        bootstrap: number of resamples of sentences for the intervals.
+        seed: seed of the resamples.
+        scale: scale of the run.
     """
     results = {model: read_published_result(result) for model, (_, result) in files.items()}
     stories = {model: read_story_json(path) for model, (path, _) in files.items()}
@@ -107,6 +105,7 @@ def _delta(
     bootstrap: int,
     seed: int,
 ) -> tuple[dict[str, object], pd.DataFrame]:
+    """Return a model's row of `published_delta`, and item, nats and n of its sentences."""
     frame = means.assign(**_lagged(means, stories, convention == "compat"))
     if convention.startswith("realigned"):
         frame["time"] = frame.groupby("article")["time"].shift().fillna(0.0)
@@ -134,9 +133,10 @@ def _delta(
 def _lagged(
     means: pd.DataFrame, stories: Mapping[str, list[list[float]]], string_order: bool
 ) -> dict[str, np.ndarray]:
-    """Return the surprisals (nats) of each word and of the two before it in its sentence.
+    """Return the surprisals (nats) of each word and of the two before it, by column, (n,) each.
 
-    At the beginning of a sentence, the mean over all words stands for a word that is not there.
+    At the beginning of a sentence, the mean over all words replaces that of a missing word. If
+    `string_order`, the surprisals of words before are in the published, wrong order.
     """
     in_order = [str(story) for story in means["article"].unique()]
     for story, count in means.groupby("article").size().items():
@@ -156,9 +156,9 @@ def _lagged(
 
 
 def _stories(means: pd.DataFrame, surprisals: pd.DataFrame) -> dict[str, list[list[float]]]:
-    """Cut a `surprisal` table (bits) into the sentences of the annotated means, in nats.
+    """Return the surprisals (nats) of a `surprisal` table by story and sentence of the means.
 
-    A first word without a surprisal gets the mean: it is in no regression.
+    A first word without a surprisal gets the mean, because it is in no regression.
     """
     nats = surprisals["surprisal"].to_numpy(float) * np.log(2)
     nats = np.where(np.isnan(nats), np.nanmean(nats), nats)

@@ -1,4 +1,4 @@
-"""Numbers and claims about overlaps: how little of the texts is in corpora (leakage, §2.2, §3.1).
+"""Judge numbers and claims about overlaps of texts with corpora (leakage, §2.2, §3.1).
 
 The paper's claims are about the Pile and OpenWebText. They are judged on tables of longest overlaps
 with these: the published ones, and those of a run that searched them. Counts of passages are exact,
@@ -113,15 +113,12 @@ def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:
-    """Compare the numbers and claims of Study 1 with those of a run (leakage, §2, §3.1).
+    """Return the `scorecard` table of Study 1 (leakage, §2, §3.1).
 
     Args:
         tables: `overlap`, with the published overlaps if the scale has them, and `overlap_chunks`.
         run: the paper's run.
-        coverage: of whole passages, as `covered_passages` defines it.
-
-    Returns:
-        A `scorecard` table.
+        coverage: argument of `covered_passages` that defines whole passages.
     """
     overlaps = tables["overlap"]
     tables = {**tables, "overlap": overlaps.assign(covered=covered_passages(overlaps, coverage))}
@@ -168,7 +165,7 @@ def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
 
 
 def _longest(overlaps: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return the longest overlaps with the paper's own corpora, if a run searched them."""
+    """Return lengths and frequencies of longest overlaps with corpora of PUBLISHED_NAMES."""
     ours = overlaps[overlaps["origin"] == "ours"]
     found = {}
     for searched, name in PUBLISHED_NAMES.items():
@@ -182,6 +179,7 @@ def _longest(overlaps: pd.DataFrame) -> dict[tuple[str, str], float]:
 
 
 def _flags(published: pd.DataFrame) -> Quantities:
+    """Return how many published overlaps are flagged as improbable, and how many flags agree."""
     found: Quantities = {}
     for searched, part in published.groupby("searched"):
         agreeing = (part["below_threshold"] == part["below_threshold_compat"]).sum()

@@ -1,4 +1,4 @@
-"""Study 1 and the choice of training data of the paper on leakage (Oh, Zhu & Schuler 2025)."""
+"""Tabulate overlaps of passages with corpora, and choose chunks for training (Oh et al. 2025)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
+from lingprob.io.table_files import need_columns
 from lingprob.io.tables import as_table
 from lingprob.overlap.automaton import PassageIndex
 from lingprob.overlap.chance import WordModel, joint_log10_prob, logprob_threshold
@@ -39,9 +40,10 @@ def overlap_table(
 
     Args:
         index, passages: from `lingprob.overlap.corpora.index_texts`.
-        matches: with the corpus `searched`.
-        decode: turns token ids into text.
-        scale: of the run.
+        matches: matches of the passages with the corpus.
+        decode: function that turns token ids into text.
+        searched: name of the corpus.
+        scale: scale of the run.
     """
     found = passage_overlaps(index, matches)
     named = passages.iloc[found["passage"]].reset_index(drop=True)
@@ -77,7 +79,7 @@ def require_same_overlaps(overlaps: pd.DataFrame, scanned: pd.DataFrame, where: 
 
 
 def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float) -> pd.DataFrame:
-    """Fill an `overlap` table's joint log10-probability and flags (leakage, §2.1 and footnote 3).
+    """Return an `overlap` table with its joint log10-probabilities and flags (leakage, §2.1).
 
     `n_words` is the number of words of the searched corpus.
     """
@@ -87,10 +89,10 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
 
 
 def _flagged(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    """Flag overlaps that chance is unlikely to put into a corpus, under both conventions.
+    """Return an `overlap` table with flags of overlaps that are improbable by chance.
 
-    `below_threshold_corrected` compares nats with nats. `below_threshold_compat` compares log10 p
-    with the limit in nats, as the published tables do.
+    `below_threshold_corrected` compares a joint log-probability in nats with the limit in nats.
+    `below_threshold_compat` compares log10 p with the same limit, as the published tables do.
     """
     log10_prob = table["5gram_logprob"].to_numpy(np.float64)
     return table.assign(
@@ -100,14 +102,12 @@ def _flagged(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 
 def read_published(path: str | Path) -> pd.DataFrame:
-    """Read a published table of longest overlaps (leakage, footnote 4: rt_leakage).
+    """Return PUBLISHED_COLUMNS of a published table of longest overlaps (leakage, footnote 4).
 
     Raises LingprobError if a column is missing.
     """
     table = pd.read_csv(path, sep="\t")
-    missing = [column for column in PUBLISHED_COLUMNS if column not in table]
-    if missing:
-        raise LingprobError(f"{path}: column {missing[0]!r} is missing. Fetch the file again.")
+    need_columns(path, table, PUBLISHED_COLUMNS, "Fetch the file again.")
     return table[PUBLISHED_COLUMNS].astype({"below_threshold": bool})
 
 
@@ -125,7 +125,7 @@ def published_overlaps(path: str | Path, searched: str, scale: str) -> pd.DataFr
 def with_published(
     overlaps: pd.DataFrame, published: Mapping[str, str | Path], scale: str
 ) -> pd.DataFrame:
-    """Return an `overlap` table with the published tables of these files below it."""
+    """Return an `overlap` table followed by the published ones, given their files by corpus."""
     theirs = [
         as_table(published_overlaps(path, searched, scale), "overlap", str(path))
         for searched, path in published.items()
@@ -134,13 +134,13 @@ def with_published(
 
 
 def one_per_passage(overlaps: pd.DataFrame) -> pd.DataFrame:
-    """Keep of each passage's longest overlaps the most frequent one (leakage, Figure 1b)."""
+    """Return the most frequent of each passage's longest overlaps with a corpus (Figure 1b)."""
     ranked = overlaps.sort_values("overlap_freq", ascending=False, kind="stable")
     return ranked.drop_duplicates(["searched", "corpus", "article_num"]).sort_index()
 
 
 def covered_passages(passages: pd.DataFrame, coverage: float) -> pd.Series:
-    """Tell which passages an overlap covers as a whole: the coverage of the paper's Figure 1a.
+    """Return which passages an overlap covers as a whole (leakage, Figure 1a), (n,) bool.
 
     The paper (§2.2) reads the passages that are "observed in their entirety" off Figure 1a, as the
     crosses on its line y = x, and speaks of several in Provo. In its tables one passage of each
@@ -149,18 +149,18 @@ def covered_passages(passages: pd.DataFrame, coverage: float) -> pd.Series:
 
     Args:
         passages: an `overlap` table.
-        coverage: the least share of a passage's tokens. 1 asks for all of them.
+        coverage: the least share of a passage's tokens, 1 for all of them.
     """
     return passages["overlap_len"] >= coverage * passages["article_len"].clip(lower=1)
 
 
 def summarise_overlaps(overlaps: pd.DataFrame, coverage: float) -> pd.DataFrame:
-    """Return how much of each text is in each searched corpus.
+    """Return counts over the passages of each text (`corpus`) and searched corpus.
 
-    Columns searched, origin, corpus, passages, tokens, whole (passages found complete), covered
+    Columns: searched, origin, corpus, passages, tokens, whole (passages found complete), covered
     (passages that an overlap covers to the share `coverage`), median_overlap and longest_overlap
     (tokens), highest_frequency (of a longest overlap), flagged and flagged_corrected (passages
-    with an improbable one, null if no chance level was computed), scale.
+    with an improbable overlap, null if no chance level was computed), scale.
     """
     flags = ["below_threshold_compat", "below_threshold_corrected"]
     rows = []
@@ -197,10 +197,9 @@ def chunk_overlaps(
 ) -> pd.DataFrame:
     """Return each chunk's longest overlap with any passage, for `select_chunks`.
 
-    `last_token` is the first place of the longest overlap, and `frequency` the highest of its
-    places. Without an overlap both passage and place are missing.
-
-    Args are those of `overlap_table`, with the matches of each chunk by searched corpus and file.
+    `last_token` is the overlap's first place in the passages, and `frequency` the highest of all
+    places. Without an overlap the passage is missing. Arguments are those of `overlap_table`, but
+    `chunks` has the matches of each chunk by searched corpus and file.
     """
     rows = []
     for (searched, name), matches in chunks.items():
@@ -226,14 +225,14 @@ def chunk_overlaps(
 def select_chunks(
     chunks: pd.DataFrame, *, min_length: int, max_overlap: int, chunks_selected: int, seed: int
 ) -> pd.DataFrame:
-    """Return the `overlap_chunks` table: which chunks are free of long overlaps (§3.1).
+    """Return the `overlap_chunks` table: which chunks are leakage-free, and which are selected.
 
     Args:
         chunks: from `chunk_overlaps`.
-        min_length: of the scan. If it is above max_overlap + 1, long overlaps go unseen.
-        max_overlap: longest overlap of a leakage-free chunk, tokens.
-        chunks_selected: number of chunks to choose.
-        seed: of the sample, which depends on nothing else except the chunks' names.
+        min_length: shortest match (tokens) that the scan counted, at most max_overlap + 1.
+        max_overlap: longest overlap (tokens) of a leakage-free chunk (§3.1).
+        chunks_selected: number of leakage-free chunks to select.
+        seed: seed of the selection, which depends on it and the chunks' names alone.
 
     Raises LingprobError if `min_length` is too large or there are too few leakage-free chunks.
     """

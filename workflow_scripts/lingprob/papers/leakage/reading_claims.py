@@ -1,4 +1,4 @@
-"""Effects of size and leakage on the fit of surprisal to reading times (leakage, Figure 2, §3.2).
+"""Judge effects of size and leakage on the fit of surprisal to reading times (leakage, §3.2).
 
 Slopes are within one family and one state of fine-tuning, never over families or states together.
 These differ in level, which would hide a slope within them or create one.
@@ -73,7 +73,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _estimate(row: Any, name: str) -> Estimate:
-    """Return a trend's slope or change: over drawn units, or over the models without any."""
+    """Return a trend's slope or change, with the interval over resamples or else over models."""
     value = float(getattr(row, name))
     if not math.isfinite(value):
         return NOTHING
@@ -97,7 +97,7 @@ def _source(row: Any) -> str:
 
 
 def joined(*notes: str) -> str:
-    """Return the notes that say something, as one."""
+    """Return the notes that are not empty, joined by semicolons."""
     return "; ".join(filter(None, notes))
 
 

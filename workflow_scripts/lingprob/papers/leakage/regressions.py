@@ -1,4 +1,4 @@
-"""Study 2 of the paper on leakage: regressions of reading times on surprisal."""
+"""Regress reading times on surprisal (leakage, Study 2)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ PARTS = ["fit", "exploratory", "held_out"]
 class Study(NamedTuple):
     """A data set of reading times, with the tables of its regressions.
 
-    `entry` is the catalog's, `times` and `words` are its `reading_times` and `words` tables. The
-    sum of `counts`, `word_counts` tables, gives unigram surprisals. `surprisals` has a `surprisal`
-    table by model.
+    `entry` is its catalog entry. `times` and `words` are its `reading_times` and `words` tables.
+    The sum of `counts`, `word_counts` tables, gives unigram surprisals. `surprisals` has the
+    `surprisal` table of each model.
     """
 
     dataset: str
@@ -58,7 +58,7 @@ class Study(NamedTuple):
     def frame(
         self, smoothing: float, *, corrected: bool, previous_words: int = 1
     ) -> tuple[pd.DataFrame, list[Predictors]]:
-        """Return the rows of the regressions and each model's predictors (`regression_frame`)."""
+        """Return the frame of the regressions and each model's Predictors (`regression_frame`)."""
         is_factor = "condition" in self.entry.get("factors", [])
         return regression_frame(
             self.times if is_factor else self.times.assign(condition=None),
@@ -74,29 +74,28 @@ class Study(NamedTuple):
 def read_study(
     dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
 ) -> Study:
-    """Read a study's tables. `files` has the names of its fields, surprisals in model order."""
-    tables = [read_table(path, "surprisal") for path in files["surprisals"]]
-    return Study(
-        dataset,
-        entry,
-        read_table(files["times"], "reading_times"),
-        read_table(files["words"], "words"),
-        [read_table(path, "word_counts") for path in files["counts"]],
-        dict(zip(models, tables, strict=True)),
-    )
+    """Return the study of a data set. `files` has paths of tables by the names of Study's fields.
+
+    `files["surprisals"]` is in the order of `models`.
+    """
+    surprisals = [read_table(path, "surprisal") for path in files["surprisals"]]
+    counts = [read_table(path, "word_counts") for path in files["counts"]]
+    times, words = read_table(files["times"], "reading_times"), read_table(files["words"], "words")
+    by_model = dict(zip(models, surprisals, strict=True))
+    return Study(dataset, entry, times, words, counts, by_model)
 
 
 class Options(NamedTuple):
     """The settings of all regressions.
 
-    - bootstrap, seed: draws of readers and sentences behind the intervals.
-    - scale: of the run.
-    - corrected: take the surprisals that are corrected for trailing spaces.
-    - partition: that is evaluated, or `subjects`: all rows, by cross-validation over subjects (over
-      sentences, for means).
-    - random_effects: `paper` (Table 3), or `reduced` (from the maximal one by the paper's rule).
-    - smoothing: of the unigram counts.
-    - previous_words: words before a word whose surprisals are predictors as well.
+    - bootstrap, seed: number and seed of the resamples of readers and sentences for intervals.
+    - scale: scale of the run.
+    - corrected: use the surprisals that are corrected for trailing spaces.
+    - partition: the evaluated partition, or `subjects` for all rows, by cross-validation over
+      subjects (over sentences for means).
+    - random_effects: `paper` (Table 3), or `reduced` (from the maximal ones by the paper's rule).
+    - smoothing: number that is added to each unigram count.
+    - previous_words: number of preceding words whose surprisals are predictors too.
     """
 
     bootstrap: int
@@ -110,10 +109,10 @@ class Options(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """One regression with surprisal, compared with the one without.
+    """A regression with surprisal ("full") and one without ("baseline").
 
-    `log_likelihoods` (nats, of the baseline and the full regression) are by subject and sentence,
-    with the number of rows. `effects` are the fixed effects (ms) with their standard errors.
+    `log_likelihoods` has their log-likelihoods (nats) and the number of rows n by subject and
+    sentence. `effects` has the full regression's fixed effects (ms) and standard errors.
     """
 
     formulas: tuple[str, str]
@@ -136,7 +135,7 @@ def compare_regressions(
     corrections: Mapping[str, bool | None],
     **options: Any,
 ) -> dict[str, pd.DataFrame]:
-    """Return the contribution of each model's surprisal to the regression of one data set.
+    """Return tables of how much each model's surprisal adds to the regression of one data set.
 
     Mixed models with random effects by subject are fitted to the fit partition by maximum
     likelihood, with surprisal (of the word and of the one before) and without. The difference of
@@ -145,10 +144,10 @@ def compare_regressions(
 
     Args:
         study: the data.
-        contexts: the context of each model's surprisals, for the record.
-        corrections: whether each model's surprisals are corrected for trailing spaces, for the
-            record (None if that is unknown).
-        options: the fields of Options.
+        contexts: value of the column `context` for each model's surprisals.
+        corrections: value of the column `corrected` for each model's surprisals: whether they are
+            corrected for trailing spaces (None if unknown).
+        options: fields of Options.
 
     Returns:
         By name, the tables `delta_log_likelihood` (one row per model), `reading_gains` (the parts
@@ -198,9 +197,10 @@ def compare_regressions(
 
 
 def _described(model: Predictors, one: Comparison) -> dict[str, Any]:
-    """Return a comparison's part of a row."""
+    """Return the columns of `delta_log_likelihood` that come from a comparison."""
     baseline, full = one.formulas
     sums = one.log_likelihoods.sum()
+    terms = {"surprisal": model.surprisal, "previous": model.previous[0]}
     return {
         "model": model.model,
         "baseline_formula": model.named(baseline),
@@ -208,17 +208,14 @@ def _described(model: Predictors, one: Comparison) -> dict[str, Any]:
         "log_likelihood_baseline": sums["baseline"],
         "log_likelihood": sums["full"],
         "delta": sums["full"] - sums["baseline"],
-        "surprisal_ms": one.effects["ms"][model.surprisal],
-        "surprisal_std_error": one.effects["std_error"][model.surprisal],
-        "previous_ms": one.effects["ms"][model.previous[0]],
-        "previous_std_error": one.effects["std_error"][model.previous[0]],
+        **{f"{name}_{c}": one.effects[c][at] for name, at in terms.items() for c in one.effects},
         "converged": one.converged,
         "singular": one.singular,
     }
 
 
 def _effects(model: Predictors, one: Comparison) -> pd.DataFrame:
-    """Return a model's rows of a `reading_effects` table, without the data set."""
+    """Return a model's rows of a `reading_effects` table, without dataset and scale."""
     names = model.roles | {"Intercept": INTERCEPT}
     table = one.effects.rename(index=names).rename_axis("term").reset_index()
     reach = REACH * table["std_error"]
@@ -232,7 +229,7 @@ def _effects(model: Predictors, one: Comparison) -> pd.DataFrame:
 
 
 def delta_parts(one: Comparison) -> pd.DataFrame:
-    """Return the parts of ΔLogLik: of, subject, item (a sentence), nats and n."""
+    """Return rows of `reading_gains`, each with the part of ΔLogLik of a subject and sentence."""
     values = one.log_likelihoods.rename_axis(index=["subject", "item"]).reset_index()
     nats = values["full"] - values["baseline"]
     columns = values[["subject", "item", "n"]].astype({"subject": str, "item": str})
@@ -240,17 +237,15 @@ def delta_parts(one: Comparison) -> pd.DataFrame:
 
 
 def perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
-    """Return the parts of log perplexity: of, subject, item (a passage), nats and n (words)."""
+    """Return rows of `reading_gains`, each with the surprisal (nats) and n words of a passage."""
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float).dropna()
-    by_passage = (bits * np.log(2)).groupby(surprisal["passage_id"]).agg(["sum", "size"])
-    table = (
-        by_passage.rename_axis("item").reset_index().rename(columns={"sum": "nats", "size": "n"})
-    )
+    by_passage = (bits * np.log(2)).groupby(surprisal["passage_id"]).agg(nats="sum", n="size")
+    table = by_passage.rename_axis("item").reset_index()
     return table.assign(of="log_perplexity", subject=READER)
 
 
 def with_units(gains: pd.DataFrame) -> pd.DataFrame:
-    """Return `reading_gains` with `unit`: the subject, or the item if there is one reader."""
+    """Return `reading_gains` with `unit`, the subject (the item if there is one subject)."""
     one = gains["subject"].nunique() < 2
     return gains.assign(unit=gains["item" if one else "subject"])
 
@@ -290,7 +285,10 @@ def _split(
     partition: str,
     slopes: tuple[str, ...] | None,
 ) -> list[Comparison]:
-    """Fit the regressions to the partition `fit`, and evaluate them on another one."""
+    """Return each model's regressions fitted to the partition `fit` and evaluated on another.
+
+    `slopes` are the random slopes, or None for `_reduced_slopes`.
+    """
     if not {"fit", partition} <= {*frame["partition"]}:
         raise LingprobError(f"{study.about}: the partition 'fit' or {partition!r} is empty.")
     columns = list(dict.fromkeys(name for model in models for name in model.all))
@@ -311,24 +309,24 @@ def _split(
 def fit_formulas(
     data: MixedModelData, models: Sequence[Predictors], slopes: Sequence[str]
 ) -> list[MixedFit]:
-    """Fit the regression without surprisal, which all models share, and that of each model."""
+    """Return the fit without surprisal, which all models share, and the fit of each model."""
     own = [_formula(model, model.all, slopes) for model in models]
     return fit_mixed_models(data, [_formula(models[0], models[0].baseline, slopes), *own])
 
 
 def _formula(model: Predictors, fixed: Sequence[str], slopes: Sequence[str]) -> MixedFormula:
-    """Return a formula with those slopes (in the paper's words) that have a fixed effect."""
+    """Return a formula with the random slopes of `slopes` (paper's names) that are in `fixed`."""
     columns = {role: column for column, role in model.roles.items() if column in fixed}
     random = [columns[name] for name in slopes if name in columns]
     return MixedFormula("rt_ms", (INTERCEPT, *fixed), (INTERCEPT, *random), "subject_id")
 
 
 def _reduced_slopes(data: MixedModelData, models: Sequence[Predictors]) -> tuple[str, ...]:
-    """Take out the least predictive slope until all models converge (leakage, Appendix B).
+    """Return the random slopes with which all models converge (leakage, Appendix B).
 
-    It is the one whose removal costs all fits together the least log-likelihood. Fits here end at
-    their optimum, at which lme4 often stops with a warning because the covariance is singular. So a
-    singular fit counts as one that does not converge.
+    All slopes are tried first. Then the slope is taken out whose removal costs all fits together
+    the least log-likelihood, and so on. Fits here end at their optimum, at which lme4 often stops
+    with a warning because the covariance is singular. So a singular fit counts as not converged.
 
     Raises LingprobError if the models do not converge without any slope.
     """
@@ -358,6 +356,7 @@ def _total(fits: Sequence[MixedFit]) -> float:
 def _mixed(
     fits: Sequence[MixedFit], evaluated: pd.DataFrame, models: Sequence[Predictors]
 ) -> list[Comparison]:
+    """Return the comparisons of mixed fits (of `fit_formulas`) on `evaluated` rows."""
     without, *of_models = fits
     baseline = without.held_out_log_likelihoods(evaluated, "sentence")
     n = evaluated.groupby(["subject_id", "sentence"]).size()
@@ -385,6 +384,7 @@ def _warn(name: str, formula: str, fit: MixedFit) -> None:
 
 
 def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
+    """Return the comparison of ordinary least-squares fits on `evaluated` rows."""
     fits = [fit_least_squares(fitted, "rt_ms", names) for names in (model.baseline, model.all)]
     values = evaluated[["subject_id", "sentence"]].assign(
         baseline=fits[0].log_likelihoods(evaluated), full=fits[1].log_likelihoods(evaluated), n=1
@@ -402,7 +402,7 @@ def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predict
 def reading_counts(
     dataset: str, entry: Mapping[str, Any], times: pd.DataFrame, scale: str
 ) -> pd.DataFrame:
-    """Return a `reading_counts` table: the fates of a data set's reading times."""
+    """Return a `reading_counts` table: reading times by reason of exclusion or partition."""
     counts = count_exclusions(times)
     counts = counts.assign(dataset=dataset, rt_source=entry.get("rt_source", "human"), scale=scale)
     return counts[SCHEMAS["reading_counts"].names]

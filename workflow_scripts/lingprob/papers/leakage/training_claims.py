@@ -1,4 +1,4 @@
-"""Effects of size and fine-tuning on perplexity (leakage, Figure 2 and §3.2).
+"""Judge effects of size and fine-tuning on perplexity (leakage, Figure 2 and §3.2).
 
 Models are few and fixed. The sample is the texts' passages, which are the same for all models.
 """
@@ -68,6 +68,7 @@ def by_fine_tuning(
 
 
 def _equal_weights(passages: pd.DataFrame) -> pd.Series:
+    """Return the weight of each size in the mean over sizes."""
     sizes = list(passages["size"].unique())
     return pd.Series(1 / len(sizes), index=sizes)
 
@@ -88,6 +89,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield all texts together, if there are several, and each text, with its passages."""
     if passages["corpus"].nunique() > 1:
         yield ALL_TEXTS, passages
     for text, part in passages.groupby("corpus", sort=False):
@@ -95,6 +97,7 @@ def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:
+    """Return `log_perplexity_contrast` for weights by fine-tuning steps and size."""
     by_state = {
         (size, steps): value for steps, part in weights.items() for size, value in part.items()
     }

@@ -1,4 +1,4 @@
-"""How ΔLogLik and perplexity change with model size (§3.2), and how they differ between models.
+"""Estimate how ΔLogLik and perplexity change with model size (leakage, §3.2) and between models.
 
 The paper's claim is about slopes: ΔLogLik falls as models of one family grow, and the more steeply
 the longer they were fine-tuned on the texts. Models are few and fixed. The sample is the readers
@@ -51,8 +51,8 @@ def size_trends(
         gains: `reading_gains` tables of its data sets and of the published fits, in one.
         published: a `published_delta` table, if there is one.
         models: family, parameters and, if they were fine-tuned, fine_tuning_steps by model.
-        draws: of subjects and sentences, or of passages.
-        seed: of the draws.
+        draws: number of resamples of subjects and sentences, or of passages.
+        seed: seed of the resamples.
 
     Slopes are per tenfold of their predictor: of `delta` in nats, of `log_perplexity` (the mean
     surprisal of a word) in nats per word. `change` is the slope minus that of the same family
@@ -86,10 +86,10 @@ def size_trends(
 
 
 class Drawn:
-    """The values of all models on one data set, drawn again over the same units.
+    """Resamples of all models' values on one data set, over the same units for all models.
 
     A value is ΔLogLik, a sum over subjects and sentences, or log perplexity, the mean over the
-    words of passages. `resampled` names the units.
+    words of passages. `sums` are the CrossedDraws, and `resampled` names the units.
     """
 
     def __init__(self, gains: pd.DataFrame, draws: int, seed: int) -> None:
@@ -109,7 +109,7 @@ class Drawn:
         self.resampled = items if len(subjects) == 1 else f"subjects and {items}"
 
     def weights(self, by_model: Mapping[str, float]) -> np.ndarray:
-        """Return the weights of a sum over models, 0 for those without one."""
+        """Return the weight of each of `models` in a sum, (models,), 0 if it is not given."""
         return np.array([by_model.get(name, 0.0) for name in self.models])
 
 
@@ -160,9 +160,9 @@ def model_differences(
 
     Args:
         gains: `reading_gains` tables of the data sets, in one.
-        deltas: a `delta_log_likelihood` table of the same.
-        draws: of subjects and sentences behind the intervals.
-        seed: of the draws and of the permutations.
+        deltas: a `delta_log_likelihood` table of the same data sets.
+        draws: number of resamples of subjects and sentences for the intervals.
+        seed: seed of the resamples and of the permutations.
 
     `difference` is the first model's log-likelihood (nats) of the evaluated times minus that of the
     second, with its interval over draws that both share. `p` is the permutation test's in which the
@@ -185,6 +185,7 @@ def model_differences(
 def _of_dataset(
     gains: pd.DataFrame, fits: pd.DataFrame, dataset: str, draws: int, seed: int
 ) -> pd.DataFrame:
+    """Return the rows of `model_differences` of one data set, from its gains and fits."""
     models = fits["model"].tolist()
     by_part = gains.pivot(index=["subject", "item"], columns="model", values="nats")[models]
     if by_part.isna().any(axis=None) or fits["n_evaluated"].nunique() > 1:
@@ -192,12 +193,9 @@ def _of_dataset(
             f"data set {dataset!r}: models were evaluated on different reading times. Delete "
             f"results/reading/{dataset}.parquet and run again."
         )
-    found = Drawn(gains, draws, seed)
-    by_unit = (
-        with_units(gains)
-        .pivot_table(index="unit", columns="model", values="nats", aggfunc="sum")[models]
-        .to_numpy()
-    )
+    found, of_units = Drawn(gains, draws, seed), with_units(gains)
+    wide = of_units.pivot_table(index="unit", columns="model", values="nats", aggfunc="sum")
+    by_unit = wide[models].to_numpy()
     first, second = np.array(list(combinations(range(len(models)), 2))).T
     p = swap_p_values(by_unit, first, second, seed)
     totals = by_unit.sum(axis=0)
