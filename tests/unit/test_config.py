@@ -167,7 +167,7 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         (theirs(paths={"provo": "p.csv"}, texts=["geco"]), "paths: no file for 'geco'"),
         (theirs(paths={"privo": "p.csv"}), "unknown reading text 'privo'. Did you mean 'provo'"),
         (theirs(paths={"blimp": "p.csv"}), "unknown reading text 'blimp'"),
-        (theirs(paths={"provo": "p{1}.csv"}), r"'p\{1\}.csv' is no path .* braces"),
+        (theirs(paths={"provo": "p{1}.csv"}), r"'p\{1\}.csv' cannot be used as a path.* braces"),
         (theirs(path="{texts}.csv", texts=["provo"]), "models.theirs.path: .* braces"),
         (theirs(path="", texts=["provo"]), "models.theirs.path: .* not be empty"),
         (theirs(path="p.csv", texts=["provo"], context="word"), "'word' is not one of"),

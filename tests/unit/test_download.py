@@ -13,7 +13,7 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.io import download
-from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.download import fetch_files
 from lingprob.workflow.missing import may_be_had
 from loopback import Fault, FileServer
 from small_disk import on_small_disk
@@ -44,21 +44,21 @@ def dead_url():
     return f"{stopped.url}/set/data.bin"
 
 
-def remote(url: str | None = None, **changes) -> RemoteFile:
+def remote(url: str | None = None, **changes) -> dict:
     described = {
         "name": "data.bin",
         "sha256": SHA256,
-        "size": len(CONTENT),
-        "mirror_path": "set/data.bin",
+        "bytes": len(CONTENT),
+        "mirror": "set/data.bin",
         "url": url,
     }
-    return RemoteFile(**{**described, **changes})
+    return {**described, **changes}
 
 
-def fetch(file: RemoteFile, directory: Path, mirror: Path | str | None = None, **options) -> Path:
+def fetch(file: dict, directory: Path, mirror: Path | str | None = None, **options) -> Path:
     os.environ["LINGPROB_MIRROR"] = str(mirror or "")
     fetch_files([file], directory, dataset="set", **options)
-    return directory / file.name
+    return directory / file["name"]
 
 
 def mirror_with(content: bytes, folder: Path) -> Path:
@@ -67,11 +67,11 @@ def mirror_with(content: bytes, folder: Path) -> Path:
     return folder
 
 
-def failure(file: RemoteFile, directory: Path, mirror: Path | str | None = None, **options) -> str:
+def failure(file: dict, directory: Path, mirror: Path | str | None = None, **options) -> str:
     """Return the message of the error that fetching must raise. No file may be left."""
     with pytest.raises(LingprobError) as raised:
         fetch(file, directory, mirror, **options)
-    assert not (directory / file.name).exists()
+    assert not (directory / file["name"]).exists()
     return str(raised.value)
 
 
@@ -98,14 +98,14 @@ def test_a_wrong_file_in_the_cache_is_replaced(tmp_path, server, caplog, content
 @pytest.mark.parametrize("mirror_path", ["set/data.bin", None])
 def test_the_mirror_comes_before_the_url(tmp_path, server, mirror_path):
     """A mirror is a folder or a base URL."""
-    file = remote(f"{server.url}/set/data.bin", mirror_path=mirror_path)
+    file = remote(f"{server.url}/set/data.bin", mirror=mirror_path)
     first = mirror_with(CONTENT, tmp_path / "first")
     path = fetch(file, tmp_path / "cache", first)
     os.environ["LINGPROB_MIRROR"] = str(mirror_with(WRONG, tmp_path / "second"))
     fetch_files([file], tmp_path / "other", mirror=str(first), dataset="set")
     assert path.read_bytes() == CONTENT
     with FileServer({"base/set/data #1.bin": CONTENT}) as base:
-        file = remote(f"{server.url}/set/data.bin", mirror_path="set/data #1.bin")
+        file = remote(f"{server.url}/set/data.bin", mirror="set/data #1.bin")
         assert fetch(file, tmp_path / "third", f"{base.url}/base/").read_bytes() == CONTENT
     assert server.requests == []
 
@@ -136,7 +136,7 @@ def test_the_manifest_tells_where_each_file_came_from(tmp_path, server, caplog):
     files = [
         remote(name="in_cache.bin"),
         remote(name="folder/from_mirror.bin"),
-        remote(url, name="from_url.bin", mirror_path="set/absent.bin", sha256=None),
+        remote(url, name="from_url.bin", mirror="set/absent.bin", sha256=None),
     ]
     os.environ["LINGPROB_MIRROR"] = str(mirror)
     manifest = fetch_files(files, tmp_path, dataset="set")
@@ -172,9 +172,9 @@ BREAK = 200_000 // download.CHUNK * download.CHUNK
         (WRONG[:1000], [], {}, ["bytes=1000-", None]),
         (WRONG, [], {}, [None]),
         (WRONG + b"!", [], {}, [None]),
-        (WRONG + b"!", [], {"size": None}, ["bytes=500001-", None]),
+        (WRONG + b"!", [], {"bytes": None}, ["bytes=500001-", None]),
         # Without a checksum, nothing is continued.
-        (WRONG[:1000], [], {"sha256": None, "size": None}, [None]),
+        (WRONG[:1000], [], {"sha256": None, "bytes": None}, [None]),
     ],
 )
 def test_a_download_ends_whole_whatever_came_before(
@@ -211,9 +211,9 @@ TOO_LONG = Fault(extra_length=10, ignore_range=True)
     [
         (Fault(break_after=200_000, ignore_range=True), {}, "IncompleteRead", 5, ["data.bin.part"]),
         (Fault(content=WRONG), {}, hashlib.sha256(WRONG).hexdigest(), 2, []),
-        (TOO_LONG, {"size": None}, "10 more expected", 5, ["data.bin.part"]),
-        (TOO_LONG, {"size": None, "sha256": None}, "10 more expected", 5, ["data.bin.part"]),
-        (Fault(), {"size": 7}, "the server has 500000 bytes, not 7", 1, []),
+        (TOO_LONG, {"bytes": None}, "10 more expected", 5, ["data.bin.part"]),
+        (TOO_LONG, {"bytes": None, "sha256": None}, "10 more expected", 5, ["data.bin.part"]),
+        (Fault(), {"bytes": 7}, "the server has 500000 bytes, not 7", 1, []),
     ],
 )
 def test_failed_downloads_keep_only_their_part(tmp_path, server, fault, changes, said, gets, kept):
@@ -286,7 +286,7 @@ ESCAPING = ["../data.bin", "a/../../data.bin", "/data.bin", "."]
 
 @pytest.mark.parametrize(
     ("field", "name"),
-    [("name", name) for name in [*ESCAPING, ""]] + [("mirror_path", name) for name in ESCAPING],
+    [("name", name) for name in [*ESCAPING, ""]] + [("mirror", name) for name in ESCAPING],
 )
 def test_no_name_leads_out_of_the_directory(tmp_path, server, field, name):
     file = remote(f"{server.url}/set/data.bin", **{field: name})
@@ -298,7 +298,7 @@ def test_no_name_leads_out_of_the_directory(tmp_path, server, field, name):
 
 def test_the_first_failed_file_stops_the_rest(tmp_path, caplog):
     mirror = mirror_with(CONTENT, tmp_path / "mirror")
-    files = [remote(), remote(name="b.bin", mirror_path="set/b.bin"), remote(name="c.bin")]
+    files = [remote(), remote(name="b.bin", mirror="set/b.bin"), remote(name="c.bin")]
     caplog.set_level(logging.INFO)
     os.environ["LINGPROB_MIRROR"] = str(mirror)
     with pytest.raises(LingprobError, match=r"set: b\.bin could not be fetched"):
@@ -313,14 +313,14 @@ from pathlib import Path
 disk = Path(sys.argv[1])
 os.environ["LINGPROB_MIRROR"] = ""
 sys.path.insert(0, sys.argv[2])
-from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.download import fetch_files
 from lingprob.errors import LingprobError
 
 def fetch(file, mirror=""):
     os.environ["LINGPROB_MIRROR"] = mirror
     try:
         fetch_files([file], disk / "set", dataset="set")
-        return (disk / "set" / file.name).read_bytes()
+        return (disk / "set" / file["name"]).read_bytes()
     except LingprobError as error:
         print(error, [path.name for path in disk.rglob("*")])
 

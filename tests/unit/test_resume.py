@@ -17,9 +17,7 @@ import pandas as pd
 import pytest
 import torch
 
-from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.io.shards import Shards
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_prepared
@@ -268,8 +266,3 @@ def test_a_resumed_training_is_of_one_state(changed, tmp_path, monkeypatch):
     assert resumed_losses == losses
     assert resumed_weights == weights
     assert steps[0] == (13 if changed == "nothing" else 1)
-
-
-def test_nothing_is_kept_without_an_identity(tmp_path):
-    with pytest.raises(LingprobError, match="nothing distinguishes it from that of other weights"):
-        Shards(tmp_path)

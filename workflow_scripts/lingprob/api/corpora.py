@@ -15,7 +15,7 @@ import pandas as pd
 from lingprob.api.prepared_models import find_model, prepared_model
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.io.corpora import parser_of
-from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.download import fetch_files
 from lingprob.io.files import dataset_paths
 from lingprob.io.tables import write_csv
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
@@ -188,7 +188,7 @@ def fetch_dataset_files(name: str, run: Run, cache: Path) -> list[Path]:
     paths = [folder / file["name"] for file in entry["files"]]
     if "source" not in entry:
         manifest = fetch_files(
-            map(RemoteFile.of, entry["files"]),
+            entry["files"],
             folder,
             dataset=folder.name,
             mirror=run.settings["mirror"],

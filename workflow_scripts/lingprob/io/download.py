@@ -7,9 +7,8 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,38 +34,8 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 # Returns the fault of the file at a path, or None if it is the file that the catalog describes.
 Verify = Callable[[Path], str | None]
+File = Mapping[str, Any]
 Auth = Callable[[requests.PreparedRequest], requests.PreparedRequest]
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    """A file of a data set that can be fetched.
-
-    name: its path relative to the data set's directory.
-    sha256, size: its hexadecimal checksum and its bytes, None if unknown.
-    mirror_path: its path in the mirror, by default DATASET/NAME.
-    url: its public URL, None without one.
-    """
-
-    name: str
-    sha256: str | None
-    size: int | None
-    mirror_path: str | None
-    url: str | None
-
-    @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> RemoteFile:
-        """Return the file that an entry under `files` of the catalog describes."""
-        return cls(entry["name"], *map(entry.get, ("sha256", "bytes", "mirror", "url")))
-
-    def fault_of(self, path: Path) -> str | None:
-        """Return a text on the difference of the file at a path from this file, or None."""
-        size = path.stat().st_size
-        if self.size is not None and size != self.size:
-            return f"it has {size} bytes, the catalog says {self.size}"
-        if self.sha256 is not None and (digest := sha256_of(path)) != self.sha256.lower():
-            return f"its sha256 is {digest}, the catalog says {self.sha256}"
-        return None
 
 
 class Unavailable(Exception):
@@ -90,7 +59,7 @@ class Transient(Unavailable):
 
 
 def fetch_files(
-    files: Iterable[RemoteFile],
+    files: Sequence[File],
     directory: Path,
     *,
     dataset: str,
@@ -99,9 +68,11 @@ def fetch_files(
 ) -> pd.DataFrame:
     """Put files into `directory`, and return a manifest with one row per file.
 
-    A file is looked for in `directory`, then in the mirror (the directory or base URL `mirror`, or
-    LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the right checksum
-    is kept. An interrupted download stays as NAME.part, and a later call continues it.
+    A file is described as under `files` in the catalog: its `name` is its path in the directory,
+    and `sha256`, `bytes`, `mirror` (its path in the mirror, by default DATASET/NAME) and `url` may
+    be absent. It is looked for in `directory`, then in the mirror (the directory or base URL
+    `mirror`, or LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the
+    right checksum is kept. An interrupted download stays as NAME.part for a later call.
 
     The manifest has the columns name, sha256, bytes and source (`cache: PATH`,
     `mirror: PATH OR URL` or `url: URL`).
@@ -109,14 +80,14 @@ def fetch_files(
     Raises LingprobError with the reason for each place and the ways out, such as the `instructions`
     for data sets of manual or gated access.
     """
-    files, mirror = list(files), mirror or os.environ.get(MIRROR_VARIABLE)
+    mirror = mirror or os.environ.get(MIRROR_VARIABLE)
     rows: list[dict[str, str | int]] = []
     with Progress(len(files), f"files of {dataset}", "files") as progress:
         for file in files:
             source = _obtain(file, directory, dataset, mirror, instructions)
-            path = Path(directory) / file.name
-            digest, size = file.sha256 or sha256_of(path), path.stat().st_size
-            rows.append({"name": file.name, "sha256": digest, "bytes": size, "source": source})
+            path = Path(directory) / file["name"]
+            digest, size = file.get("sha256") or sha256_of(path), path.stat().st_size
+            rows.append({"name": file["name"], "sha256": digest, "bytes": size, "source": source})
             progress.advance()
     import pandas as pd  # the Snakefile imports this module
 
@@ -187,18 +158,19 @@ def disk_error(error: OSError, target: Path) -> LingprobError:
 
 
 def _obtain(
-    file: RemoteFile, directory: Path, dataset: str, mirror: str | None, instructions: str | None
+    file: File, directory: Path, dataset: str, mirror: str | None, instructions: str | None
 ) -> str:
     """Put a file into a directory, and return the place that it came from."""
-    in_mirror = file.mirror_path or f"{dataset}/{file.name}"
-    for name in (file.name, in_mirror):
-        path = PurePosixPath(name)
+    name, sha256 = file["name"], file.get("sha256")
+    in_mirror = file.get("mirror") or f"{dataset}/{name}"
+    for place in (name, in_mirror):
+        path = PurePosixPath(place)
         if path.is_absolute() or ".." in path.parts or not path.parts:
             raise LingprobError(
-                f"{dataset}: the file name {name!r} leads out of the data set's directory. Give a "
+                f"{dataset}: the file name {place!r} leads out of the data set's directory. Give a "
                 "path relative to it, without '..', under `files:` of the catalog entry."
             )
-    target = Path(directory) / file.name
+    target = Path(directory) / name
     failures = []
     for source, get in _places(file, target, mirror, in_mirror):
         try:
@@ -206,18 +178,18 @@ def _obtain(
         except Unavailable as failure:
             failures.append(f"  {source}: {failure}")
             level = logging.INFO if isinstance(failure, Absent) else logging.WARNING
-            logger.log(level, "%s, %s: %s: %s", dataset, file.name, source, failure)
+            logger.log(level, "%s, %s: %s: %s", dataset, name, source, failure)
         except OSError as error:
             raise disk_error(error, target) from error
         else:
-            if file.sha256 is None:
+            if sha256 is None:
                 logger.warning(
                     "%s: the catalog has no checksum for %s. The sha256 of the file from %s is %s.",
-                    dataset, file.name, source, sha256_of(target),
+                    dataset, name, source, sha256_of(target),
                 )  # fmt: skip
             return source
-    checksum = f" (sha256 {file.sha256})" if file.sha256 else ""
-    lines = [f"{dataset}: {file.name} could not be fetched. Tried:", *failures]
+    checksum = f" (sha256 {sha256})" if sha256 else ""
+    lines = [f"{dataset}: {name} could not be fetched. Tried:", *failures]
     if instructions:
         lines += ["How to get this data set:", f"  {instructions.strip()}"]
     lines += [
@@ -231,26 +203,35 @@ def _obtain(
 
 
 def _places(
-    file: RemoteFile, target: Path, mirror: str | None, in_mirror: str
+    file: File, target: Path, mirror: str | None, in_mirror: str
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield each place of a file in order, with the function that gets the file from there."""
-    verify = file.fault_of
-    download = partial(
-        receive, target=target, verify=verify, size=file.size, resumable=file.sha256 is not None
-    )
+    verify, size, url = partial(_fault, file), file.get("bytes"), file.get("url")
+    resumable = file.get("sha256") is not None
+    download = partial(receive, target=target, verify=verify, size=size, resumable=resumable)
     yield f"cache: {target}", partial(_check, target, verify)
     if not mirror:
         yield "mirror", partial(_absent, "none is set")
     elif mirror.startswith(("http://", "https://")):
-        url = f"{mirror.rstrip('/')}/{quote(in_mirror)}"
-        yield f"mirror: {url}", partial(download, url)
+        address = f"{mirror.rstrip('/')}/{quote(in_mirror)}"
+        yield f"mirror: {address}", partial(download, address)
     else:
         source = Path(mirror).expanduser() / in_mirror
         yield f"mirror: {source}", partial(_copy, source, target, verify)
-    if file.url is None:
+    if url is None:
         yield "url", partial(_absent, "the catalog has no public one")
     else:
-        yield f"url: {file.url}", partial(download, file.url)
+        yield f"url: {url}", partial(download, url)
+
+
+def _fault(file: File, path: Path) -> str | None:
+    """Return the difference between a catalog file and the file at a path, or None."""
+    size, sha256 = path.stat().st_size, file.get("sha256")
+    if file.get("bytes") not in (None, size):
+        return f"it has {size} bytes, the catalog says {file['bytes']}"
+    if sha256 is not None and (digest := sha256_of(path)) != sha256.lower():
+        return f"its sha256 is {digest}, the catalog says {sha256}"
+    return None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from huggingface_hub.errors import HfHubHTTPError
 
 from lingprob.errors import LingprobError, nearest
-from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.download import fetch_files
 from lingprob.io.files import atomic_path, identity_of, sha256_of
 from lingprob.io.hub import HubRepository, hub_endpoint
 from lingprob.io.progress import Progress
@@ -44,9 +44,7 @@ def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.
     """
     files = entry["files"]
     if entry.get("source") != "hub":
-        remote = map(RemoteFile.of, files)
-        instructions = entry.get("instructions")
-        return fetch_files(remote, folder, dataset=dataset, instructions=instructions)
+        return fetch_files(files, folder, dataset=dataset, instructions=entry.get("instructions"))
     target = folder / files[0]["name"]
     source = fetch_rows(dataset, entry, target, code=code)
     row = {"name": target.name, "sha256": sha256_of(target), "bytes": target.stat().st_size}

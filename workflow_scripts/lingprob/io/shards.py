@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path
 
 logger = logging.getLogger(__name__)
@@ -24,19 +23,10 @@ class Shards:
 
     `identity`, such as `identity_of(provenance, code)`, names the weights and the code that made
     the shards. The argument `described` of `read` and `write` (JSON values) names one of them.
-
-    Raises LingprobError for a folder without an identity.
     """
 
-    directory: str | Path | None = None
-    identity: str = ""
-
-    def __post_init__(self) -> None:
-        if self.directory is not None and not self.identity:
-            raise LingprobError(
-                f"{self.directory}: unfinished work is kept there, but nothing distinguishes it "
-                "from that of other weights or code. Give an `identity`."
-            )
+    directory: str | Path | None
+    identity: str
 
     def read(self, described: object) -> pa.Table | None:
         """Return a shard, or None if there is none or it is damaged."""
@@ -53,7 +43,7 @@ class Shards:
         return Path(self.directory or "") / f"{digest}.parquet"
 
 
-NOWHERE = Shards()
+NOWHERE = Shards(None, "")
 
 
 def write_shard(path: Path, table: pa.Table) -> None:

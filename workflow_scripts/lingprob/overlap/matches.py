@@ -49,7 +49,7 @@ def merge(parts: Sequence[Matches]) -> Matches:
     """Return the longest matches with all files of a corpus, from those with each of its files.
 
     Raises LingprobError if the files were searched for other passages or with other minimal
-    lengths, or if two files have the same name or the same tokens.
+    lengths, or if two files have the same tokens.
     """
     first = parts[0]
     lengths, frequencies = np.zeros_like(first.lengths), np.zeros_like(first.frequencies)
@@ -66,8 +66,6 @@ def merge(parts: Sequence[Matches]) -> Matches:
                 f"files {names[part.digest]!r} and {part.name!r} have the same tokens, which would "
                 "be counted twice. Leave one of them out."
             )
-        if part.name in names.values():
-            raise LingprobError(f"file {part.name!r} would be counted twice. List it once.")
         names[part.digest] = part.name
         as_long = (part.lengths == lengths) & (part.lengths > 0)
         longer = part.lengths > lengths

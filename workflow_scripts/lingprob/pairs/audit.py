@@ -122,9 +122,10 @@ def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
         )
     paired = evidence.stimuli[evidence.stimuli["pair_id"].notna()]
     about = paired.drop_duplicates("pair_id").set_index("pair_id")[["phenomenon", "paradigm"]]
-    sides = {policy: sides_of(evidence, policy) for policy in policies(evidence)}
-    chosen = sides[evidence.convention[0]]
-    table = about.join(texts).join(edit_distances(texts)).join(chosen)
+    default = evidence.convention[0]
+    policies = dict.fromkeys([default, *evidence.scores["bos"]])
+    sides = {policy: sides_of(evidence, policy) for policy in policies}
+    table = about.join(texts).join(edit_distances(texts)).join(sides[default])
     table["first_word_differs"] = (
         texts["good"].str.split().str[0] != texts["bad"].str.split().str[0]
     )
@@ -136,19 +137,7 @@ def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
         cosine = evidence.distances.set_index("pair_id")["cosine_distance"]
     table["cosine_distance"] = cosine.reindex(table.index)
     table = table.join(repetitions(texts)).join(leaks(paired, evidence))
-    return table, verdicts(sides, evidence.convention[0])
-
-
-def policies(evidence: Evidence) -> list[str]:
-    """Return the names of the scored BOS policies, with that of `evidence.convention` first."""
-    default, _ = evidence.convention
-    scored = list(dict.fromkeys(evidence.scores["bos"]))
-    if default not in scored:
-        raise LingprobError(
-            f"data set {evidence.dataset!r}: no sentence scores under BOS policy {default!r}, but "
-            f"under {scored}. Score the data set under it, or name one of these."
-        )
-    return [default, *(policy for policy in scored if policy != default)]
+    return table, verdicts(sides, default)
 
 
 def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:

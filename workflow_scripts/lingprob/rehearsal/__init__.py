@@ -1,6 +1,6 @@
-"""Rehearsals: a folder in which a scale's own workflow runs in minutes, to try a cluster by.
+"""Rehearsals: folders in which the workflow of a scale runs in minutes, for the test of a cluster.
 
-`lingprob rehearse FOLDER` writes tiny models (`models`), made-up data in a user's formats
-(`datasets`), and a `config.yaml` whose entries take the place of the catalog's. The
-workflow itself knows nothing of it.
+`lingprob rehearse FOLDER` writes tiny models (`models`), made-up data in the formats of users'
+files (`datasets`), and a `config.yaml` whose entries replace those of the catalog. The workflow is
+unchanged.
 """

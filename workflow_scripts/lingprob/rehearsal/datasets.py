@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lingprob.catalog import Catalog, Entry
-from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.download import fetch_files
 from lingprob.io.files import atomic_path, write_text
 from lingprob.io.tables import write_csv
 from lingprob.overlap.token_blocks import ROW_LENGTH
@@ -75,7 +75,7 @@ def make_datasets(
 
 def read_words(texts: str, entry: Entry, folder: Path) -> pd.DataFrame:
     """Return the `words` table of texts, whose files are in `folder` or are fetched."""
-    fetch_files(map(RemoteFile.of, entry["files"]), folder, dataset=texts)
+    fetch_files(entry["files"], folder, dataset=texts)
     return build_words(texts, entry, [folder / file["name"] for file in entry["files"]])
 
 

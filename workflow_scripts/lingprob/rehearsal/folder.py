@@ -13,7 +13,7 @@ from transformers.utils import logging as progress
 
 from lingprob.catalog import Entry, parse_yaml, read_yaml
 from lingprob.errors import LingprobError
-from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.download import fetch_files
 from lingprob.io.files import write_text
 from lingprob.rehearsal.datasets import dataset_entry, make_datasets
 from lingprob.rehearsal.models import make_model, make_tokenizer
@@ -133,7 +133,7 @@ def model_entry(name: str, shipped: Entry) -> Entry:
 def _fetched(files: list[Entry], folder: Path) -> list[Path]:
     """Return the fetched files of a tokenizer, or [] with a warning if they cannot be fetched."""
     try:
-        fetch_files(map(RemoteFile.of, files), folder, dataset="tokenizers")
+        fetch_files(files, folder, dataset="tokenizers")
     except LingprobError as error:
         logger.warning("a tokenizer of the same kind is made: %s", " ".join(str(error).split()))
         return []

@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from tokenizers import (
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -30,6 +22,7 @@ from transformers import (
 )
 
 from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
+from lingprob.training.corpus import train_byte_pairs
 
 WIDTH, LAYERS, HEADS = 8, 2, 2
 SPREAD = 0.2  # of random weights, so that predictions are far from uniform
@@ -40,6 +33,7 @@ KINDS: dict[str, tuple[Any, Any, int]] = {
     "embedding": (AutoModel, BertConfig, 512),
 }
 MADE_TOKENS = 1000
+BYTE_SPECIAL = ["<|endoftext|>", "</s>", "<pad>", "[CLS]"]
 HAN = range(0x4E00, 0x9FA6)
 SPECIAL = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
 BERT_SPECIAL = {
@@ -105,23 +99,11 @@ def make_tokenizer(kind: str, files: Sequence[Path] = ()) -> PreTrainedTokenizer
     """Return a tokenizer of the kind `word_pieces` or `byte_pairs`, or one in a tokenizer.json."""
     if kind == "word_pieces":
         return PreTrainedTokenizerFast(tokenizer_object=word_pieces(), **BERT_SPECIAL)
-    found = Tokenizer.from_file(str(files[0])) if files else byte_pairs()
+    if files:
+        found = Tokenizer.from_file(str(files[0]))
+    else:
+        found = train_byte_pairs(sentences(), MADE_TOKENS, BYTE_SPECIAL)
     return PreTrainedTokenizerFast(tokenizer_object=found, **SPECIAL)
-
-
-def byte_pairs() -> Tokenizer:
-    """Return a byte-level BPE tokenizer of GPT-2's kind."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=MADE_TOKENS,
-        special_tokens=["<|endoftext|>", "</s>", "<pad>", "[CLS]"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(sentences(), trainer)
-    return tokenizer
 
 
 def word_pieces() -> Tokenizer:

@@ -110,7 +110,8 @@ def prepare_corpus(
     directory = folder / "tokenizer"
     if tokenizer_file is None:
         texts = (text for chunk in chunks["training"] for text in chunk.documents())
-        tokenizer = train_tokenizer(texts, vocabulary)
+        trained = train_byte_pairs(texts, vocabulary, [SEPARATOR])
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained)
     else:
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(tokenizer_file))
     sha256 = _save_tokenizer(tokenizer, tokenizer_file, directory)
@@ -199,22 +200,19 @@ def write_rows(
         stream.write(npy_header(n_rows, row_length, dtype))
 
 
-def train_tokenizer(documents: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer, trained on documents, of at most `vocabulary` tokens.
-
-    The first token is <|endoftext|>.
-    """
+def train_byte_pairs(documents: Iterable[str], vocabulary: int, special: list[str]) -> Tokenizer:
+    """Return a byte-level BPE tokenizer of at most `vocabulary` tokens, special tokens first."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
-        special_tokens=[SEPARATOR],
+        special_tokens=special,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(documents, trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    return tokenizer
 
 
 def _save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> str:

@@ -22,7 +22,6 @@ from lingprob.errors import LingprobError
 from lingprob.io.download import (
     CHUNK,
     TIMEOUT,
-    RemoteFile,
     Transient,
     Unavailable,
     disk_error,
@@ -48,15 +47,14 @@ def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataF
     """
     shards, instructions = entry.get("shards"), entry.get("instructions")
     if not shards:
-        file = RemoteFile.of(entry["file"])
-        return fetch_files([file], folder, dataset=corpus, instructions=instructions)
-    file = RemoteFile.of({"name": entry["file"]["name"]})
+        return fetch_files([entry["file"]], folder, dataset=corpus, instructions=instructions)
+    file = {"name": entry["file"]["name"]}
     try:
         return fetch_files([file], folder, dataset=corpus)
     except LingprobError:
-        number = int(Path(file.name).stem.removeprefix("chunk-"))
+        number = int(Path(file["name"]).stem.removeprefix("chunk-"))
         address = f"{hub_endpoint()}/{shards['path']}"
-        fetch_chunk(number, folder / file.name, address, shards["bytes"])
+        fetch_chunk(number, folder / file["name"], address, shards["bytes"])
         return fetch_files([file], folder, dataset=corpus)
 
 

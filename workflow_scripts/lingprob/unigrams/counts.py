@@ -51,7 +51,7 @@ def count_words(documents: Iterable[str], progress: Progress | None = None) -> p
     """Return the `word_counts` table of a corpus's word forms, the most frequent form first.
 
     Word forms are in lower case without outer punctuation. Progress is advanced by the number of
-    words. Raises LingprobError for a corpus without words.
+    words.
     """
     counts: Counter[str] = Counter()
     for document in documents:
@@ -62,7 +62,5 @@ def count_words(documents: Iterable[str], progress: Progress | None = None) -> p
     merged: Counter[str] = Counter()
     for word, count in counts.items():
         merged[plain_word(word)] += count
-    if not merged:
-        raise LingprobError("the corpus of the unigrams has no words. Check its files.")
     ordered = sorted(merged.items(), key=lambda item: (-item[1], item[0]))
     return pd.DataFrame(ordered, columns=["word", "count"])

@@ -63,9 +63,15 @@ def unigrahams_sums(
     Returns the sum and the sum of squares of the samples' totals, float64 (V,), and the number of
     samples of this shard.
 
-    Raises LingprobError without a prompt, or if the response does not fit the context window.
+    Raises LingprobError if the response does not fit into the context window.
     """
-    _check(lm, prompt_ids, sampling)
+    most = lm.context_window - len(prompt_ids) + 1
+    if sampling.length > most:
+        raise LingprobError(
+            f"unigrahams: length {sampling.length} with a prompt of {len(prompt_ids)} tokens "
+            f"outgrows the context window of {lm.context_window} of {lm.directory}. At most {most} "
+            "is possible."
+        )
     sums, squares = (np.zeros(lm.vocabulary_size) for _ in range(2))
     size, done = sampling.batch_size, 0
     for batch in range(sampling.shard, -(-sampling.samples // size), sampling.n_shards):
@@ -170,18 +176,3 @@ def _draw(probabilities: torch.Tensor, uniforms: np.ndarray) -> torch.Tensor:
 def _below(quantile: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
     """Return quantiles that are below their total, because a product may be rounded up to it."""
     return quantile.minimum(torch.nextafter(total, torch.zeros_like(total)))
-
-
-def _check(lm: LanguageModel, prompt_ids: Sequence[int], sampling: Sampling) -> None:
-    if not len(prompt_ids):
-        raise LingprobError(
-            f"{lm.directory}: text is generated from a prompt of at least one token. Name a "
-            "special token of the tokenizer, such as 'bos', as the context."
-        )
-    most = lm.context_window - len(prompt_ids) + 1
-    if sampling.length > most:
-        raise LingprobError(
-            f"unigrahams: length {sampling.length} with a prompt of {len(prompt_ids)} tokens "
-            f"outgrows the context window of {lm.context_window} of {lm.directory}. At most {most} "
-            "is possible."
-        )

@@ -121,7 +121,7 @@ def _check_contexts(context: Settings, catalog: Catalog) -> None:
         for name, language in languages.items():
             if language != "en":
                 raise LingprobError(
-                    f"context.{key}: the language of {name!r} is {language!r}, and prefixes are "
-                    "joined and perturbed as in English. Leave it out. If its sentences end with "
-                    "periods and have spaces between them, you can set its `language` to en."
+                    f"context.{key}: {name!r} is in {language!r}, and prefixes are joined and "
+                    "perturbed as in English. Leave it out. If its sentences end with periods and "
+                    "have spaces between them, you can set its `language` to en."
                 )
