@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
-from lingprob.models.folders import read_json
+from lingprob.models.folders import ONLY_DATA
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.engine import Scorer
 
@@ -56,19 +57,13 @@ def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.Data
 
 def chat_template(directory: Path) -> str:
     """Return the chat template in a model's folder. Raises LingprobError if there is none."""
-    path = directory / "chat_template.jinja"
-    if path.is_file():
-        return path.read_text(encoding="utf-8")
-    stated = read_json(directory / "tokenizer_config.json").get("chat_template")
-    if isinstance(stated, list):
-        named = {str(one.get("name")): one.get("template") for one in stated}
-        stated = named.get("default", next(iter(named.values()), None))
-    if not isinstance(stated, str):
+    try:
+        return str(AutoTokenizer.from_pretrained(directory, **ONLY_DATA).get_chat_template())
+    except (OSError, ValueError) as error:
         raise LingprobError(
             f"{directory}: no chat template (chat_template.jinja, or `chat_template` in "
             "tokenizer_config.json). Score the text without chat=True, or choose a chat model."
-        )
-    return stated
+        ) from error
 
 
 def lay_out(lm: LanguageModel, template: str, prompt: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from lingprob.training.sizes import trained_models
 from lingprob.workflow import settings as declared
 from lingprob.workflow.checks import ROOT, check_settings
 from lingprob.workflow.missing import chance_level
-from lingprob.workflow.names import OWN_LISTS, check_names, matching_models, own_rooms
+from lingprob.workflow.names import OWN_LISTS, check_names, choose, own_rooms
 from lingprob.workflow.refusals import check_entries, refusals
 
 Settings = dict[str, Any]
@@ -48,7 +48,12 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
     for paper in ("morcela", "string_probability"):
         patterns = settings[paper]["models"]
-        settings[paper]["models"] = matching_models(f"{paper}.models", patterns, catalog)
+        settings[paper]["models"] = choose([*catalog.models], patterns)
+        if not settings[paper]["models"]:
+            raise LingprobError(
+                f"{paper}.models: no model matches {patterns}. Name a model, or a pattern that "
+                "matches one."
+            )
     overlap["chunk_corpora"] = overlap["chunk_corpora"] or overlap["corpora"]
     overlap |= chance_level(overlap, catalog)
     check_settings(settings, catalog)

@@ -149,19 +149,6 @@ def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(wanted) if matches(name, patterns)]
 
 
-def matching_models(key: str, patterns: list[str], catalog: Catalog) -> list[str]:
-    """Return the models that match the patterns of a setting `key`, in the order of the patterns.
-
-    Raises LingprobError if no model matches.
-    """
-    models = choose([*catalog.models], patterns)
-    if not models:
-        raise LingprobError(
-            f"{key}: no model matches {patterns}. Name a model, or a pattern that some match."
-        )
-    return models
-
-
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
     """Return the models that match the patterns and have, or can compute, surprisals of a text.
 
