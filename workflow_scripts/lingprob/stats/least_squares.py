@@ -42,7 +42,7 @@ class LeastSquaresFit:
 def fit_least_squares(
     frame: pd.DataFrame, response: str, predictors: Sequence[str]
 ) -> LeastSquaresFit:
-    """Regress a column on others and an intercept.
+    """Return the regression of a column on others and an intercept.
 
     Raises LingprobError for an unknown column, a NaN or an infinity, a constant predictor, a
     predictor that those before it explain, a response without any error, or too few rows.
@@ -80,10 +80,12 @@ def fit_least_squares(
 
 
 def _design(frame: pd.DataFrame, predictors: Sequence[str]) -> np.ndarray:
+    """Return ones and the predictors as columns, (n, 1 + k) float64."""
     return np.column_stack([np.ones(len(frame)), *(frame[p].to_numpy(float) for p in predictors)])
 
 
 def _check_rank(design: np.ndarray, predictors: Sequence[str]) -> None:
+    """Raise LingprobError for a predictor that is constant or explained by those before it."""
     for place, name in enumerate(predictors, start=1):
         column = design[:, place]
         if np.ptp(column) == 0:
@@ -102,25 +104,23 @@ def _check_rank(design: np.ndarray, predictors: Sequence[str]) -> None:
 
 
 def sum_tokens(by: str, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
-    """Return the number of pairs (x, y) and their sums x, y, xx, xy and yy by group.
+    """Return n_tokens and the sums x, y, xx, xy and yy over tokens, one row per group.
 
-    Args:
-        by: name of the column of groups.
-        group, x, y: (n,) each.
+    `group`, `x` and `y` are arrays (n,), and `by` is the name of the column of groups.
     """
     sums = {by: group, "n_tokens": 1, "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y}
     return merge_sums([pd.DataFrame(sums)], by)
 
 
 def merge_sums(tables: Iterable[pd.DataFrame], by: str | list[str]) -> pd.DataFrame:
-    """Add up tables of `sum_tokens` by group."""
+    """Return the sum of tables of `sum_tokens` by group."""
     return pd.concat(tables, ignore_index=True).groupby(by, as_index=False, sort=False).sum()
 
 
 def frequency_slopes(
     tables: Iterable[pd.DataFrame], documents: Iterable[pd.DataFrame]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Regress tokens' log-probability in context on their unigram log-probability (morcela, §5).
+    """Return regressions of tokens' log-probability on their unigram log-probability (morcela, §5).
 
     Args:
         tables, documents: both tables of `frequency_moments`, of one corpus and unigram source.
@@ -153,7 +153,7 @@ def frequency_slopes(
 
 
 def _regression(documents: pd.DataFrame) -> dict[str, float]:
-    """Return the regression over all tokens, from their sums by document.
+    """Return the columns of `frequency_slopes` for the tokens whose sums by document are given.
 
     A document's score is the sum of (x - mean x)(y - intercept - slope x) over its tokens.
     """

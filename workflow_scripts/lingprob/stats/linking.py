@@ -70,7 +70,10 @@ class Resampling:
             )
 
     def fold_units(self, n: int) -> NDArray:
-        """Return the number of the unit that keeps each of n sentences in one fold, (n,) int."""
+        """Return the number of the unit of each of n sentences, (n,) int. Folds split no unit.
+
+        Raises LingprobError if there are too few units for the folds.
+        """
         unit = _units("together", self.together, n)
         found, needed = int(unit.max()) + 1, self.folds * MINIMUM_PER_FOLD
         if found < needed:
@@ -239,7 +242,7 @@ def _units(name: str, ids: ArrayLike | None, n: int) -> NDArray:
 def drawn_units(clusters: ArrayLike | None, n: int, draws: int, seed: int) -> NDArray:
     """Return how often each of n sentences is in each resample of clusters, (draws, n) int.
 
-    The same for all who ask with the same clusters in the same order, and the same seed.
+    The result depends on nothing but the clusters of the sentences, in their order, and the seed.
     """
     cluster = _units("clusters", clusters, n)
     generator = np.random.default_rng([seed, 1])
@@ -322,7 +325,10 @@ def _difference(
     names: tuple[str, str],
     confidence: float,
 ) -> dict[str, float]:
-    """Return r_cv of the first function minus that of the second, with its paired interval."""
+    """Return r_cv of the first of two functions minus that of the second, with its interval.
+
+    The interval is of differences in the same resample. All are NaN if a function is left out.
+    """
     first, second = names
     if first == second or not {first, second} <= set(rows):
         return dict.fromkeys((column, f"{column}_low", f"{column}_high"), np.nan)
@@ -334,10 +340,10 @@ def _difference(
 def deviations_about(
     value: float, drawn: Array, name: str, column: str, confidence: float
 ) -> dict[str, float]:
-    """Return the interval of the draws, moved so that their mean is the value.
+    """Return COLUMN_low and COLUMN_high, the interval of draws shifted to the mean `value`.
 
-    A resample repeats sentences, so its cross-validation learns from fewer different ones. Its r_cv
-    is a little low throughout, which is no sampling error.
+    A resample repeats sentences, so its cross-validation learns from fewer different ones. So its
+    r_cv is always a little low, which is no sampling error.
     """
     ends = _interval(name, column, drawn, confidence)
     finite = drawn[np.isfinite(drawn)]
@@ -346,7 +352,7 @@ def deviations_about(
 
 
 def _interval(name: str, column: str, values: Array, confidence: float) -> dict[str, float]:
-    """Return the percentile interval of the finite values, NaN if there is none."""
+    """Return COLUMN_low and COLUMN_high, the percentile interval of the finite values."""
     wild = int((~np.isfinite(values)).sum())
     if 0 < wild < len(values):
         logger.warning(

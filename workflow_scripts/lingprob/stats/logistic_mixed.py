@@ -48,9 +48,9 @@ STEP = 1e-4
 
 
 class Cells(NamedTuple):
-    """Counts (n,), terms (n, p) at most about 1, each cell's group as a number (n,).
+    """Counts of successes and trials (n,), terms x (n, p), and each cell's group, (n,) int.
 
-    `membership`, (groups, n), is 1 if a cell is in a group, else 0.
+    Terms are at most about 1. `membership`, (groups, n), is 1 if a cell is in a group, else 0.
     """
 
     successes: Array
@@ -80,7 +80,7 @@ class LaplaceOptimum(NamedTuple):
 
 
 def laplace_optimum(cells: Cells) -> LaplaceOptimum:
-    """Minimise the deviance over theta and beta from several thetas."""
+    """Return the optimum of the deviance over theta and beta, the best from several thetas."""
     beta = _newton_of_beta(cells)
     found = [_newton(cells, np.append(theta, beta)) for theta in (1.0, 0.1)]
     return min(found, key=lambda optimum: optimum.deviance)
@@ -89,7 +89,7 @@ def laplace_optimum(cells: Cells) -> LaplaceOptimum:
 def deviance(cells: Cells, parameters: Array, modes: Array) -> tuple[Array, Array, Array]:
     """Return the deviance (b,), its gradient (b, p + 1) and the modes (b, groups).
 
-    They are those of each of b vectors of `parameters` (b, p + 1), the modes sought from `modes`
+    There are b vectors of `parameters` (b, p + 1). The search for the modes starts from `modes`
     (groups,). The deviance lacks the binomial constants.
     """
     theta, beta = parameters[:, :1], parameters[:, 1:]
@@ -117,6 +117,7 @@ def deviance(cells: Cells, parameters: Array, modes: Array) -> tuple[Array, Arra
 
 
 def _constant(cells: Cells) -> float:
+    """Return the part of the deviance that comes from the binomial constants."""
     k, m = cells.successes, cells.trials
     return float(-2 * (gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)).sum())
 
@@ -150,7 +151,7 @@ def _newton_of_beta(cells: Cells) -> Array:
 
 
 def _newton(cells: Cells, parameters: Array) -> LaplaceOptimum:
-    """Follow damped Newton steps, downhill along every axis of the Hessian."""
+    """Return the optimum that damped Newton steps reach, downhill along the Hessian's axes."""
     value, gradient, modes = _at(cells, parameters, np.zeros(cells.n_groups))
     for _ in range(ITERATIONS):
         hessian = _hessian(cells, parameters, modes)
@@ -173,6 +174,7 @@ def _newton(cells: Cells, parameters: Array) -> LaplaceOptimum:
 
 
 def _at(cells: Cells, parameters: Array, modes: Array) -> tuple[float, Array, Array]:
+    """Return the `deviance`, gradient and modes at one vector of parameters (p + 1,)."""
     value, gradient, modes = deviance(cells, parameters[None], modes)
     return float(value[0]), gradient[0], modes[0]
 
@@ -228,7 +230,9 @@ class MixedLogisticFit:
 def fit_mixed_logistic(
     successes: ArrayLike, trials: ArrayLike, terms: pd.DataFrame, group: ArrayLike
 ) -> MixedLogisticFit:
-    """Fit successes (n,) of trials (n,) to terms (n, k) and an intercept, random by group (n,).
+    """Return the fit of successes (n,) of trials (n,) by terms (n, k) and a random intercept.
+
+    `group` (n,) has the levels of the random intercept.
 
     Code categories as 1 and -1. Raises LingprobError for values that are missing or no counts, a
     single group, terms that are constant or determine one another, successes that a combination of
@@ -265,7 +269,7 @@ def all_interactions(columns: pd.DataFrame) -> pd.DataFrame:
 
 
 def aggregate(correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike) -> Aggregated:
-    """Sum single trials of one group with the same terms."""
+    """Return the counts of single trials (`correct` or not) by group and values of the terms."""
     frame = terms.reset_index(drop=True)
     keys = [pd.Series(np.asarray(group), name="group"), *(frame[name] for name in frame)]
     successes = pd.Series(np.asarray(correct, dtype=np.float64))
@@ -317,6 +321,7 @@ def checked_cells(
 
 
 def _check_terms(x: Array, names: list[str]) -> None:
+    """Raise LingprobError for a term that is constant or determined by those before it."""
     scaled = x / np.maximum(np.abs(x).max(axis=0), 1e-300)
     for place in range(1, len(names)):
         if np.linalg.matrix_rank(scaled[:, : place + 1], tol=1e-8) <= place:

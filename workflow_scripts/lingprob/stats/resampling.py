@@ -55,7 +55,7 @@ def tails(confidence: float) -> tuple[float, float]:
 
 
 def interval(drawn: Array, ends: tuple[float, float] = TAILS) -> tuple[float, float]:
-    """Return the percentile interval of the finite values, (NaN, NaN) if there is none."""
+    """Return the percentile interval of the finite values, (NaN, NaN) if there are none."""
     finite = drawn[np.isfinite(drawn)]
     if not len(finite):
         return np.nan, np.nan
@@ -135,11 +135,11 @@ def mean_intervals(values: Array, unit: Ints, *, draws: int, seed: int) -> Array
 
 
 class CrossedDraws:
-    """Sums over cells of readers (rows) and items (columns), when both are drawn again.
+    """Resampled sums over cells of readers (rows) and items (columns).
 
-    Rows and columns are drawn independently, each as if the others were fixed. The two deviations
-    are added, and scaled to the variance of two crossed samples, in which the noise of single cells
-    counts once (Cameron, Gelbach & Miller 2011). A dimension of size 1 is not drawn.
+    Rows and columns are resampled independently, each as if the others were fixed. The two
+    deviations are added, and scaled to the variance of two crossed samples, in which the noise of
+    single cells counts once (Cameron, Gelbach & Miller 2011). A dimension of size 1 is fixed.
 
     Attributes:
         units: the smaller number of drawn rows or columns.
@@ -184,7 +184,7 @@ class CrossedDraws:
 
 
 def sum_interval(values: Array, draws: int, seed: int) -> tuple[float, float]:
-    """Return the 95% interval of a sum over readers (rows) and items (columns)."""
+    """Return the 95% interval of the sum of values (readers, items), as CrossedDraws defines it."""
     return CrossedDraws(values[None], draws, seed).interval(np.ones(1))
 
 

@@ -1,4 +1,4 @@
-"""Areas under ROC curves, and their bootstrap intervals, many draws at once."""
+"""Compute ROC curves, the areas under them, and the areas in many resamples at once."""
 
 from __future__ import annotations
 

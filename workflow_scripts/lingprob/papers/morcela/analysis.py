@@ -49,11 +49,6 @@ class DataSet(NamedTuple):
     stimuli: pd.DataFrame
     scores: pd.DataFrame
 
-    @property
-    def rating_source(self) -> str:
-        """Return `simulated` if any rating is, else `human`."""
-        return rating_source(self.stimuli)
-
 
 def read_datasets(
     names: Iterable[str], stimuli: Iterable[str], scores: Iterable[str]
@@ -68,7 +63,7 @@ def read_datasets(
 def scores_under(
     convention: Convention, model: str, dataset: str, scores: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the sentence scores under a BOS policy and with a unigram source.
+    """Return the rows of `sentence_scores` with a convention's BOS policy and unigram source.
 
     Raises LingprobError if there are none.
     """
@@ -113,10 +108,10 @@ def rating_source(stimuli: pd.DataFrame) -> str:
 def sampling_units(
     stimuli: pd.DataFrame, wanted: str, fewest: int = FEWEST
 ) -> tuple[str, pd.Series]:
-    """Return the name of the unit that a data set is sampled by, and each sentence's unit.
+    """Return the name of the sampled unit (of UNITS), and the id of each sentence's unit.
 
     It is the wanted unit if every sentence has one and there are at least `fewest`. Otherwise it is
-    the coarsest of the finer units, and a warning is logged.
+    the coarsest finer unit for which this is true, and a warning is logged.
     """
     names = list(UNITS)
     for name in reversed(names[: names.index(wanted) + 1]):
@@ -142,19 +137,19 @@ def fit_model(
     scale: str,
     **fitting: Any,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Fit all linking functions of a model for each data set, BOS policy and unigram source.
+    """Return a model's fits of all linking functions, and their refits to resamples.
 
     Args:
-        model: its name.
+        model: name of the model.
         datasets: rated data sets with the model's scores, by name.
-        default_convention: shown in figures.
+        default_convention: the convention whose fits figures show.
         cluster, keep_together: units (`UNITS`) that intervals resample and that no fold separates.
-        scale: of the run.
+        scale: scale of the run.
         fitting: folds, repeats, bootstrap and seed of `fit_linking_functions`.
 
-    Returns a `linking_functions` table, and a `linking_draws` table of the refits to resamples,
-    which all models share, under the default convention. Data sets without unigrams have no rows
-    in the second. Raises LingprobError if a sentence has no rating. (morcela, §3.4, Appendix C)
+    Returns a `linking_functions` table with each data set, BOS policy and unigram source, and a
+    `linking_draws` table under the default convention, without data sets that have no unigrams. All
+    models share the resamples. Raises LingprobError if a sentence has no rating. (morcela, §3.4)
     """
     tables: list[pd.DataFrame] = []
     resampled: list[pd.DataFrame] = []
@@ -170,7 +165,7 @@ def fit_model(
                 clusters=clusters[1][group.index],
                 **fitting,
             )
-            about = {"dataset": dataset, "rating_source": data_set.rating_source}
+            about = {"dataset": dataset, "rating_source": rating_source(data_set.stimuli)}
             about["cluster"] = clusters[0]
             fits = fits.assign(**about, unigrams=unigrams, bos=bos, kept_together=kept[0])
             is_default = (bos, unigrams) == default_convention
@@ -186,7 +181,7 @@ def fit_model(
 def as_table(
     tables: Sequence[pd.DataFrame], schema: str, model: str, scale: str, **about: str
 ) -> pd.DataFrame:
-    """Put tables of a model below each other, with a schema's columns even if there are none."""
+    """Return tables of a model as one with a schema's columns, and with the values `about`."""
     columns = SCHEMAS[schema].names
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
     return table.assign(model=model, scale=scale, **about)[columns]
@@ -200,22 +195,19 @@ def correlate_participant_groups(
     seed: int,
     scale: str,
 ) -> pd.DataFrame:
-    """Correlate two groups of participants, for each data set with single judgments.
+    """Return an `intergroup_correlation` table of the data sets that have single judgments.
 
-    Returns an `intergroup_correlation` table. (morcela, §3.4)
+    Arguments are the names of the data sets and their `stimuli` and `ratings` tables. (morcela,
+    §3.4)
     """
     columns = SCHEMAS["intergroup_correlation"].names
     tables = [pd.DataFrame(columns=columns)]
     for dataset, items, judgments in zip(datasets, stimuli, ratings, strict=True):
         if len(judgments):
-            about = {
-                "dataset": dataset,
-                "rating_source": rating_source(items),
-                "judgments": len(judgments),
-                "participants": judgments["participant_id"].nunique(),
-                "scale": scale,
-            }
-            tables.append(split_half(judgments, seed=seed).assign(**about))
+            table = split_half(judgments, seed=seed).assign(dataset=dataset, scale=scale)
+            people = judgments["participant_id"].nunique()
+            table = table.assign(judgments=len(judgments), participants=people)
+            tables.append(table.assign(rating_source=rating_source(items)))
     return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
 
 
@@ -228,19 +220,19 @@ def predict_datasets(
     cluster: str,
     scale: str,
 ) -> pd.DataFrame:
-    """Predict the ratings of data sets' sentences by functions fitted to rated data sets.
+    """Return a `predicted_ratings` table of data sets, by functions fitted to rated data sets.
 
     Args:
-        model: its name.
+        model: name of the model.
         datasets: data sets with the model's scores, rated or not, by name.
-        fitted_to: names of those that functions are fitted to. Their own rows have residuals, and
-            predictions by fits without the sentence's cluster (`held_out`).
+        fitted_to: names of the rated ones that functions are fitted to. Their own rows have
+            residuals, and predictions by fits without the sentence's cluster (`held_out`).
         convention: BOS policy and unigram source.
         cluster: the sampled unit (`morcela.cluster`).
-        scale: of the run.
+        scale: scale of the run.
 
-    Returns a `predicted_ratings` table. Raises LingprobError for a sentence without a score, a
-    rated data set that lacks a rating, and if no scores follow the convention. (morcela, §2)
+    Raises LingprobError for a sentence without a score, a rated data set that lacks a rating, and
+    if no scores have the convention. (morcela, §2)
     """
     samples = {}
     for name in fitted_to:
@@ -252,7 +244,7 @@ def predict_datasets(
         rows = data_set.stimuli.merge(scores, on="item_id")
         for name, sample in samples.items():
             about = {"dataset": dataset, "fitted_to": name}
-            about["rating_source"] = datasets[name].rating_source
+            about["rating_source"] = rating_source(datasets[name].stimuli)
             unit = sampling_units(sample, cluster)[1]
             for function in computable_functions(rows):
                 found = _predicted(function, sample, unit, rows, within=name == dataset)
@@ -288,22 +280,23 @@ def tabulate_sentences(
     """Return one row per sentence: its own columns, scores under one convention, and a prediction.
 
     Args:
-        model: its name.
+        model: name of the model.
         datasets: data sets with the model's scores, by name.
-        described: for each data set, `item_id` and the columns to be kept.
+        described: `item_id` and other columns of each data set, which are kept.
         predicted: the `predicted_ratings` of the data sets. MORCELA's are shown, fitted to the data
             set itself or, if it is not rated, to the first that is.
         convention: BOS policy and unigram source.
 
-    Returns the kept columns; model, bos, unigrams, n_tokens; in nats, logprob, unigram_logprob,
-    mean_logprob (by token) and slor; and PREDICTED. Values without unigrams are missing.
+    Returns the kept columns, then model, bos, unigrams, n_tokens, then (nats) logprob,
+    unigram_logprob, mean_logprob (per token) and slor, then PREDICTED. Values that need unigrams
+    are missing without them.
     """
-    ours = ["model", "bos", "unigrams", "n_tokens", "logprob", "unigram_logprob"]
+    columns = ["item_id", "model", "bos", "unigrams", "n_tokens", "logprob", "unigram_logprob"]
     by_morcela = predicted[predicted["linking_function"] == "morcela"]
     tables = []
     for name, data_set in datasets.items():
         scores = scores_under(convention, model, name, data_set.scores).assign(model=model)
-        scores = scores[["item_id", *ours]]
+        scores = scores[columns]
         unigram, length = scores["unigram_logprob"].astype(float), scores["n_tokens"]
         scores["mean_logprob"] = scores["logprob"] / length
         scores["slor"] = (scores["logprob"] - unigram) / length
@@ -319,6 +312,6 @@ def tabulate_sentences(
 
 
 def computable_functions(rows: pd.DataFrame) -> list[str]:
-    """Return the linking functions that sentence scores allow: fewer without unigrams."""
+    """Return the linking functions that sentence scores allow (without unigrams, only some)."""
     without = rows["unigram_logprob"].isna().all()
     return [name for name in LINKING_FUNCTIONS if not (without and needs_unigrams(name))]

@@ -1,4 +1,4 @@
-"""Estimates that judge MORCELA's numbers and claims, with an interval for each population.
+"""Judge MORCELA's numbers and claims by estimates for each population.
 
 A population is a model on a data set, or all models on a data set.
 """
@@ -48,7 +48,7 @@ def compare_models(
 
 
 def estimate_of(fit: dict, column: str) -> Estimate:
-    """Return a fit's estimate with its interval, and whether the ratings are people's.
+    """Return a column of a fit with its interval, and a note if ratings are simulated.
 
     Beta and gamma have no interval if the slope of log-probability may be 0.
     """
@@ -147,7 +147,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
-    """Compare MORCELA's numbers and claims with this run; return a `scorecard` table.
+    """Return the `scorecard` table of MORCELA's numbers and claims.
 
     Tables: `linking_functions`, `linking_draws`, `intergroup_correlation`, `stimuli` and, if §5 was
     computed, `frequency_slopes`.
@@ -156,7 +156,7 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
 
 
 def morcela_quantities(tables: Tables, run: Run) -> Quantities:
-    """Return the estimates of this run by the row and column of the published numbers.
+    """Return a run's estimates of the published numbers, by their row and column.
 
     They are of the paper's data set under each model's default convention.
     """
@@ -205,10 +205,10 @@ def _sizes(names: pd.Series, run: Run) -> Quantities:
 
 
 def _gains(fits: pd.DataFrame, run: Run) -> Quantities:
-    """Return MORCELA's gains over log-probability and SLOR, and the part of the error that is.
+    """Return MORCELA's gains over log-probability and SLOR, and the latter in % of SLOR's error.
 
-    The error is the printed r between two groups of judgments minus SLOR's r (morcela, §4.1). The
-    r of this run would be another ceiling, and the parts could not be compared.
+    The error is the printed r between two groups of judgments minus SLOR's r (morcela, §4.1). With
+    the r of this run as ceiling, percentages could not be compared with the paper's.
     """
     found: Quantities = {}
     ceiling = printed_agreement(run.published, PAPER_DATASET) or np.nan

@@ -1,4 +1,7 @@
-"""Draw all figures of MORCELA: Figures 2 and 3, conventions and differences are here."""
+"""Draw Figures 2 and 3 of MORCELA, the conventions, and differences between models.
+
+`draw` also draws the figures of `parameter_figures`.
+"""
 
 from __future__ import annotations
 
@@ -64,14 +67,14 @@ OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "trends")
 
 
 def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[str, Figure]:
-    """Draw all figures, by name.
+    """Return all figures of MORCELA, by name.
 
     Args:
         tables: `linking_functions` under all conventions, `intergroup_correlation` and
             `linking_draws`. Figure 5 needs `frequency_slopes` and `frequency_bins`, and `trends`
             needs `sentence_scores` and `stimuli`.
-        run: with the paper's numbers.
-        scored_first: the BOS policies that score a sentence's first token, for `trends`.
+        run: the paper's run.
+        scored_first: names of the BOS policies that score a sentence's first token, for `trends`.
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), comparable_fits(run.published, every)
@@ -176,7 +179,7 @@ def correlation_by_model(
 def family_panels(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models
 ) -> dict[str, list[str]]:
-    """Return the models with a point by family, by the training steps of their states and by size.
+    """Return the models with a point in each family, sorted by training steps, then by size.
 
     Families of this run come first.
     """
@@ -191,7 +194,7 @@ def family_panels(
 
 
 def _name_models(ax: Axes, names: list[str], models: Models, upright: bool) -> None:
-    """Name the models below a panel, upright if `upright` or if names have two lines."""
+    """Write the models' names below a panel, upright if `upright` or if names have two lines."""
     titles = [short_title(name, models) for name in names]
     if len(names) > 1 and (upright or any("\n" in title for title in titles)):
         titles = [" ".join(title.split()) for title in titles]
@@ -298,7 +301,7 @@ def conventions(fits: pd.DataFrame, run: Run) -> Figure:
 
 
 def by_convention(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return the fits of SLOR and MORCELA with `row`, the name of the convention."""
+    """Return the fits of SLOR and MORCELA with a column `row`, the name of the convention."""
     table = fits[fits["linking_function"].isin(["slor", "morcela"])]
     sources = table["unigrams"].map(source_name)
     default = table["default_convention"].map({True: " (default)", False: ""})

@@ -1,4 +1,4 @@
-"""MORCELA's Tables 2 to 4 with the published values, and differences between models."""
+"""Make MORCELA's Tables 2 to 4 with the published values, and differences between models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.D
 def table_of_criteria(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models, number: int
 ) -> pd.DataFrame:
-    """Return AIC, BIC and SSE by linking function, with the published ones, by BIC within a model.
+    """Return AIC, BIC and SSE by linking function, and the published ones, sorted by BIC.
 
     Table 4 has the Pythia models, Table 3 the OPT models and all others.
     """
@@ -67,18 +67,18 @@ def table_of_criteria(
     keys = ["model", "dataset", "linking_function"]
     theirs = published.loc[published["model"].map(belongs), [*keys, "aic", "bic", "sse"]]
     table = _side_by_side(ours, theirs, keys, models)
-    order = table["bic"].fillna(table["bic_published"])
-    return (
-        table.assign(order=order)
-        .sort_values(["place", "dataset", "order"], kind="stable")
-        .drop(columns=["order", "place"])
-        .reset_index(drop=True)
-    )
+    table = table.assign(order=table["bic"].fillna(table["bic_published"]))
+    by = ["place", "dataset", "order"]
+    return table.sort_values(by, kind="stable", ignore_index=True).drop(columns=["order", "place"])
 
 
 def _side_by_side(
     ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], models: Models
 ) -> pd.DataFrame:
+    """Return a run's and the published rows with the same keys side by side, in order of models.
+
+    Published columns end in _published. `place` is a model's number in that order.
+    """
     table = ours.merge(theirs, on=keys, how="outer", suffixes=("", "_published"))
     published = [column for column in table.columns if column.endswith("_published")]
     compared = [name for column in published for name in (column[: -len("_published")], column)]
@@ -86,7 +86,7 @@ def _side_by_side(
     table = table[first + [column for column in table.columns if column not in first]]
     place = {model: number for number, model in enumerate(models)}
     table = table.assign(place=table["model"].map(place))
-    return table.sort_values("place", kind="stable").reset_index(drop=True)
+    return table.sort_values("place", kind="stable", ignore_index=True)
 
 
 def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:

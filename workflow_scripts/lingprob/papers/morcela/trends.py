@@ -1,4 +1,4 @@
-"""Trends of MORCELA's parameters over models: with size, r or frequency slopes (morcela, §4, §5).
+"""Estimate trends of MORCELA's parameters with models' size, r or frequency slope (§4, §5).
 
 All models are fitted to the same sentences, whose chance moves the beta and gamma of better models
 and of worse ones differently. Student's t over models misses this and finds a trend of beta in half
@@ -50,6 +50,7 @@ def less_in_opt(tables: Tables, run: Run) -> Found:
 
 
 def _or_too_few(slope: Estimate, points: pd.DataFrame) -> Estimate:
+    """Return a slope, with a note that names the models if they are too few."""
     names = ", ".join(points.index.unique("model")) or "none"
     note = f"too few models for a slope within families: {names}"
     return slope if np.isfinite(slope.value) else replace(slope, note=note)
@@ -88,7 +89,7 @@ def printed_sizes(published: Published) -> pd.Series:
 def draws_of(tables: Tables) -> dict[str, pd.DataFrame]:
     """Return the fits' columns of `points_of` in each resample, indexed by draw and model.
 
-    The result has no data set that was not resampled.
+    They are by data set, without data sets that were not resampled.
     """
     if "linking_draws" not in tables:
         return {}
@@ -103,7 +104,7 @@ def drawn_slopes(draws: pd.DataFrame | None, points: pd.DataFrame, x: str, y: st
 
 
 def drawn_values(draws: pd.DataFrame | None, points: pd.DataFrame, column: str) -> np.ndarray:
-    """Return a column's value for each model in each resample, of shape (resamples, models).
+    """Return a column of `points` in each resample, shape (resamples, models).
 
     A column or model that was not resampled has its point estimate in each resample. Without draws
     there is one row.

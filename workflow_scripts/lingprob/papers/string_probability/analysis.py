@@ -65,7 +65,11 @@ def analyse(
     vocabulary_size: int | None,
     options: Options,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables `string_` scores, correlations, confounds, separation and roc."""
+    """Return a model's tables `string_` scores, correlations, confounds, separation and roc.
+
+    `pooled_datasets` are those that `separation` also pools. `vocabulary_size` is None if it is
+    unknown. Raises LingprobError without data sets.
+    """
     if not datasets:
         raise LingprobError(
             f"string_probability: the scores of {model!r} cover no data set of prediction_1 to "
@@ -112,9 +116,10 @@ def correlations(
 def tested_pairs(
     datasets: Sequence[Dataset], scores: pd.DataFrame
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield the pairs of each data set under Predictions 1 and 2, with their x and y.
+    """Yield a description and the pairs, with columns x and y, for each data set and prediction.
 
-    Before them: `dataset`, `prediction` and `simulated`, whether ratings of Prediction 2 are.
+    These are Predictions 1 and 2. The description has `dataset`, `prediction` and `simulated`
+    (whether ratings of Prediction 2 are simulated).
     """
     for dataset in datasets:
         pairs = pairs_of(scores[scores["dataset"] == dataset.name])
@@ -126,7 +131,7 @@ def tested_pairs(
 
 
 def correlations_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
-    """Return the correlations of columns x and y in one data set: overall and by bin."""
+    """Return rows of `string_correlations` of columns x and y of pairs: overall and by bin."""
     subsets = [("overall", "", pairs)]
     if len(pairs) >= options.bins:
         bins = equal_bins(pairs["cosine_distance"], options.bins)
@@ -138,11 +143,17 @@ def correlations_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any
         r = correlation(x, y)
         ends = correlation_interval(x, y, unit, draws=options.bootstrap, seed=options.seed)
         low, high = widened(r, ends, np.bincount(unit), (-1.0, 1.0))
-        distance = group["cosine_distance"]
-        row = {"subset": subset, "name": name, "n": len(group)}
-        row |= {"r": r, "r_low": low, "r_high": high}
-        row |= {"cosine_mean": distance.mean(), "cosine_low": distance.min()}
-        rows.append({**row, "cosine_high": distance.max()})
+        row = {
+            "subset": subset,
+            "name": name,
+            "n": len(group),
+            "r": r,
+            "r_low": low,
+            "r_high": high,
+        }
+        for end, of in (("mean", "mean"), ("low", "min"), ("high", "max")):
+            row[f"cosine_{end}"] = group["cosine_distance"].agg(of)
+        rows.append(row)
     return rows
 
 
@@ -160,7 +171,7 @@ def confounds(
 
 
 def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
-    """Return rows of one prediction on one data set, from columns x, y, lengths and distances."""
+    """Return rows of `string_confounds` for pairs with columns x, y, lengths and distances."""
     columns = pairs[["x", "y", *LENGTHS]].to_numpy(dtype=float)
     columns = columns - columns.mean(axis=0)
     number = equal_bins(pairs["cosine_distance"], options.bins).to_numpy()
@@ -195,7 +206,7 @@ def changes(by_bin: Array) -> Array:
 
 
 def moment_matrices(columns: Array) -> Array:
-    """Return the products of every two of (1, columns) by row, (n, (k + 1)²)."""
+    """Return the products of every two of 1 and the k columns, by row, (n, (k + 1)²)."""
     wide = np.column_stack([np.ones(len(columns)), columns])
     return np.einsum("ij,ik->ijk", wide, wide).reshape(len(wide), -1)
 
@@ -339,7 +350,10 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
 
 
 def bounded(quantities: dict[str, Array], sizes: NDArray) -> dict[str, float]:
-    """Return each quantity's value, the first of its array, and the interval of the others."""
+    """Return NAME, NAME_low and NAME_high of each quantity, an array of value and draws.
+
+    `sizes` are those of the resampled units, which widen the interval.
+    """
     row: dict[str, float] = {}
     for name, (value, *draws) in quantities.items():
         limits = (0.0, 1.0) if name in ("auc", "accuracy") else (-1.0, 1.0)

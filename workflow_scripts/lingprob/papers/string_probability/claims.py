@@ -1,4 +1,4 @@
-"""Estimates that judge the numbers and claims of Hu et al. (2026), by population.
+"""Judge the numbers and claims of Hu et al. (2026) by estimates for each population.
 
 A population is a model on a data set, or a model alone for the eight strings about the moon.
 """
@@ -28,7 +28,7 @@ UNITS = {"millions": 1e6, "billions": 1e9}
 
 
 def estimate_of(row: dict, column: str, count: str) -> Estimate:
-    """Return a column with its interval. `count` is the column of observations."""
+    """Return a column of a row with its interval. `count` is the column with n."""
     note = "simulated ratings" if row.get("simulated") else ""
     return Estimate.of(row, column, row[count], note)
 
@@ -79,7 +79,7 @@ def surprisal_difference(tables: Tables, run: Run, difference: str) -> Found:
 
 
 def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the metrics of each model on each whole data set, by metric."""
+    """Yield MODEL/DATASET and the rows of `string_separation` of whole data sets, by metric."""
     table = tables["string_separation"]
     table = table[table["phenomenon"] == ""]
     for (model, dataset), group in table.groupby(["model", "dataset"], sort=False):
@@ -145,7 +145,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
-    """Compare the paper's numbers and claims with this run; return a `scorecard` table.
+    """Return the `scorecard` table of the paper's numbers and claims.
 
     Claims are tested on the models that `judged` leaves. Tables: `string_correlations`,
     `string_confounds`, `string_separation`, `toy_surprisals`, and `datasets` and `filters` of
@@ -160,7 +160,7 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
 
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:
-    """Return the counts of this run by the row and column of the published numbers."""
+    """Return a run's counts of pairs and sentences by row and column of the published numbers."""
     rated = set(filters["dataset"])
     found: Quantities = {}
     for row in counts[~counts["dataset"].isin(rated)].itertuples():

@@ -1,4 +1,4 @@
-"""One model's scores of data sets, as the predictions of Hu et al. (2026) need them."""
+"""Prepare one model's scores of data sets for the predictions of Hu et al. (2026)."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Options:
 
     Args:
         bootstrap: number of resamples.
-        resample: `clusters` (sampled articles, suites or paradigms) or `pairs`.
-        seed: of the resamples.
-        scale: of the run.
-        filter: of rated pairs by edit distance (§5.1).
-        bins: by cosine distance (§4.2).
+        resample: resampled units, `clusters` (articles, suites or paradigms) or `pairs`.
+        seed: seed of the resamples.
+        scale: scale of the run.
+        filter: filter of rated pairs by edit distance (§5.1).
+        bins: number of bins by cosine distance (§4.2).
     """
 
     bootstrap: int
@@ -61,15 +61,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set as one model sees it.
+    """A data set with one model's scores.
 
     Args:
-        name: of the data set.
-        predictions: which of 1, 2 and 3 it tests.
-        stimuli: table of that name.
-        scores: `sentence_scores` under one convention.
-        distances: `minimalness`; None if it tests Prediction 3 alone.
-        weight: sentences of the whole data set per sentence of `stimuli`: above 1 for a sample.
+        name: name of the data set.
+        predictions: numbers of the predictions that it tests.
+        stimuli: its `stimuli` table.
+        scores: its `sentence_scores` under one convention.
+        distances: its `minimalness` table, None if it tests Prediction 3 alone.
+        weight: sentences of the whole data set per sentence of `stimuli`, above 1 for a sample.
     """
 
     name: str
@@ -89,19 +89,17 @@ def assemble(
     convention: tuple[str, str],
     whole: Sequence[pd.DataFrame] | None = None,
 ) -> list[Dataset]:
-    """Put tables together by data set.
+    """Return the Dataset of each data set from its tables.
 
     Args:
-        predictions: of each data set, in the order of the tables.
+        predictions: the predictions of each data set, in the order of the tables.
         stimuli, sentence_scores, distances: tables of the data sets.
-        convention: the BOS policy and unigram source used.
+        convention: BOS policy and unigram source of the scores.
         whole: `stimuli` tables that samples were drawn from. By default the tables themselves.
     """
     datasets = []
-    sources = stimuli if whole is None else whole
-    for name, items, source, scores in zip(
-        predictions, stimuli, sources, sentence_scores, strict=True
-    ):
+    tables = zip(predictions, stimuli, whole or stimuli, sentence_scores, strict=True)
+    for name, items, source, scores in tables:
         numbers = frozenset(predictions[name])
         weight = countable_sentences(source, name) / max(countable_sentences(items, name), 1)
         chosen = of_convention(scores, name, convention)
@@ -123,7 +121,7 @@ def of_convention(scores: pd.DataFrame, dataset: str, convention: tuple[str, str
 
 
 def countable_sentences(stimuli: pd.DataFrame, dataset: str) -> int:
-    """Return the number of sentences of pairs whose sentences differ, and of those without pair."""
+    """Return the number of sentences in pairs of different sentences, or without a pair."""
     texts = pair_texts(stimuli, dataset)
     different = int((texts["good"] != texts["bad"]).sum())
     return 2 * different + int(stimuli["pair_id"].isna().sum())
@@ -201,7 +199,7 @@ def units(table: pd.DataFrame, resample: str) -> NDArray[np.int64]:
 
 
 def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> pd.DataFrame:
-    """Return the table `name` of rows, with the columns that are the same in all; maybe empty."""
+    """Return the table `name` from rows (maybe none) and constant columns."""
     names = SCHEMAS[name].names
     if not rows:
         return pd.DataFrame(columns=names)
@@ -209,7 +207,7 @@ def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> 
 
 
 def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
-    """Return pairs with the correlated variables x and y, without pairs that lack x (§4.4, §5.2).
+    """Return pairs with the correlated variables x and y, without those that lack x (§4.4, §5.2).
 
     Prediction 1: log-probabilities of the grammatical and of the ungrammatical sentence.
     Prediction 2: differences of the ratings and of the log-probabilities of meaning-matched pairs.
@@ -224,7 +222,7 @@ def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
 
 
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per pair of the `string_scores` table of one data set.
+    """Return one row per pair from the `string_scores` table of one data set.
 
     Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source,
     meaning_matched, weight and, for good and bad, every metric, the rating and the length as

@@ -1,4 +1,4 @@
-"""Figures 4 to 6 and 8 of Hu et al. (2026): do scores tell grammatical strings from others?"""
+"""Draw Figures 4 to 6 and 8 of Hu et al. (2026), of how scores tell strings apart."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
 
 
 def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
-    """Draw the density of a metric for either kind of string; an empty panel if unknown."""
+    """Draw the density of a metric for either kind of string, or a note if it is unknown."""
     ax.set_yticks([])
     ax.tick_params(axis="x", labelsize=5)
     values = group[metric].dropna()

@@ -1,4 +1,4 @@
-"""Count the data sets of Hu et al. (2026), and choose the rows that pages show."""
+"""Count the pairs and sentences of data sets (Hu et al. 2026), and choose rows for pages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tabulate(tables: Tables, run: Run, distances: Frames) -> dict[str, pd.DataFr
 
 
 def published_value(published: Mapping[str, Any], item: str, row: str) -> float | None:
-    """Return a number of the paper, or None if it states none."""
+    """Return the number in a row of an item of the paper's numbers, or None if there is none."""
     rows = [entry["rows"] for entry in published["items"] if entry["item"] == item]
     return next((float(one[row][0]) for one in rows if row in one), None)
 
@@ -60,15 +60,15 @@ def count_datasets(
     """Return one row per data set: its counts, omissions, and the paper's count.
 
     `counted` has the units of the paper: pairs of different sentences, rated pairs that pass the
-    filter (those of Prediction 2), or sentences if there are no pairs. Scored are `used_pairs` and
-    `used_sentences`, which Prediction 1 uses whole (`data.string_scores` has the rule of the
-    others).
+    filter (those of Prediction 2), or sentences if there are no pairs. `used_pairs` and
+    `used_sentences` are scored. Prediction 1 uses all of them, and `data.string_scores` says which
+    the others use.
 
     Args:
-        whole, used: `stimuli` tables. `used` are samples of `whole`, or the same.
-        distances: `minimalness` of rated data sets.
-        reading: of the filter.
-        run: with titles and the paper's counts.
+        whole, used: `stimuli` tables by data set. `used` are samples of `whole`, or the same.
+        distances: `minimalness` tables of rated data sets.
+        reading: interpretation of the filter.
+        run: the paper's run.
     """
     rows = []
     for name, stimuli in whole.items():
@@ -131,7 +131,7 @@ def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: R
 
 
 def page(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a table that its page shows. The CSV file has all."""
+    """Return the rows of the table `name` that its page shows. The CSV file has all."""
     if name != "confounds":
         return table
     chosen = table[table["subset"] == "change"].drop(columns=["subset", "name"])

@@ -1,4 +1,4 @@
-"""Fits of linear mixed models to group moments."""
+"""Fit linear mixed models to group moments."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ class MixedFit:
 def fit_mixed_models(
     data: MixedModelData, formulas: Iterable[str | MixedFormula], starts: int = 3
 ) -> list[MixedFit]:
-    """Fit each formula to the data, of which all share one pass.
+    """Return the fit of each formula to the data, the best of searches from `starts` starts.
 
-    `starts` optima are sought from different starts and the best is kept. Raises LingprobError for
-    formulas outside the scope, unknown names, and models that the data do not determine.
+    Raises LingprobError for formulas outside the scope, unknown names, and models that the data do
+    not determine.
     """
     if starts < 1:
         raise LingprobError(f"starts={starts}: a fit needs at least one start.")
@@ -121,6 +121,7 @@ def fit_mixed_models(
 
 
 def _fit(data: MixedModelData, formula: MixedFormula, starts: int) -> MixedFit:
+    """Return the fit of one formula."""
     check_names(data, formula)
     fixed, random = basis(data, formula.fixed), basis(data, formula.random)
     check_determined(data, formula, fixed, random)

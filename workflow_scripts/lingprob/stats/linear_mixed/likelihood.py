@@ -46,7 +46,7 @@ class ModelMoments(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """The deviance at one Psi, beta and s^2 at their optimum given it.
+    """The deviance at one Psi, with beta and s^2 at their optimum given Psi.
 
     `triangle`, (p, p), is the Cholesky factor of S. `solved`, (G, q, q + p + 1), is
     Z'V^-1 [Z, X, y].
@@ -112,5 +112,6 @@ def derivatives_by_psi(moments: ModelMoments, at: Profile) -> tuple[Array, Array
 
 
 def _symmetric(second: Array) -> Array:
+    """Return second derivatives (q, q, q, q) averaged over the symmetry of Psi."""
     second = (second + second.transpose(1, 0, 2, 3)) / 2
     return (second + second.transpose(0, 1, 3, 2)) / 2

@@ -61,7 +61,7 @@ def _columns(effects: tuple[str, ...]) -> list[str]:
 
 
 def parse_formula(text: str) -> MixedFormula:
-    """Take a formula apart. Raises LingprobError for one that is outside the scope."""
+    """Return the parts of a formula. Raises LingprobError for one that is outside the scope."""
     found = SHAPE.fullmatch(text)
     if not found:
         raise LingprobError(f"{text!r}: not a formula of this kind. {SCOPE}")
@@ -103,7 +103,7 @@ class MixedModelData:
     def from_frame(
         cls, frame: pd.DataFrame, *, response: str, predictors: Iterable[str], group: str
     ) -> MixedModelData:
-        """Read a frame of one row per observation.
+        """Return the moments of a frame with one row per observation.
 
         Raises LingprobError for an empty frame, unknown names, and values that are missing,
         infinite or not numeric.
@@ -156,10 +156,10 @@ def group_moments(
 
 @dataclass(frozen=True)
 class Basis:
-    """The columns of a model in terms of the data's shifted ones, in its own and a scaled basis.
+    """The c columns of a model as combinations of the k + 2 shifted columns of the data.
 
-    `columns`, (k + 2, c), gives the model's columns. `to_own`, (c, c), takes coefficients of the
-    scaled columns, columns @ to_own, to the model's own.
+    `columns`, (k + 2, c), has the combinations. `to_own`, (c, c), turns coefficients of the scaled
+    columns (`columns @ to_own`) into those of the model's columns.
     """
 
     columns: Array
@@ -172,7 +172,7 @@ class Basis:
 
 
 def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
-    """Return the basis of the named effects. With an intercept, scaled columns are centred."""
+    """Return the basis of effects by their names. With an intercept, scaled columns are centred."""
     columns = np.zeros((len(data.shift), len(names)))
     to_own = np.eye(len(names))
     spread = data.deviations()

@@ -87,7 +87,7 @@ def best_optimum(moments: ModelMoments, starts: int) -> tuple[Optimum, list[floa
 
 
 def _best(optima: list[Optimum]) -> Optimum:
-    # Among equal deviances the best certificate: starts agree up to rounding.
+    """Return the optimum of least deviance and, among those equal up to rounding, decrement."""
     least = min(optimum.profile.deviance for optimum in optima)
     equal = [optimum for optimum in optima if optimum.profile.deviance < least + 1e-9]
     return min(equal, key=lambda optimum: optimum.newton_decrement)
@@ -118,7 +118,7 @@ def _restarts(psi: Array) -> Iterator[Array]:
 
 
 def optimise(moments: ModelMoments, start: Array) -> Optimum:
-    """Minimise the deviance from F = start."""
+    """Return the optimum of the deviance that is found from F = start, (q, q)."""
     optimum = _newton(moments, start)
     for _ in range(ESCAPES):
         gain, factor = _escape(moments, optimum)
@@ -148,7 +148,7 @@ def _escape(moments: ModelMoments, at: Optimum) -> tuple[float, Array]:
 
 
 def _newton(moments: ModelMoments, factor: Array) -> Optimum:
-    """Follow Newton steps within a trust region, turned downhill if curvature is negative."""
+    """Return the end of Newton steps within a trust region, which go downhill at any curvature."""
     at, radius = profile(moments, factor), 1.0
     for _ in range(ITERATIONS):
         gradient, hessian = derivatives(moments, at, factor)
