@@ -46,8 +46,8 @@ def start_ids(lm: LanguageModel, start_token: str) -> list[int]:
 def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd.DataFrame | None:
     """Return the `scores` table of one text from one forward pass, or None if it needs a `Scorer`.
 
-    A text needs one if it is too long or has no token to score, and if the model has no logits or
-    its log-probabilities depend on later tokens.
+    A text needs one if it is too long or has no token to score. So do models without logits, and
+    models whose log-probabilities depend on later tokens.
     """
     tokens = lm.tokenize([text])[0]
     ids = [*start_ids(lm, start_token), *tokens.ids.tolist()]

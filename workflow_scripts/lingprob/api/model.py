@@ -296,8 +296,8 @@ class Model:
             The columns rank (from 1), word, probability, logprob (nats), surprisal (bits) and
             n_tokens.
 
-        Raises LingprobError for a masked model, for a model none of whose tokens begins with
-        a space, or if the context is empty and there is no start token.
+        Raises LingprobError for a masked model, for a model without tokens that begin with a space,
+        or if the context is empty and there is no start token.
         """
         start_token = self.direction.start_token(self.direction.convention(bos))
         return distributions.likeliest_words(self.lm, context, start_token, top)

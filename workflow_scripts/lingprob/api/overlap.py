@@ -128,11 +128,11 @@ def certify(
 
     Returns:
         One row per text and corpus, with text_id (from 1, or that of the Series), text, n_tokens
-        and corpus. Of the longest overlap: overlap_tokens (0 without one), overlap_text, last_token
-        (from 0 in the text, or -1) and occurrences. Of the judgment: verdict (whole, in part, by
-        chance, absent, not judged), ngram_logprob (nats, joint), chance_level, chance_level_holm
-        (corrected for the number of texts, and the basis of the verdict) and ngrams (the source, or
-        why there is none).
+        and corpus. The longest overlap has overlap_tokens (0 without an overlap), overlap_text,
+        last_token (from 0 in the text, or -1) and occurrences. Its judgment has verdict (whole, in
+        part, by chance, absent, not judged), ngram_logprob (nats, joint), chance_level,
+        chance_level_holm (corrected for the number of texts, and the basis of the verdict) and
+        ngrams (the source, or why there is none).
 
     Raises LingprobError for a name that is neither a corpus nor a file, for a corpus that has no
     text or is named twice, and for the tokenizer as `load`.

@@ -50,8 +50,8 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
             (.gz, .bz2, .lz4 or .zst).
         files: the corpus's files.
 
-    Raises LingprobError at once for an unknown parser or a missing file, and during iteration for a
-    file, zip member or line of another format, and for a file without text.
+    Raises LingprobError at once for an unknown parser or a missing file. During iteration, it
+    raises LingprobError for a file or line of another format, and for a file without text.
     """
     if parser == "demo_sentences":
         return iter(pd.read_csv(MINIMAL_PAIRS)["good"])

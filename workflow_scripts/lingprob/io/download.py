@@ -68,11 +68,11 @@ def fetch_files(
 ) -> pd.DataFrame:
     """Put files into `directory`, and return a manifest with one row per file.
 
-    A file is described as under `files` in the catalog: its `name` is its path in the directory,
-    and `sha256`, `bytes`, `mirror` (its path in the mirror, by default DATASET/NAME) and `url` may
-    be absent. It is looked for in `directory`, then in the mirror (the directory or base URL
-    `mirror`, or LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the
-    right checksum is kept. An interrupted download stays as NAME.part for a later call.
+    A file is described as under `files` in the catalog. Its `name` is its path in the directory.
+    `sha256`, `bytes`, `mirror` (its path in the mirror, by default DATASET/NAME) and `url` may be
+    absent. It is looked for in `directory`, then in the mirror (the directory or base URL `mirror`,
+    or LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the right
+    checksum is kept. An interrupted download stays as NAME.part for a later call.
 
     The manifest has the columns name, sha256, bytes and source (`cache: PATH`,
     `mirror: PATH OR URL` or `url: URL`).

@@ -78,7 +78,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def give_usual_permissions(path: Path) -> None:
-    """Give a temporary file or folder the permissions of a new one, as the umask says."""
+    """Set the permissions of a temporary file or folder to those of a new one (by the umask)."""
     mask = os.umask(0o077)
     os.umask(mask)
     path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)

@@ -34,9 +34,9 @@ def write_table(
 ) -> None:
     """Check `frame` against the schema `name`, and write it to a Parquet file atomically.
 
-    Raises LingprobError with the column and first row at fault if a column is missing or unknown,
-    if its type would change a value (such as by rounding), or if a null, NaN or infinity is not
-    allowed in it.
+    Raises LingprobError if a column is missing or unknown. Also raises it, with the first row at
+    fault, if a column's type would change a value, or for a null, NaN or infinity that is not
+    allowed.
     """
     with table_writer(name, path, metadata) as write:
         write(frame)
@@ -78,8 +78,8 @@ def read_table(
     """Return the table in the Parquet file at `path`, with the types of the schema `name`.
 
     Args:
-        path: of the file.
-        name: of the table.
+        path: path of the file.
+        name: name of the table.
         columns: the columns to read, by default all. The others take no memory.
         where: the values of the rows to read, by column.
 

@@ -30,9 +30,9 @@ def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
         path: a file in UTF-8, or in UTF-16 with a byte-order mark.
         separator: a comma or a tab.
 
-    Raises LingprobError that names the line and the cause if lines differ in their number of
-    fields, if a quoted field runs over a line end, or if quotation marks can be read in two ways.
-    Raises UnicodeError for another encoding.
+    Raises LingprobError if lines differ in their number of fields, if a quoted field runs over a
+    line end, or if quotation marks can be read in two ways. Raises UnicodeError for another
+    encoding.
     """
     lines = [(n, line) for n, line in enumerate(split_lines(decoded(path)), start=1) if line]
     if lines and (declared := re.fullmatch(r"sep=(.)", lines[0][1].strip('"'))):

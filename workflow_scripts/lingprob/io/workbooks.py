@@ -29,9 +29,9 @@ def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
 def rows_of_only_sheet(path: Path) -> list[list[str]]:
     """Return the rows of the only sheet with rows, as text. Empty rows are left out.
 
-    Raises LingprobError if several sheets have rows, for a date or time (Excel turns text such as
-    1-2 into a date), for an error, and for a formula without a value. Other errors as for
-    `rows_of_first_sheet`.
+    Raises LingprobError if several sheets have rows, and for a cell with a date or time, an error,
+    or a formula without a value. Excel turns text such as 1-2 into a date. Other errors are those
+    of `rows_of_first_sheet`.
     """
     try:
         workbook = _workbook(path)

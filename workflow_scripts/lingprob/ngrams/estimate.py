@@ -34,10 +34,10 @@ MARK, UNKNOWN, UNUSED = "</s>", "<unk>", "<unused>"
 class NgramTables:
     """A backoff model as sorted arrays: interpolated log-probabilities and backoff weights (nats).
 
-    The key of an n-gram is the place of its first n - 1 tokens among the (n-1)-grams, times V (the
-    number of token ids), plus its last token. All tokens seen after a context therefore lie
-    together. One token id, the `mark`, is both the beginning of a sentence (in a context) and its
-    end (as an outcome).
+    The key of an n-gram is p V + w. Here p is the place of its first n - 1 tokens among the
+    (n-1)-grams, V the number of token ids, and w the last token. All tokens seen after a context
+    therefore lie together. One token id, the `mark`, is both the beginning of a sentence (in a
+    context) and its end (as an outcome).
 
     keys: for each order, int64, ascending. keys[0] is empty.
     logprobs: for each order, float32. logprobs[0] has one value per token id, (V,).
@@ -173,7 +173,7 @@ def discounts(counts: np.ndarray) -> np.ndarray:
 def _ngrams(
     tokens: np.ndarray, depth: np.ndarray, order: int, vocabulary_size: int
 ) -> list[_Ngrams]:
-    """Return the n-grams of each order. Those of order 1 are all token ids, also unseen ones.
+    """Return the n-grams of each order. Those of order 1 are all token ids, even if unseen.
 
     `depth` is the number of tokens before each token in its sentence, including the mark.
     """

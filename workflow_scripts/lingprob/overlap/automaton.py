@@ -113,7 +113,7 @@ def build_index(
         vocabulary_size: number of ids of the tokenizer.
 
     Raises LingprobError if ids lie outside the vocabulary, or if the passages have more than 4
-    million tokens or 65,535 different ones.
+    million tokens or 65,535 different ids.
     """
     offsets = np.cumsum([0, *map(len, passages)]).astype(np.int64)
     tokens = np.concatenate(passages).astype(np.int64)

@@ -7,7 +7,7 @@ spellings count, and "to-day" is two words.
 
 A gap is a word that only one of the two texts has, or another word in its place. The search is
 exact. A match of `min_words` words with up to `gaps` gaps consists of at most gaps + 1 runs of
-equal words, so that one run has at least `seed` = min_words / (gaps + 1) words, rounded up. The
+equal words. One run therefore has at least `seed` words: min_words / (gaps + 1), rounded up. The
 corpus is compared with a table of all sequences of `seed` words in passages. Each common run is
 extended on both sides as far as the gaps allow.
 """

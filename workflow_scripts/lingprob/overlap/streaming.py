@@ -31,8 +31,8 @@ MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cac
 class Tables(NamedTuple):
     """The arrays of a `PassageIndex`, and the counts of a scan, int64 (n_states, 3).
 
-    The counts of a state are the number of places in the corpus whose longest match ends there, the
-    length of the longest of these matches (tokens), and the number of places with that length.
+    A state has three counts: the number of places in the corpus whose longest match ends there, the
+    length of the longest such match (tokens), and the number of places with that length.
     """
 
     nodes: np.ndarray
@@ -229,8 +229,8 @@ def _scan_all(tables, pairs, triples, codes, offsets):
 def _scan_filtered(tables, bitmap, codes, offsets, min_length):
     """Count matches of at least `min_length` tokens, most of which contain every `step`-th k-gram.
 
-    A match that starts at `start` or at one of the next step - 1 places contains the k-gram at
-    start + step - 1, and one of the two k-grams `side` places from it. If these do not occur in a
+    Every match that starts in the `step` places from `start` on contains the k-gram at
+    start + step - 1, and one of the two k-grams `side` places from it. If these occur in no
     passage, `start` moves on by `step`. Otherwise the automaton reads from `start` until its match
     is shorter than a k-gram. Later matches start no earlier than that one.
     """
@@ -270,9 +270,9 @@ def _scan_filtered(tables, bitmap, codes, offsets, min_length):
 def _propagate(nodes, counts):
     """Return the length of each state's longest sequence in the corpus, and its frequency.
 
-    If longer states that link to a state were visited, its longest sequence occurs in full: as
-    often as they were visited, and as it was itself visited in full. Any other state occurs as far
-    as it was visited, and an unvisited state as far as its suffix link.
+    If longer states that link to a state were visited, its longest sequence occurs in full. Its
+    frequency is the number of their visits, and of its own visits in full. Another visited state
+    occurs as far as it was visited, and an unvisited state as far as its suffix link.
     """
     n_states = len(nodes)
     below = np.zeros(n_states, np.int64)

@@ -1,7 +1,7 @@
 """The audit of minimal pairs: measures of each pair, its problems, and the order of pairs.
 
-By string_probability, §2 to §5, a pair is informative about grammar if its two sentences share a
-message, and if the preferred sentence does not depend on a convention.
+A pair is informative about grammar if its two sentences share a message, and if the preferred
+sentence does not depend on a convention (string_probability, §2 to §5).
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ def mismatch(table: pd.DataFrame) -> Array:
 def repetitions(texts: pd.DataFrame) -> pd.DataFrame:
     """Return the repetitions of sentences in pairs, by pair id.
 
-    `identical` tells whether both sentences of the pair are the same, `repeats` names an earlier
-    pair of the same sentences, and `both_ways` has a sentence that is on the other side in another
+    `identical` tells whether both sentences of the pair are the same. `repeats` names an earlier
+    pair of the same sentences. `both_ways` has a sentence that is on the other side in another
     pair.
     """
     first = texts.groupby(["good", "bad"], sort=False)["good"].transform(lambda of: of.index[0])

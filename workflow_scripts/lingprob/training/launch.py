@@ -32,9 +32,10 @@ def train(job: Mapping[str, Any], processes: int) -> None:
     """Train a model in one or several processes, each on its own GPU, and save it.
 
     Args:
-        job: plain values: corpus (from `prepare_corpus`), validation_examples, plan and means
-            (the fields of `Plan` and `Means`, with those of `ModelSize` in plan.size), code (digest
-            of the code), folder (of checkpoint and log) and directory (of the saved model).
+        job: plain values. They are corpus (from `prepare_corpus`), validation_examples, plan and
+            means (the fields of `Plan` and `Means`), code (digest of the code), folder (for
+            checkpoint and log) and directory (for the saved model). plan.size has the fields of
+            `ModelSize`.
         processes: number of processes.
 
     Raises LingprobError as `Trainer` does, from any process.

@@ -129,8 +129,7 @@ class Trainer:
         keep: called in the first process with the step and the model, after each step of
             `means.keep_checkpoints`.
 
-    Raises LingprobError if the batch is larger than the data or no multiple of the processes, or if
-    there are fewer examples than the steps need and none may be repeated.
+    Raises LingprobError as `check_examples`.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Published unigram tables of the Pile: log-probabilities by token string, and counts by token id.
 
 The log-probabilities of Tjuatja et al. (2025) were compared with counts of 16,000 training batches.
-Their keys are decoded tokens after transformers 4 cleaned up English spacing (' .' became '.'), so
-that tokens which decode to the same string share one value. A further 30,770 keys are in the
+Their keys are decoded tokens after the clean-up of English spacing in transformers 4 (' .' became
+'.'). Tokens that decode to the same string share one value. A further 30,770 keys are in the
 vocabulary's byte-level spelling ('Ġthe'). Their values are no frequencies: they fall linearly with
 the value of the decoded key (ln p = -14.02 for 'Ġthe', but -3.62 for ' the'). Because of them the
 file sums to 1.050 instead of 0.999. A token is mapped to such a key only if it decodes to it.
@@ -35,17 +35,17 @@ def published_logprobs(
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the `unigrams` table of published log-probabilities, and facts for its metadata.
 
-    A token gets the value of its decoded string, or else of that string with English spacing
-    cleaned up, or else the floor, which is the lowest published value (morcela, §3.2). The table
-    has V rows, in which `count` and `std_error` are null. The facts are the coverage of the
-    vocabulary and the effect of normalising.
+    A token gets the value of its decoded string, or else of that string with cleaned-up spacing
+    (morcela, §3.2). Other tokens get the floor, which is the lowest published value. The table has
+    V rows, in which `count` and `std_error` are null. The facts are the coverage of the vocabulary
+    and the effect of normalising.
 
     Args:
         path: a JSON object from token strings to natural-log probabilities.
         tokenizer: a tokenizer of transformers. The published values fit GPT-NeoX's best.
         vocabulary_size: the number V of the model's logits. Ids without a token get the floor.
         normalise: whether to make the table sum to one. The probability of a string is then divided
-            evenly among the ids that decode to it, cleaned-up strings get the floor, and a constant
+            evenly among the ids that decode to it. Cleaned-up strings get the floor, and a constant
             is subtracted from all values.
 
     Raises LingprobError if the file is no such JSON object.

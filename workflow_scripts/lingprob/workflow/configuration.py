@@ -217,7 +217,7 @@ def refuse_odd_parts(config: Settings) -> None:
 
 
 def _parts(value: Any, place: str, depth: int = 0) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the place, key and value of each item of a mapping or list, nested ones included.
+    """Yield the place, key and value of each item of a mapping or list and of all within it.
 
     An item of a list has the key "".
     """

@@ -240,10 +240,10 @@ class Costs(Run):
         return BASE_MEMORY_MB + int(per_parameter * self.parameters(model) / 1e6)
 
     def grown(self, memory_mb: int, attempt: int) -> int:
-        """Return the memory of an attempt of a job: the second has twice, later ones three times.
+        """Return the memory of an attempt of a job: once, twice and from then on three times.
 
-        No attempt but the first requests more than `machine.memory_mb`, the memory of a node,
-        because a cluster refuses such jobs.
+        From the second attempt on, it is at most `machine.memory_mb`, the memory of a node, because
+        a cluster refuses larger jobs.
         """
         wanted, node = min(attempt, 3) * memory_mb, self.settings["machine"]["memory_mb"]
         return wanted if node is None else max(memory_mb, min(wanted, node))

@@ -1,9 +1,9 @@
 """A digest of the code that a rule's numbers come from.
 
 Snakemake detects edits of a script, but not of the modules that it imports, and it also reacts to
-edits of comments. Each rule therefore has a param `code`: a digest of the syntax trees of its
-script and of all imported modules, without comments, docstrings and annotations, and of the
-schemas of the tables that the script writes.
+edits of comments. Each rule therefore has a param `code`: a digest of its script and all imported
+modules. Comments, docstrings and annotations do not count. The schemas of the tables that the
+script writes do.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class LeftOut:
 
 
 def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any], list[LeftOut]]:
-    """Return the settings without missing data sets and models, and a list of the latter by name.
+    """Return the settings without missing data sets and models, and a list of these by name.
 
     A data set of manual or gated access is missing if one of its files is neither in resources/ nor
     in the mirror. Reading times are also missing if their texts are. A gated model is missing if it

@@ -95,7 +95,7 @@ def bos_policies(run: Run, model: str) -> dict[str, Entry]:
 def unigram_sources(run: Run, model: str) -> list[str]:
     """Return the unigram sources of a model that the run uses, without `imported`, by name.
 
-    They are the first of its entry (the default), and further ones of its entry that
+    They are the first source in its entry (the default), and those sources in its entry that
     `morcela.unigrams` or `string_probability.unigrams` names.
     """
     listed: list[str] = run.catalog.model(model)["unigrams"]
