@@ -134,8 +134,10 @@ def count_ngrams(
     probabilities = np.full(vocabulary_size, 1.0 / vocabulary_size)
     tables = NgramTables([], [], [])
     for k, ngrams in enumerate(counted, start=1):
-        last = k == order
-        counts = ngrams.count if last else _adjusted(ngrams, counted[k])
+        counts = ngrams.count
+        if k < order:  # the number of different tokens before the n-gram, except at a beginning
+            preceding = np.bincount(counted[k].suffix, minlength=len(counts))
+            counts = np.where(ngrams.begins, counts, preceding)
         context = ngrams.key // vocabulary_size
         n_contexts = len(counted[k - 2].key) if k > 1 else 1
         of_order = discounts(counts)
@@ -193,12 +195,6 @@ def _ngrams(
         seen = ends[first]
         found.append(_Ngrams(key, below[seen], count, depth[seen] == n - 1, place))
     return found
-
-
-def _adjusted(ngrams: _Ngrams, longer: _Ngrams) -> np.ndarray:
-    """Return the number of different tokens before each n-gram, or its count at a beginning."""
-    preceded = np.bincount(longer.suffix, minlength=len(ngrams.key))
-    return np.where(ngrams.begins, ngrams.count, preceded)
 
 
 def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedTokenizerFast:

@@ -163,7 +163,9 @@ def index_texts(
         ],
         columns=SCHEMAS["overlap_passages"].names,
     )
-    spaced = [_spaced(text) for of_corpus in texts.values() for text in of_corpus]
+    every = [text for of_corpus in texts.values() for text in of_corpus]
+    # One space before the first word stays, because it changes the first token.
+    spaced = [" " * text[:1].isspace() + normalise(text) for text in every]
     tokens = tokens_of(encode(tokenizer.tokenizer, spaced, offsets=True))
     Letters.of(tokenizer.tokenizer).check(spaced, tokens)
     index = build_index(
@@ -172,11 +174,6 @@ def index_texts(
         vocabulary_size=tokenizer.vocabulary_size,
     )
     return index, passages
-
-
-def _spaced(text: str) -> str:
-    """Return a normalised text, which keeps one space before its first word if it had any."""
-    return " " * text[:1].isspace() + normalise(text)
 
 
 def corpus_of(name: str, entry: Mapping[str, Any], paths: Sequence[Path]) -> Corpus:
