@@ -6,28 +6,18 @@ The probability of an overlap comes from an n-gram model of words (leakage, §2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
 
-LEVEL = 0.05
+# An n-gram model of words: a `kenlm.Model`, or another one with its methods (`ngrams.words`).
+WordModel: TypeAlias = Any
+LEVEL = 0.05  # below it, an overlap is not by chance
 WHOLE, PART, CHANCE, ABSENT, OPEN = "whole", "in part", "by chance", "absent", "not judged"
-
-
-class WordModel(Protocol):
-    """The type of n-gram models of words, which have these methods of `kenlm.Model`."""
-
-    def full_scores(
-        self, text: str, bos: bool = True, eos: bool = True
-    ) -> Iterable[tuple[float, int, bool]]:
-        """Yield log10 p of each word, the order of its n-gram, and whether the word is unknown."""
-
-    def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
-        """Return log10 p of a text's words."""
 
 
 def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:

@@ -20,7 +20,6 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    ValidationInfo,
     WrapValidator,
     field_validator,
 )
@@ -90,7 +89,7 @@ class Section(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _read_null(cls, value: Any, info: ValidationInfo) -> Any:
+    def _read_null(cls, value: Any) -> Any:
         """Return None for the text "null", which --config gives inside a mapping."""
         return None if value == "null" else value
 
