@@ -115,19 +115,13 @@ class LeftToRight:
         self, contexts: list[str], texts: list[str], bos: str, separator: str
     ) -> pd.DataFrame:
         """Return the table of `score_in_context`, with each text's number (from 0) as item_id."""
-        places: dict[str, list[int]] = {}
-        for place, context in enumerate(contexts):
-            places.setdefault(context, []).append(place)
-        items = [
-            ContextItem(context, [len(context)], [texts[place] for place in some])
-            for context, some in places.items()
-        ]
-        start_token = self.start_token(bos)
+        groups = list(pd.Series(texts).groupby(np.array(contexts, dtype=object), sort=False))
+        items = [ContextItem(str(name), [len(str(name))], part.tolist()) for name, part in groups]
         tokens = score_in_context(
-            self.context_scorer, items, start_token=start_token, separator=separator
+            self.context_scorer, items, start_token=self.start_token(bos), separator=separator
         )
-        rows = np.concatenate([np.array(some) for some in places.values()])
-        first = np.cumsum([0, *map(len, places.values())])
+        rows = np.concatenate([part.index for _, part in groups])
+        first = np.cumsum([0, *(len(part) for _, part in groups)])
         tokens["item_id"] = rows[first[tokens["item_index"]] + tokens["target_index"]]
         return tokens
 
