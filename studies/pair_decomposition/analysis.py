@@ -15,6 +15,7 @@ from lingprob.papers.morcela.analysis import (
     UNITS,
     Convention,
     DataSet,
+    rating_source,
     sampling_units,
     scores_under,
     with_ratings,
@@ -64,9 +65,8 @@ def decompose_model(
             bootstrap=bootstrap,
             seed=seed,
         )
-        about = dict(
-            zip(ABOUT, (model, dataset, data_set.rating_source, *convention, cluster), strict=True)
-        )
+        source = rating_source(data_set.stimuli)
+        about = dict(zip(ABOUT, (model, dataset, source, *convention, cluster), strict=True))
         tables.append(parts.assign(**about)[[*ABOUT, *parts]])
     return pd.concat(tables[1:] or tables, ignore_index=True)
 

@@ -82,7 +82,8 @@ class Perturber:
 
     def perturb(self, sentence: str, kind: str, rng: np.random.Generator) -> str:
         """Return a sentence after the perturbation `kind`, a key of TITLES."""
-        body, end = split_end(sentence)
+        end = next((end for end in ENDS if sentence.endswith(end)), "")
+        body, end = sentence.removesuffix(end), end or "."
         for step in COMBINED.get(kind, [kind]):
             body, end = _with_step(step, self.uncapitalised(body), end, rng)
             body = body[0].upper() + body[1:]
@@ -99,12 +100,6 @@ class Perturber:
 FIRST_WORDS = {text.split()[0] for text in [*SHORT_ADVERBS, *LONG_ADVERBS]} | {
     clause.split()[0].capitalize() for clause in CLAUSES
 }
-
-
-def split_end(sentence: str) -> tuple[str, str]:
-    """Return a sentence's body and its final punctuation, a period if it has none."""
-    end = next((end for end in ENDS if sentence.endswith(end)), "")
-    return sentence.removesuffix(end), end or "."
 
 
 def _with_step(step: str, body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:

@@ -119,14 +119,10 @@ def lay_out(figure: Figure) -> None:
     figure.set_dpi(plt.rcParams["savefig.dpi"])
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
         if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
-            axis.set_major_formatter(FuncFormatter(_plain_number))
+            plain = FuncFormatter(lambda tick, _: f"{tick:,.0f}" if tick >= 1 else f"{tick:g}")
+            axis.set_major_formatter(plain)
         if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
             axis.set_minor_formatter(NullFormatter())
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     keep_names_apart(figure)
-
-
-def _plain_number(value: float, _: int | None) -> str:
-    """Return a tick of a logarithmic axis as a plain number."""
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"

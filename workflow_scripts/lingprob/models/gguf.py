@@ -151,19 +151,15 @@ def _model(reader: gguf.GGUFReader) -> LlamaForCausalLM:
         weight = gguf.dequantize(tensor.data, tensor.tensor_type)
         heads = {"q": config.num_attention_heads, "k": config.num_key_value_heads}
         if (part := name.partition("self_attn.")[2][:1]) in heads:
-            weight = _halves_apart(weight, heads[part])
+            # GGUF interleaves the two halves of each head's queries or keys.
+            pairs = weight.reshape(heads[part], len(weight) // heads[part] // 2, 2, -1)
+            weight = pairs.swapaxes(1, 2).reshape(weight.shape)
         weights[name] = torch.from_numpy(np.array(weight, dtype=np.float32))
     if stored or reader.get_field("llama.rope.scaling.type") is not None:
         raise ValueError(f"its model has parts that Llama's first kind lacks: {[*stored][:3]}")
     model.load_state_dict(weights, strict=False, assign=True)
     model.tie_weights()
     return model
-
-
-def _halves_apart(weight: np.ndarray, heads: int) -> np.ndarray:
-    """Undo GGUF's interleaving of the two halves of each head's queries or keys."""
-    pairs = weight.reshape(heads, len(weight) // heads // 2, 2, -1)
-    return pairs.swapaxes(1, 2).reshape(weight.shape)
 
 
 def _field(reader: gguf.GGUFReader, key: str) -> Any:

@@ -108,13 +108,12 @@ def partitions(times: pd.DataFrame) -> pd.Series:
 
 def subject_numbers(subjects: pd.Series) -> pd.Series:
     """Return the number of each row's subject, from 0 by the digits in subjects' names."""
-    names = sorted(subjects.unique(), key=_natural)
+
+    def in_order(name: object) -> tuple[int, str]:
+        return int("".join(filter(str.isdecimal, str(name))) or 0), str(name)
+
+    names = sorted(subjects.unique(), key=in_order)
     return subjects.map({name: place for place, name in enumerate(names)})
-
-
-def _natural(name: str) -> tuple[int, str]:
-    digits = "".join(letter for letter in str(name) if letter.isdecimal())
-    return (int(digits) if digits else 0, str(name))
 
 
 def sentence_numbers(words: pd.DataFrame) -> np.ndarray:

@@ -42,9 +42,10 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
         "seed": settings["seed"],
         "models": {name: _of_model(one, settings["scoring"]["dtype"]) for name, one in models},
         "datasets": {name: _of_dataset(catalog.dataset(name)) for name in used(sections, catalog)},
-        "conventions": list(_conventions(settings)),
+        "conventions": [(key.path, _plain(value_of(settings, key)), key.description)
+                        for key in keys() if key.convention],
         "own": {**of_user, "rooms": own},
-    }
+    }  # fmt: skip
 
 
 def facts_of_model(entry: dict[str, Any]) -> list[str]:
@@ -108,13 +109,6 @@ def _of_model(entry: dict[str, Any], asked: str) -> dict[str, Any]:
 def _of_dataset(entry: dict[str, Any]) -> dict[str, Any]:
     files = [(file["name"], file.get("sha256", "")) for file in entry.get("files", [])]
     return {**{key: entry[key] for key in OF_DATASETS if entry.get(key)}, "files": files}
-
-
-def _conventions(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Yield key, value in words and description of each setting that changes results."""
-    for key in keys():
-        if key.convention:
-            yield key.path, _plain(value_of(settings, key)), key.description
 
 
 def _plain(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,12 +66,14 @@ def table_as_html(table: pd.DataFrame, title: str, note: str = "") -> str:
 
 def simulated_in(tables: Iterable[pd.DataFrame]) -> list[str]:
     """Return the keys of SIMULATED whose data are simulated in any of the tables or scorecards."""
-    given = list(tables)
-    return [
-        data
-        for data, column in SIMULATED.items()
-        if any(_says_simulated(table, data, column) for table in given)
-    ]
+    found = set()
+    for table in tables:
+        notes = table["note"].dropna().astype(str) if "note" in table else pd.Series(dtype=str)
+        for data, column in SIMULATED.items():
+            in_column = column in table and (table[column] == "simulated").any()
+            if in_column or notes.str.contains(f"simulated {data}").any():
+                found.add(data)
+    return [data for data in SIMULATED if data in found]
 
 
 def shown(value: object) -> str:
@@ -96,11 +98,6 @@ def heading_of(name: str) -> str:
     return "MORCELA" if name == "morcela" else name.replace("_", " ").capitalize()
 
 
-def breakable(name: str) -> Sequence[str]:
-    """Return the parts of a name that a line may be broken between."""
-    return re.findall(r"[^/_]+[/_]?|[/_]", name)
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -111,14 +108,9 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {"shown": shown, "interval": interval, "heading": heading_of}
-    environment.filters["parts"] = breakable
+    # The parts of a name between which a line may be broken.
+    environment.filters["parts"] = re.compile(r"[^/_]+[/_]?|[/_]").findall
     return environment
-
-
-def _says_simulated(table: pd.DataFrame, data: str, column: str) -> bool:
-    in_column = column in table and bool((table[column] == "simulated").any())
-    notes = table["note"].dropna().astype(str) if "note" in table else pd.Series(dtype=str)
-    return in_column or bool(notes.str.contains(f"simulated {data}").any())
 
 
 def _is_number(value: object) -> bool:

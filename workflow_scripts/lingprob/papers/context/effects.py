@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,11 +65,6 @@ def only(*datasets: str) -> Callable[[str], bool]:
     return lambda dataset: dataset in datasets
 
 
-def populations(found: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, str]]:
-    """Return the models and data sets of rows, each once."""
-    return list(dict.fromkeys((model, dataset) for model, dataset, _ in found))
-
-
 @statistic
 def weighted(
     tables: Tables,
@@ -86,7 +80,7 @@ def weighted(
     """
     accuracy = tables["context_accuracy"]
     found = rows_at(accuracy, column, perturbation=perturbation)
-    for model, dataset in populations(found):
+    for model, dataset in dict.fromkeys((model, dataset) for model, dataset, _ in found):
         rows = [found[key] for kind in weights if (key := (model, dataset, kind)) in found]
         if of(dataset) and len(rows) == len(weights):
             total = weighted_sum(accuracy, rows, list(weights.values()), column)

@@ -44,7 +44,7 @@ def compare_models(
     fits = judged(default_fits(tables["linking_functions"]), run)
     for fit in fits[fits["linking_function"] == linking_function].to_dict("records"):
         if not models or fit["model"] in models:
-            yield population(fit), estimate_of(fit, column)
+            yield f"{fit['model']}/{fit['dataset']}", estimate_of(fit, column)
 
 
 def estimate_of(fit: dict, column: str) -> Estimate:
@@ -60,11 +60,6 @@ def estimate_of(fit: dict, column: str) -> Estimate:
 def note_on(rating_source: str) -> str:
     """Return the note on simulated ratings, or nothing."""
     return "simulated ratings" if rating_source == "simulated" else ""
-
-
-def population(fit: dict) -> str:
-    """Return the name of the population that a fit is of."""
-    return f"{fit['model']}/{fit['dataset']}"
 
 
 def bic_difference(tables: Tables, run: Run) -> Found:
@@ -113,7 +108,8 @@ def people_above_models(tables: Tables, run: Run) -> Found:
             people, model = halves.loc[fit["dataset"]], estimate_of(fit, "r_cv")
             low, high = people["r_low"] - model.high, people["r_high"] - model.low
             value = float(people["r"]) - model.value
-            yield population(fit), Estimate(value, low, high, model.n, model.note)
+            about = f"{fit['model']}/{fit['dataset']}"
+            yield about, Estimate(value, low, high, model.n, model.note)
 
 
 STATISTICS: dict[str, Statistic] = {

@@ -205,12 +205,6 @@ def changes(by_bin: Array) -> Array:
     return centred @ by_bin / (centred @ centred) * (len(centred) - 1)
 
 
-def moment_matrices(columns: Array) -> Array:
-    """Return the products of every two of 1 and the k columns, by row, (n, (k + 1)²)."""
-    wide = np.column_stack([np.ones(len(columns)), columns])
-    return np.einsum("ij,ik->ijk", wide, wide).reshape(len(wide), -1)
-
-
 def drawn_quantities(
     columns: Array, number: Ints, unit: Ints, common: float, options: Options
 ) -> Array:
@@ -218,12 +212,13 @@ def drawn_quantities(
 
     Bins and the common spread are those of the data.
     """
-    by_bin = []
+    by_bin, wide = [], np.column_stack([np.ones(len(columns)), columns])
+    products = np.einsum("ij,ik->ijk", wide, wide).reshape(len(wide), -1)
     for at in range(1, number.max() + 1):
         members = number == at
         present, place = np.unique(unit[members], return_inverse=True)
-        sums = np.zeros((len(present), (columns.shape[1] + 1) ** 2))
-        np.add.at(sums, place, moment_matrices(columns[members]))
+        sums = np.zeros((len(present), products.shape[1]))
+        np.add.at(sums, place, products[members])
         by_bin.append((present, sums))
     size, found = int(unit.max()) + 1, []
     for counts in chain([np.ones((1, size))], resamples(size, options.bootstrap, options.seed)):

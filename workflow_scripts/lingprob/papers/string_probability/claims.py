@@ -33,18 +33,13 @@ def estimate_of(row: dict, column: str, count: str) -> Estimate:
     return Estimate.of(row, column, row[count], note)
 
 
-def population(row: dict) -> str:
-    """Return the name of a row's population."""
-    return f"{row['model']}/{row['dataset']}"
-
-
 @statistic
 def of_rows(tables: Tables, run: Run, table: str, column: str, **where: object) -> Found:
     """Yield a column of those rows of a table that have the values `where`."""
     rows = tables[table]
     chosen = np.logical_and.reduce([rows[name] == value for name, value in where.items()])
     for row in rows[chosen].to_dict("records"):
-        yield population(row), estimate_of(row, column, "n")
+        yield f"{row['model']}/{row['dataset']}", estimate_of(row, column, "n")
 
 
 def correlation(prediction: int) -> Statistic:

@@ -108,10 +108,6 @@ def derivatives_by_psi(moments: ModelMoments, at: Profile) -> tuple[Array, Array
     squares = dd.sum(axis=0)
     second = second - 2 * scale * np.tensordot(moved, moved, axes=(2, 2))
     second -= scale / at.residual * np.multiply.outer(squares, squares)
-    return (first + first.T) / 2, _symmetric(second)
-
-
-def _symmetric(second: Array) -> Array:
-    """Return second derivatives (q, q, q, q) averaged over the symmetry of Psi."""
+    # Psi is symmetric.
     second = (second + second.transpose(1, 0, 2, 3)) / 2
-    return (second + second.transpose(0, 1, 3, 2)) / 2
+    return (first + first.T) / 2, (second + second.transpose(0, 1, 3, 2)) / 2
