@@ -78,10 +78,7 @@ def audit_pairs(
 def measure_distances(
     paired: pd.DataFrame, language: str, run: Run, cache: Path, device: str
 ) -> pd.DataFrame | None:
-    """Return the `minimalness` table (distances within pairs) of a `stimuli` table of pairs.
-
-    None if there is no embedding model for the language.
-    """
+    """Return the `minimalness` table of pairs, or None without a model for the language."""
     from lingprob.models.folders import read_manifest
     from lingprob.models.prepare import prepare_embedding
     from lingprob.pairs.embeddings import SentenceEmbedder

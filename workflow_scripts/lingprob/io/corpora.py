@@ -96,10 +96,7 @@ def batches(
     size: int = 2**20,
     length: Callable[[Item], int] = len,  # type: ignore[assignment]
 ) -> Iterator[list[Item]]:
-    """Yield items in lists, each of which ends when its total length reaches `size`.
-
-    By default these are texts of about a megabyte.
-    """
+    """Yield items in lists, each of which ends when its total length reaches `size`."""
     batch: list[Item] = []
     total = 0
     for item in items:

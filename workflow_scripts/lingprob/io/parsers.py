@@ -42,8 +42,5 @@ READING_TIMES = {
 
 
 def parser_function(dataset: str, parser: str) -> str:
-    """Return the place (`module:function`) of a data set's parser, for `pkgutil.resolve_name`.
-
-    Raises LingprobError if there is no such parser.
-    """
+    """Return `module:function` of a data set's parser. Raises LingprobError if there is none."""
     return looked_up("parser", parser, STIMULI | READING_TIMES, f"(datasets.{dataset}.parser)")

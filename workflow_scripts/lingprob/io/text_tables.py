@@ -65,10 +65,7 @@ def decoded(path: Path) -> str:
 
 
 def _choose_tsv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -> Rows:
-    """Return the rows of a TSV file, with its quotation marks read as text or as quoting.
-
-    `plain` has the rows in which they are text.
-    """
+    """Return the rows of a TSV file. In `plain`, its quotation marks are text."""
     quoted = _quoted(texts, separator)
     if quoted is None:
         return plain

@@ -146,10 +146,7 @@ def _shift_of(bitmap):
 
 
 def _gram_bitmap(index: PassageIndex, size: int) -> np.ndarray:
-    """Return the set of the hashes of all sequences of `size` codes in passages, as bits.
-
-    The result is uint8 (2**bits / 8,).
-    """
+    """Return the set of hashes of all sequences of `size` codes in passages, as bits of uint8."""
     wanted = int(np.ceil(np.log2(32 * len(index.tokens) + 1)))
     bits = min(MAX_BITMAP_BITS[size], max(10, wanted))
     bitmap = np.zeros(2 ** (bits - 3), dtype=np.uint8)

@@ -131,10 +131,7 @@ def fine_tune(
 def accumulate(
     loss_of: SummedLoss, rows: np.ndarray, micro_batch_size: int, scaler: torch.amp.GradScaler
 ) -> float:
-    """Add the gradients of a batch's scaled loss to those of the weights, and return its mean loss.
-
-    The loss is in nats per token.
-    """
+    """Add up the gradients of a batch's scaled loss. Return its mean loss (nats per token)."""
     tokens, device = rows.size - len(rows), loss_of.model.device
     half, total = loss_of.dtype != torch.float32, 0.0
     for part in micro_batches(rows, micro_batch_size):

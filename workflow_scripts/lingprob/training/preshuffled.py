@@ -142,10 +142,7 @@ def npy_header(rows: int, row_length: int, dtype: np.dtype) -> bytes:
 
 
 def _append_range(url: str, part: Path, end: int, stop: int, progress: Progress) -> None:
-    """Append the missing bytes before `stop` of the file at `url` to `part`, to a size of `end`.
-
-    Raises Transient or Unavailable if they cannot be fetched.
-    """
+    """Append the missing bytes before `stop` of the file at `url` to `part`, to a size of `end`."""
     start = stop - (end - part.stat().st_size)
     headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
     try:

@@ -48,10 +48,9 @@ def count_tokens(
 
 
 def count_words(documents: Iterable[str], progress: Progress | None = None) -> pd.DataFrame:
-    """Return the `word_counts` table of a corpus's word forms, the most frequent form first.
+    """Return the `word_counts` table of a corpus, the most frequent word form first.
 
-    Word forms are in lower case without outer punctuation. Progress is advanced by the number of
-    words.
+    Word forms are in lower case without outer punctuation. Progress counts words.
     """
     counts: Counter[str] = Counter()
     for document in documents:

@@ -165,10 +165,7 @@ class Costs(Run):
         return self.scoring(model, self.settings["unigrahams"]["samples"] * SAMPLE_TOKENS)
 
     def regressing(self, model: str) -> float:
-        """Return the seconds in which a model reads the corpus of the frequency regression.
-
-        Windows overlap by half, so each token is read twice (morcela, §5).
-        """
+        """Return the seconds of the frequency regression (morcela, §5), whose windows overlap."""
         morcela = self.settings["morcela"]
         tokens = 2.0 * morcela["frequency_tokens"] * len(morcela["frequency_start_tokens"])
         return self.scoring(model, tokens, bulk=True)
@@ -232,10 +229,7 @@ class Costs(Run):
         return min(int(minutes), int(self.settings["machine"]["max_runtime"]))
 
     def memory_mb(self, model: str) -> int:
-        """Return the memory of a job that loads a model: 6 bytes per parameter (4 of them weights).
-
-        N-grams need 60 bytes each, because they have keys and are sorted as they are counted.
-        """
+        """Return the memory of a job that loads a model: 6 bytes per parameter, 60 per n-gram."""
         per_parameter = 60 if self.catalog.model(model)["source"] == "ngram" else 6
         return BASE_MEMORY_MB + int(per_parameter * self.parameters(model) / 1e6)
 

@@ -37,11 +37,7 @@ MIRROR_VARIABLE = "LINGPROB_MIRROR"
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A data set or model that is left out.
-
-    named_in: the settings (`section.key`) that name it.
-    remedy: sentences on the way to get it.
-    """
+    """A data set or model that is left out, the settings that name it, and the way to get it."""
 
     name: str
     named_in: tuple[str, ...]

@@ -141,10 +141,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that match patterns, each once, in the order of the patterns.
-
-    Names that match the same pattern keep their order.
-    """
+    """Return the names that match, each once: in the order of the patterns, and then their own."""
     wanted = [name for pattern in patterns for name in names if fnmatch(name, pattern)]
     return [name for name in dict.fromkeys(wanted) if matches(name, patterns)]
 

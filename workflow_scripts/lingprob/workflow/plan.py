@@ -92,10 +92,7 @@ def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
 
 
 def _scored(paper: str, model: str, costs: Costs) -> float:
-    """Return the seconds that a model takes to score the data sets of a paper.
-
-    For MORCELA they include its unigram samples and the regression on token frequency.
-    """
+    """Return a model's seconds for a paper's data sets and, for MORCELA, samples and regression."""
     seconds = costs.scoring_stimuli(model, scope.datasets_to_score(costs, model, paper))
     if paper == "morcela":
         kinds = [source.partition("_")[0] for source in scope.unigram_sources(costs, model)]

@@ -40,10 +40,7 @@ def check_entries(settings: dict[str, Any]) -> None:
 
 
 def entry_faults(entry: Any, section: str, where: str) -> list[str]:
-    """Return the faults of an entry of a section, in one sentence each, which begins with `where`.
-
-    `section` is `models`, `datasets` or `embeddings`.
-    """
+    """Return a sentence on each fault of an entry of `models`, `datasets` or `embeddings`."""
     from jsonschema import Draft202012Validator  # slow to import, and most users have no entries
 
     definitions = read_yaml("schema.yaml")["$defs"]

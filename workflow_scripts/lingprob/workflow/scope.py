@@ -73,10 +73,7 @@ def whole(scored: str) -> str:
 
 
 def covers(run: Run, model: str, dataset: str) -> bool:
-    """Return whether a model can score a data set.
-
-    Imported scores cover the `datasets` of their entry. Other models cover all data sets.
-    """
+    """Return whether a model can score a data set. Imported scores cover those of their entry."""
     return dataset in run.catalog.model(model).get("datasets", run.catalog.datasets)
 
 
@@ -258,10 +255,7 @@ def absent_from_strings(run: Run) -> str:
 
 
 def minimalness(run: Run, dataset: str) -> list[str]:
-    """Return the paths of the table of distances within the pairs of a data set.
-
-    The list is empty if there is no embedding model for the language of the data set.
-    """
+    """Return the path of a data set's distances within pairs, in a list that may be empty."""
     known = run.settings["string_probability"]["embeddings"]
     embedding = known.get(sources.language(run, dataset))
     return [f"results/minimalness/{embedding}/{scored_as(run, dataset)}.parquet"] * bool(embedding)
@@ -280,10 +274,7 @@ def read_texts(run: Run) -> list[str]:
 
 
 def published_fits(run: Run) -> bool:
-    """Return whether the run reproduces the published fits to the reading times of Natural Stories.
-
-    It does if `reading.published` is true and a data set of reading times is on these stories.
-    """
+    """Return whether the published fits are reproduced, which needs times of Natural Stories."""
     return run.settings["reading"]["published"] and "natural_stories" in read_texts(run)
 
 

@@ -128,10 +128,7 @@ def raw_dataset(run: Run, dataset: str) -> dict[str, str]:
 
 
 def corpus_file_names(run: Run, corpus: str) -> list[str]:
-    """Return the names of a corpus's files, or ["package"] for a corpus in the package.
-
-    Each name stands for one job.
-    """
+    """Return the names of a corpus's files, one per job, or ["package"] if it has none."""
     return list(_paths(run, corpus)) or ["package"]
 
 
@@ -196,10 +193,7 @@ def generation_start_token(run: Run, model: str) -> str:
 
 
 def own_start_token(run: Run, model: str) -> str:
-    """Return the name of the first start token other than `none` among a model's BOS policies.
-
-    A model without one has `bos`.
-    """
+    """Return the name of the first start token of a model's BOS policies, or `bos` without any."""
     names = map(run.catalog.start_token_of, run.catalog.model(model)["bos_policies"])
     return next((name for name in names if run.catalog.start_tokens[name] != "none"), "bos")
 
@@ -214,10 +208,7 @@ def unigram_shards(run: Run, tokenizer: str, source: str) -> list[str]:
 
 
 def ngram_inputs(run: Run, model: str) -> dict[str, Any]:
-    """Return the named inputs of the job that estimates a model of source `ngram`.
-
-    `tokenizer` is [] for a model of words.
-    """
+    """Return the named inputs of an n-gram model's job. `tokenizer` is [] for one of words."""
     entry = run.catalog.model(model)
     words = entry["tokenizer"] == model
     return {
