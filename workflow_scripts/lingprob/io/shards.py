@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Shards:
-    """The shards of a job in a folder. Without a folder, nothing is kept.
+    """The shards (finished parts) of a job's result in a folder. Without one, nothing is kept.
 
     `identity`, such as `identity_of(provenance, code)`, names the weights and the code that made
     the shards. The argument `described` of `read` and `write` (JSON values) names one of them.

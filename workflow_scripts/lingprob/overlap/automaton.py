@@ -181,9 +181,10 @@ def check_ids(tokens: np.ndarray, vocabulary_size: int, where: str) -> None:
 
 @njit(cache=True)
 def find_target(nodes, slots, state, symbol):
-    """Return the target of a state's edge for a symbol, or -1 without one. The root has no edges.
+    """Return the target of a state's edge for a symbol, or -1 without an edge.
 
-    State and symbol are uint64, because Numba checks signed places for negative values.
+    `root_targets` has the root's edges. State and symbol are uint64, because Numba checks signed
+    places for negative values.
     """
     only = nodes[state, 2]
     if only == np.int64(symbol):

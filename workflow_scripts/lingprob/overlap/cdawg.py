@@ -28,7 +28,7 @@ FACTS = ("tokenizer_hash", "vocabulary_size", "n_words")
 
 @dataclass(frozen=True, eq=False)
 class Cdawg:
-    """The graph of a corpus: nodes, and edges whose labels are stretches of the corpus's text.
+    """The CDAWG of a corpus: nodes, and edges whose labels are stretches of the corpus's text.
 
     text: the token ids of all documents, each followed by `mark`, which is no token id.
     lengths, links: length of the longest sequence, and suffix link, of each node, int32 (n_nodes,).
@@ -87,7 +87,7 @@ class Cdawg:
 def build_cdawg(
     blocks: Iterable[TokenBlock], *, tokenizer_hash: str, vocabulary_size: int
 ) -> Cdawg:
-    """Return the graph of a corpus, built in memory (leakage, §2.1; Inenaga et al. 2005).
+    """Return the CDAWG of a corpus, built in memory (leakage, §2.1; Inenaga et al. 2005).
 
     It takes about 25 bytes per token of natural text. Each block has whole documents. Raises
     LingprobError for ids outside the vocabulary or more than 2**30 tokens.

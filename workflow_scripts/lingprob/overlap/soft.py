@@ -122,7 +122,7 @@ def find_soft_overlaps(
     gaps: int,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Return the longest soft overlap of each passage with streamed documents.
+    """Return each passage's longest match with documents, apart from case, punctuation and gaps.
 
     Args:
         passages: the folded words of each passage.

@@ -224,7 +224,7 @@ def _scan_all(tables, pairs, triples, codes, offsets):
 
 @njit(cache=True)
 def _scan_filtered(tables, bitmap, codes, offsets, min_length):
-    """Count matches of at least `min_length` tokens, most of which contain every `step`-th k-gram.
+    """Count matches of at least `min_length` tokens, and skip places that cannot be in a match.
 
     Every match that starts in the `step` places from `start` on contains the k-gram at
     start + step - 1, and one of the two k-grams `side` places from it. If these occur in no
