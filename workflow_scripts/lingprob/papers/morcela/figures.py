@@ -273,7 +273,10 @@ def conventions(fits: pd.DataFrame, run: Run) -> Figure:
     point, darker if it is larger. Hollow squares are SLOR's r. Intervals are 95%.
     """
     models = run.models
-    shown = by_convention(fits)
+    shown = fits[fits["linking_function"].isin(["slor", "morcela"])]
+    default = shown["default_convention"].map({True: " (default)", False: ""})
+    row = shown["bos"] + " | " + shown["unigrams"].map(source_name) + default
+    shown = shown.assign(row=row)
     family = shown["model"].map(lambda name: models[name]["family"])
     blocks = list(shown.groupby([family, shown["dataset"]], sort=False))
     labels = [list(dict.fromkeys(block["row"])) for _, block in blocks]
@@ -298,14 +301,6 @@ def conventions(fits: pd.DataFrame, run: Run) -> Figure:
     slor = handle("SLOR", STYLES["slor"][0], "s", "none", markerfacecolor="white")
     legend_above(figure, [*handles, slor])
     return figure
-
-
-def by_convention(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return the fits of SLOR and MORCELA with a column `row`, the name of the convention."""
-    table = fits[fits["linking_function"].isin(["slor", "morcela"])]
-    sources = table["unigrams"].map(source_name)
-    default = table["default_convention"].map({True: " (default)", False: ""})
-    return table.assign(row=table["bos"] + " | " + sources + default)
 
 
 def source_name(source: str) -> str:

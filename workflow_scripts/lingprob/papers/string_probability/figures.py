@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette
@@ -152,14 +150,6 @@ def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
     return figure
 
 
-def label_edges(ax: Axes, edges: list[float]) -> None:
-    """Mark every edge of the bins 1 to n on an axis of bins, and name each third."""
-    places = [place + 0.5 for place in range(len(edges))]
-    ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
-    ax.tick_params(axis="x", labelsize=6)
-    ax.set_xticks(places, minor=True)
-
-
 def pairs_by_prediction(
     scores: pd.DataFrame, correlations: pd.DataFrame, run: Run, prediction: int
 ) -> Figure:
@@ -186,7 +176,10 @@ def pairs_by_prediction(
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
             ax.axvline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(panel_title(row, run, overall), fontsize=7)
-        ax.text(0.03, 0.97, r_text(row), transform=ax.transAxes, va="top", fontsize=6)
+        said = f"r undefined, n = {row.n:,}"
+        if pd.notna(row.r):
+            said = f"r = {row.r:.2f} [{row.r_low:.2f}, {row.r_high:.2f}]\nn = {row.n:,}"
+        ax.text(0.03, 0.97, said, transform=ax.transAxes, va="top", fontsize=6)
     ratings = scores[scores["dataset"].isin(overall["dataset"])].groupby("dataset")["rating"]
     unit = " (z)" if (ratings.min() < 0).all() else ""  # own ratings may be means of 1 to 7
     labels = {
@@ -195,13 +188,6 @@ def pairs_by_prediction(
     }[prediction]
     name_axes(axes, *labels)
     return figure
-
-
-def r_text(row: Any) -> str:
-    """Say a correlation with its interval and number of pairs."""
-    if pd.isna(row.r):
-        return f"r undefined, n = {row.n:,}"
-    return f"r = {row.r:.2f} [{row.r_low:.2f}, {row.r_high:.2f}]\nn = {row.n:,}"
 
 
 def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) -> Figure:
@@ -229,7 +215,11 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
         if prediction == 2:  # of Prediction 1 all are far above 0
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-        label_edges(ax, bin_edges(bins, dataset))
+        edges = bin_edges(bins, dataset)  # of the bins 1, 2, …; each third has its number
+        places = [place + 0.5 for place in range(len(edges))]
+        ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
+        ax.tick_params(axis="x", labelsize=6)
+        ax.set_xticks(places, minor=True)
     name_axes(axes, "Cosine distance, bins", "Pearson r")
     legend_above(figure, few_handles(names, run.models), columns=3)
     return figure
