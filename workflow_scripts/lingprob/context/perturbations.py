@@ -120,7 +120,7 @@ def f1(one: Iterable[str], other: Iterable[str]) -> float:
 
 
 def words(sentence: str) -> list[str]:
-    """Return a sentence's words in lower case, without punctuation."""
+    """Return the words of a sentence in order, in lower case and without punctuation."""
     return re.findall(r"[\w']+", sentence.lower())
 
 

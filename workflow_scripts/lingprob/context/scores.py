@@ -146,7 +146,7 @@ class _Pairs:
             )
 
     def members(self, pairs: Iterable[str]) -> pd.DataFrame:
-        """Return the rows of the pairs, in their order."""
+        """Return the rows of `stimuli` that belong to `pairs`, pair by pair in that order."""
         return self.stimuli.iloc[np.concatenate([self.places[pair] for pair in pairs])]
 
     def after(

@@ -57,7 +57,7 @@ def blank(why: str) -> Figure:
 
 
 def _say(ax: Axes, why: str) -> None:
-    """Replace a panel by a text."""
+    """Hide a panel's axes, and write in the middle why nothing is drawn."""
     ax.set_axis_off()
     ax.text(0.5, 0.5, why, ha="center", va="center")
 

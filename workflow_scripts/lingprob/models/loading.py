@@ -247,7 +247,7 @@ def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
 
 
 def _kind(name: str) -> str:
-    """Return a weight's name without the number of its layer."""
+    """Return a weight's name with N for the number of its layer, the same for all layers."""
     return re.sub(r"\.\d+\.", ".N.", name)
 
 

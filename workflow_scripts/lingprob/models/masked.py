@@ -148,7 +148,7 @@ def check_masked_model(directory: str | Path) -> None:
 
 
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
-    """Return the masked model and the tokenizer in a folder."""
+    """Return transformers' masked language model and tokenizer of a folder."""
     model, tokenizer = read_model(AutoModelForMaskedLM, directory, directory, **options)
     if tokenizer.mask_token_id is None:
         raise LingprobError(f"{directory}: its tokenizer has no mask token. Choose another model.")

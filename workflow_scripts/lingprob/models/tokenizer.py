@@ -260,7 +260,7 @@ class Letters:
 
     @staticmethod
     def of(tokenizer: Any, choice: str = "warn") -> Letters:
-        """Return the check for a fast tokenizer of transformers."""
+        """Return the check for one of transformers' fast tokenizers. `choice` is one of CHOICES."""
         looked_up("choice of unknown letters", choice, dict.fromkeys(CHOICES))
         return Letters(
             tokenizer.unk_token_id, tokenizer.backend_tokenizer.normalizer is not None, choice

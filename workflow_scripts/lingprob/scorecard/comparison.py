@@ -216,6 +216,6 @@ def score(
 
 
 def make_scorecard(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return a `scorecard` table of rows of numbers and claims."""
+    """Return rows of numbers and claims as a table with the columns of the schema `scorecard`."""
     names = SCHEMAS["scorecard"].names
     return pd.DataFrame(rows, columns=names)[names]

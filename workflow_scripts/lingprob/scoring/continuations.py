@@ -48,7 +48,7 @@ class ContextItem:
     ends: Sequence[int] | None = None
 
     def target_ends(self) -> Sequence[int]:
-        """Return the end of each target, in characters."""
+        """Return how many characters of each target are scored: `ends`, or else all of them."""
         return [len(target) for target in self.targets] if self.ends is None else self.ends
 
 

@@ -223,7 +223,7 @@ class Scorer:
         return np.split(values, np.cumsum([n for row in rows for n in row.wanted])[:-1])
 
     def check_finite(self, values: np.ndarray) -> None:
-        """Raise LingprobError unless all log-probabilities are finite."""
+        """Raise LingprobError unless all log-probabilities `values` (n,) are finite."""
         if not np.isfinite(values).all():
             raise LingprobError(
                 f"{self.language_model.directory}: a log-probability is not finite in "

@@ -43,7 +43,7 @@ class _RoomyLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append new keys and values, and return all."""
+        """Append new keys and values (rows, heads, n, d), and return those of all tokens."""
         begin, self.used = self.used, self.used + key_states.shape[2]
         for room, states in zip(self.room, (key_states, value_states), strict=True):
             room[:, :, begin : self.used] = states
@@ -71,12 +71,12 @@ class KeyValues:
     logprobs: np.ndarray | None = None
 
     def crop(self, length: int) -> KeyValues:
-        """Return only the first `length` tokens."""
+        """Return the keys and values of only the first `length` tokens."""
         cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
         return KeyValues(cropped, length)
 
     def select(self, tokens: Sequence[int]) -> KeyValues:
-        """Return only these tokens."""
+        """Return the keys and values of only the tokens at these places, counted from 0."""
         places = torch.tensor(tokens)
         chosen = [
             (keys.index_select(2, places.to(keys.device)),

@@ -91,7 +91,7 @@ def _pair(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(row: dict[str, Any]) -> str:
-    """Return the measures of a pair, in words."""
+    """Return one line that tells a pair's differences (of probability, edits, meaning)."""
     facts = [f"by {row['logprob_difference']:+.1f} nats"]
     if row["flips"]:
         facts.append(f"not so by {row['flips']}")

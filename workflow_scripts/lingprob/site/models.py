@@ -270,7 +270,7 @@ def _glosses(quantities: pd.Series) -> list[tuple[str, str]]:
 
 
 def _model_row(of_model: pd.DataFrame, columns: list[tuple[str, str]]) -> dict[str, Any]:
-    """Return a model's row of `model_table`."""
+    """Return one model's row of `model_table`, with a value or None for each of `columns`."""
     first = of_model.iloc[0]
     by_column = of_model.set_index(["quantity", "data"])
     values = (by_column.loc[[column]].iloc[0] if column in by_column.index else None

@@ -214,7 +214,7 @@ def _ratios(fit: Fit, slopes: Array) -> dict[str, Array]:
 
 
 def _computable(linking_functions: Iterable[str], inputs: dict[str, Array]) -> list[str]:
-    """Return the names of the functions that the inputs allow."""
+    """Return the names of the linking functions whose inputs are all there."""
     names = list(linking_functions)
     for name in names:
         if name not in LINKING_FUNCTIONS:

@@ -28,17 +28,15 @@ def context_quantities(tables: Tables, published: Published) -> Quantities:
 
     They are of the paper's data sets alone. Means over models need all models of the paper.
     """
+    rows = [row for item in published["items"] if "Table" in item["item"] for row in item["rows"]]
+    models = {row.partition("/")[0] for row in rows} - {
+        "mean"
+    }  # rows are MODEL/SUITE or mean/SUITE
     return {
-        **_tables(tables["context_accuracy"], models_of_tables(published)),
+        **_tables(tables["context_accuracy"], models),
         **_matrix(tables["context_matrix"]),
         **_correlations(tables),
     }
-
-
-def models_of_tables(published: Published) -> set[str]:
-    """Return the models of Tables 1 and 2, whose rows are MODEL/SUITE or mean/SUITE."""
-    rows = [row for item in published["items"] if "Table" in item["item"] for row in item["rows"]]
-    return {row.partition("/")[0] for row in rows} - {"mean"}
 
 
 def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:

@@ -61,7 +61,7 @@ def plain_pairs(dataset: str) -> bool:
 
 
 def only(*datasets: str) -> Callable[[str], bool]:
-    """Return a test for these data sets."""
+    """Return a function that tells whether the data set of a name is one of these."""
     return lambda dataset: dataset in datasets
 
 
@@ -322,7 +322,7 @@ def feminine_advantage(tables: Tables, run: Run) -> Found:
 
 @statistic
 def correlated(tables: Tables, run: Run, analysis: str, y: str = "") -> Found:
-    """Yield the `correlations` of one analysis."""
+    """Yield the correlations (`correlations`) of one analysis, and of one variable `y` if named."""
     return correlations(tables, analysis, y)
 
 

@@ -264,7 +264,7 @@ def pairs(rows: pd.DataFrame) -> str:
 
 
 def curves(ax: Axes, rows: pd.DataFrame, kinds: Sequence[str], column: str) -> None:
-    """Draw one curve per kind, each with its bar."""
+    """Draw `column` against prefix length, one curve per kind of prefix, each with its bar."""
     end = rows["prefix_tokens"].max()
     for place, kind in enumerate(kinds):
         curve(ax, rows[rows["kind"] == kind], column, LOOKS[kind], bar_at(end, place))

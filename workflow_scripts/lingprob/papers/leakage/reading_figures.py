@@ -184,7 +184,7 @@ def _in_order(part: pd.DataFrame) -> list[str]:
 
 
 def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
-    """Add parameters, and leave out models of unknown size."""
+    """Return a table with each model's `parameters`, without models of unknown size."""
     sizes = table["model"].map(lambda name: models[name]["parameters"]).astype(float)
     return table.assign(parameters=sizes).dropna(subset="parameters")
 

@@ -197,7 +197,7 @@ def compare_regressions(
 
 
 def _described(model: Predictors, one: Comparison) -> dict[str, Any]:
-    """Return the columns of `delta_log_likelihood` that come from a comparison."""
+    """Return the values of `delta_log_likelihood` that one model's comparison gives, by column."""
     baseline, full = one.formulas
     sums = one.log_likelihoods.sum()
     terms = {"surprisal": model.surprisal, "previous": model.previous[0]}
@@ -384,7 +384,10 @@ def _warn(name: str, formula: str, fit: MixedFit) -> None:
 
 
 def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
-    """Return the comparison of ordinary least-squares fits on `evaluated` rows."""
+    """Return how two least-squares fits to `fitted`, without and with surprisal, compare.
+
+    Their log-likelihoods are of the rows of `evaluated`.
+    """
     fits = [fit_least_squares(fitted, "rt_ms", names) for names in (model.baseline, model.all)]
     values = evaluated[["subject_id", "sentence"]].assign(
         baseline=fits[0].log_likelihoods(evaluated), full=fits[1].log_likelihoods(evaluated), n=1

@@ -97,7 +97,7 @@ def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:
-    """Return `log_perplexity_contrast` for weights by fine-tuning steps and size."""
+    """Return `log_perplexity_contrast` for weights by size, given for some fine-tuning steps."""
     by_state = {
         (size, steps): value for steps, part in weights.items() for size, value in part.items()
     }

@@ -246,9 +246,11 @@ def predict_datasets(
             about = {"dataset": dataset, "fitted_to": name}
             about["rating_source"] = rating_source(datasets[name].stimuli)
             unit = sampling_units(sample, cluster)[1]
-            for function in computable_functions(rows):
-                found = _predicted(function, sample, unit, rows, within=name == dataset)
-                tables.append(found.assign(**about))
+            without_unigrams = rows["unigram_logprob"].isna().all()
+            for function in LINKING_FUNCTIONS:
+                if not (without_unigrams and needs_unigrams(function)):
+                    found = _predicted(function, sample, unit, rows, within=name == dataset)
+                    tables.append(found.assign(**about))
     bos, unigrams = convention
     return as_table(tables, "predicted_ratings", model, scale, bos=bos, unigrams=unigrams)
 
@@ -309,9 +311,3 @@ def tabulate_sentences(
         )
         tables.append(kept)
     return pd.concat(tables, ignore_index=True)
-
-
-def computable_functions(rows: pd.DataFrame) -> list[str]:
-    """Return the linking functions that sentence scores allow (without unigrams, only some)."""
-    without = rows["unigram_logprob"].isna().all()
-    return [name for name in LINKING_FUNCTIONS if not (without and needs_unigrams(name))]

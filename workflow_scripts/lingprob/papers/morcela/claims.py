@@ -58,7 +58,7 @@ def estimate_of(fit: dict, column: str) -> Estimate:
 
 
 def note_on(rating_source: str) -> str:
-    """Return the note on simulated ratings, or nothing."""
+    """Return the note that ratings are simulated, or an empty string if people gave them."""
     return "simulated ratings" if rating_source == "simulated" else ""
 
 

@@ -59,7 +59,7 @@ class MixedFit:
 
     @cached_property
     def standard_errors(self) -> pd.Series:
-        """Standard errors of the fixed effects."""
+        """Standard errors (in the response's unit) of the fixed effects, by name of the term."""
         variances = np.diag(self.fixed_covariance.to_numpy())
         return pd.Series(np.sqrt(variances), index=self.fixed_effects.index)
 
@@ -121,7 +121,7 @@ def fit_mixed_models(
 
 
 def _fit(data: MixedModelData, formula: MixedFormula, starts: int) -> MixedFit:
-    """Return the fit of one formula."""
+    """Return the maximum-likelihood fit of one formula, the best from `starts` starts."""
     check_names(data, formula)
     fixed, random = basis(data, formula.fixed), basis(data, formula.random)
     check_determined(data, formula, fixed, random)

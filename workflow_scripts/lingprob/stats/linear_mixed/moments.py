@@ -211,7 +211,7 @@ def check_names(data: MixedModelData, formula: MixedFormula) -> None:
 def check_determined(
     data: MixedModelData, formula: MixedFormula, fixed: Basis, random: Basis
 ) -> None:
-    """Raise LingprobError if the data do not determine the model."""
+    """Raise LingprobError if there are too few rows or groups, or predictors are collinear."""
     levels, q = len(data.groups), len(formula.random)
     if levels < 2:
         raise LingprobError(f"{data.group} has one value: no variance between groups to estimate.")

@@ -94,7 +94,7 @@ def _best(optima: list[Optimum]) -> Optimum:
 
 
 def _reached(optima: list[Optimum]) -> int:
-    """Return how many optima are the best one."""
+    """Return how many starts reached the least deviance, up to SAME."""
     deviances = np.array([optimum.profile.deviance for optimum in optima])
     return int((deviances < deviances.min() + SAME).sum())
 
