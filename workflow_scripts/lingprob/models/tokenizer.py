@@ -77,7 +77,7 @@ class Tokenizer:
         return int(self.tokenizer.convert_tokens_to_ids(token))
 
     def decode(self, ids: list[int]) -> str:
-        """Return the text of token ids, with the spaces at its start."""
+        """Return the text of token ids. Spaces at its start and before punctuation are kept."""
         return str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
 
 

@@ -20,7 +20,7 @@ FEWEST_DEGREES = 2  # residual degrees of freedom of a slope over models
 
 
 def student(value: float, error: float, degrees: float, n: int, note: str = "") -> Estimate:
-    """Return a value with the interval of Student's t for its standard error."""
+    """Return a value with its 95% interval by Student's t, from its standard error `error`."""
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error)
     return Estimate(value, value - reach, value + reach, int(n), note)
 

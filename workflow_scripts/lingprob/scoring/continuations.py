@@ -113,7 +113,7 @@ def score_in_context(
     retokenized: list[bool] = []
 
     def scored(first: int) -> pd.DataFrame:
-        """Return the table of the shard that begins with this item."""
+        """Return the scores of one shard, whose first item has the number `first`."""
         some = items[first : first + items_per_shard]
         described = [
             settings,
@@ -368,7 +368,7 @@ def _run(
 def _beside(
     scorer: Scorer, prefix: KeyValues | None, hanging: tuple[list[int], list[Branch]]
 ) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Run branches that continue from `prefix`, and yield as `_run` does."""
+    """Run branches that continue from `prefix`, and yield values in the form of `_run`."""
     owners, branches = hanging
     for number, values in scorer.run(branches, prefix):
         branch = branches[number]

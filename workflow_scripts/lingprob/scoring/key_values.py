@@ -43,7 +43,7 @@ class _RoomyLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append new keys and values (rows, heads, n, d), and return those of all tokens."""
+        """Append new keys and values (1, heads, n, width), and return those of all tokens."""
         begin, self.used = self.used, self.used + key_states.shape[2]
         for room, states in zip(self.room, (key_states, value_states), strict=True):
             room[:, :, begin : self.used] = states
@@ -95,12 +95,12 @@ class KeyValues:
         return Cache(layers=layers)
 
     def growing(self) -> DynamicCache:
-        """Return a cache that grows by the tokens that are run after it."""
+        """Return a cache for one pass, to which the model adds the tokens that it runs."""
         return DynamicCache(self.states)
 
 
 def states_of(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Return the keys and values of each layer of a cache."""
+    """Return the keys and values (1, heads, n_tokens, width) of each layer of a cache."""
     return [(layer.keys, layer.values) for layer in cache.layers]
 
 

@@ -50,7 +50,7 @@ def resamples(units: int, draws: int, seed: int) -> Iterator[Ints]:
 
 
 def tails(confidence: float) -> tuple[float, float]:
-    """Return the two ends of a central interval as shares of the draws."""
+    """Return the two quantiles (0.025 and 0.975 for 0.95) at which a central interval ends."""
     return (1 - confidence) / 2, (1 + confidence) / 2
 
 

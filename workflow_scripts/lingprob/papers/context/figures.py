@@ -106,7 +106,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
 
 def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Figure 2: change in accuracy by length after five kinds of prefixes.
+    """Draw Figure 2: change in accuracy by length after five kinds of prefixes.
 
     One row per model, one column per data set.
     """
@@ -125,13 +125,13 @@ def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
 
 
 def combined(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
-    """Figures 3 and 16: change by length, matched and mismatched together; one panel per model."""
+    """Draw Figures 3 and 16: change after matched and mismatched prefixes, one panel per model."""
     kinds = ("acceptable", "unacceptable", UNRELATED)
     return one_row(accuracy, run, dataset, kinds, "delta", DELTA)
 
 
 def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
-    """Figures 4 and 17: matched against mismatched prefixes; one row per model."""
+    """Draw Figures 4 and 17: matched against mismatched prefixes, with one row per model."""
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == dataset]
     models = list(rows["model"].unique())
@@ -149,7 +149,7 @@ def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
 
 
 def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Figure 5: change after each perturbation of the prefixes of the most responsive suites.
+    """Draw Figure 5: change after each perturbation of the prefixes of the most responsive suites.
 
     Two rows per model: by the tokens of the prefix, as in the paper, and by its sentences, because
     fewer perturbed sentences fit into as many tokens.
@@ -177,7 +177,7 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
 
 
 def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
-    """Figures 6 and 7: CrowS-Pairs after (anti)stereotypical prefixes, matched and mismatched.
+    """Draw Figures 6 and 7: CrowS-Pairs after (anti)stereotypical prefixes, matched and mismatched.
 
     Draws the share of pairs whose less stereotypical sentence is preferred. One half is fair.
     """
@@ -189,7 +189,7 @@ def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
 
 
 def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Figure 8: CrowS-Pairs after antistereotypical matched prefixes; thin: each bias type."""
+    """Draw Figure 8: CrowS-Pairs after antistereotypical matched prefixes, bias types thinly."""
     kind, thin = MATCHED[0], {"Each bias type": (palette.GREY, "-")}
     figure = one_row(accuracy, run, CROWS_PAIRS, (kind,), "accuracy", ANTISTEREOTYPICAL, thin)
     of_kind = (accuracy["dataset"] == CROWS_PAIRS) & (accuracy["kind"] == kind)
@@ -203,7 +203,7 @@ def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
 
 
 def margins(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Figure 15: mean perplexity margin by length; dashed without a prefix."""
+    """Draw Figure 15: mean perplexity margin by prefix length, and dashed without a prefix."""
     primary = str(primary_dataset([*run.titles]))
     alone = {"Without a prefix": (palette.BLACK, "--")}
     label_of_axis = "Perplexity margin (per token)"
@@ -243,12 +243,12 @@ def one_row(
 
 
 def overall(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows over all pairs of a data set, unperturbed."""
+    """Return the rows of `context_accuracy` over all pairs, after prefixes left as they are."""
     return accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
 
 
 def label(kind: str, run: Run, dataset: str = "") -> str:
-    """Return the name of a kind of prefixes in a legend."""
+    """Return the name that a legend gives to a kind of prefixes, for one data set if named."""
     if kind == UNRELATED:
         return str(run.titles[UNRELATED])
     named = kind.replace("_", ", ")

@@ -258,7 +258,7 @@ def perturbation_points(accuracy: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:
-    """Return rows, tuples of all columns but scale, as a `context_correlations` table."""
+    """Return a `context_correlations` table of rows, given as tuples of all columns but scale."""
     names = SCHEMAS["context_correlations"].names
     return pd.DataFrame(rows, columns=names[:-1]).assign(scale=scale)
 

@@ -26,7 +26,7 @@ KEY_COLUMNS = 4
 
 
 def perturbation_scatter(accuracy: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
-    """Figure 9: similarity of perturbed to original prefixes against the change in accuracy."""
+    """Draw Figure 9: similarity of perturbed to original prefixes by change in accuracy."""
     shown = perturbation_points(accuracy)
     names = list(shown["model"].unique())
     figure, axes = grid(len(names), 2, width=style.PAGE_INCHES, height=2.4, margins=(0.0, 0.6))
@@ -52,7 +52,7 @@ def perturbation_scatter(accuracy: pd.DataFrame, correlations: pd.DataFrame, run
 def metric_scatter(
     accuracy: pd.DataFrame, correlations: pd.DataFrame, run: Run, kind: str
 ) -> Figure:
-    """Figures 10 and 11: suites' accuracy without a prefix and after the longest of one kind."""
+    """Draw Figures 10 and 11: suites' accuracy without a prefix and after the longest of a kind."""
     shown = suite_points(accuracy, kind)
     if shown.empty:
         return blank(TOO_FEW)
@@ -82,7 +82,7 @@ def metric_scatter(
 
 
 def overlaps(overlap: pd.DataFrame) -> Figure:
-    """Figure 12: mean F1 of tokens (left) and dependency labels (right) between suites."""
+    """Draw Figure 12: mean F1 of tokens (left) and dependency labels (right) between suites."""
     measures = list(overlap["measure"].unique())
     tables = [square(overlap[overlap["measure"] == measure], "f1") for measure in measures]
     figure, (line,) = matrices(tables[:1], len(measures))
@@ -95,7 +95,7 @@ def overlaps(overlap: pd.DataFrame) -> Figure:
 
 
 def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
-    """Figure 13: accuracy after sentences of another suite (left), and its change (right)."""
+    """Draw Figure 13: accuracy after sentences of another suite (left), and its change (right)."""
     rows = matrix[matrix["dataset"] == dataset]
     rows = rows[rows["target_suite"] != rows["prefix_suite"]]
     if rows.empty:
@@ -115,7 +115,7 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
 
 
 def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
-    """Figure 14: relative improvement (%) of a suite (row) after sentences of another (column).
+    """Draw Figure 14: relative improvement (%) of a suite (row) after another's sentences (column).
 
     Draws the first model. Cells without a baseline are white. The number behind the name of a suite
     is the largest possible improvement.
@@ -147,7 +147,7 @@ def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figur
 
 
 def each(rows: pd.DataFrame) -> str:
-    """Return how many pairs, or items, are behind a point or cell."""
+    """Return text such as "n = 20 to 24": how many pairs each of these rows is a mean over."""
     low, high = int(rows["n_pairs"].min()), int(rows["n_pairs"].max())
     return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}"
 

@@ -44,7 +44,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
 
 def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Figure 1a: length of each passage's longest overlap by the passage's length, in tokens.
+    """Draw Figure 1a: length of each passage's longest overlap by the passage's length, in tokens.
 
     Axes are those of the text, so that a cluster such as Provo's fills its panels. The y-axis
     reaches up to the whole passage.
@@ -67,9 +67,9 @@ def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figu
 
 
 def frequency_by_overlap(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Figure 1b: frequency of each passage's longest overlap by its length, arguments as above.
+    """Draw Figure 1b: frequency of each passage's longest overlap, by the overlap's length.
 
-    Passages without any overlap are left out.
+    Arguments are those of `overlap_by_length`. Passages without any overlap are left out.
     """
     passages = passages[passages["overlap_freq"] > 0]
     labels = ("Longest overlap\n(tokens)", "Frequency in the corpus")

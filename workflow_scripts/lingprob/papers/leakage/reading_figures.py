@@ -177,7 +177,7 @@ def _matrix_of(axis: Axes, part: pd.DataFrame, run: Run) -> None:
 
 
 def _in_order(part: pd.DataFrame) -> list[str]:
-    """Return a data set's models by their fit, the best first."""
+    """Return names of a data set's models by the sum of their differences, the best first."""
     both = pd.concat([part["model"], part["other"]])
     above = pd.concat([part["difference"], -part["difference"]]).groupby(both, sort=False).sum()
     return [str(name) for name in above.sort_values(ascending=False, kind="stable").index]

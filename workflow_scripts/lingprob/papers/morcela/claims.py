@@ -189,7 +189,7 @@ def _sentences(stimuli: pd.DataFrame) -> Quantities:
 
 
 def _sizes(names: pd.Series, run: Run) -> Quantities:
-    """Return the parameters of the fitted models, in the unit of Table 1."""
+    """Return the number of parameters of each fitted model, in the unit of Table 1."""
     found: Quantities = {}
     sizes = printed_sizes(run.published)
     for model, printed in sizes[sizes.index.isin(names)].items():

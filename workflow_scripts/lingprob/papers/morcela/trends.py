@@ -77,7 +77,7 @@ def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
 
 
 def printed_sizes(published: Published) -> pd.Series:
-    """Return the parameters of models as Table 1 prints them, by model."""
+    """Return the number of parameters of each model, as Table 1 prints it, by model."""
     sizes = {}
     for item in published["items"]:
         if item["item"] == "Table 1":

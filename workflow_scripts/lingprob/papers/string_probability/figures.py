@@ -215,7 +215,7 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
         if prediction == 2:  # of Prediction 1 all are far above 0
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-        edges = bin_edges(bins, dataset)  # of the bins 1, 2, …; each third has its number
+        edges = bin_edges(bins, dataset)  # every third has its number
         places = [place + 0.5 for place in range(len(edges))]
         ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
         ax.tick_params(axis="x", labelsize=6)
