@@ -143,12 +143,24 @@ def test_tables_as_programs_write_them(name, content, rows, tmp_path):
         ("e.csv", "# of May\nw,ms\na,1\n", r"line 2: 2 fields.*title or comment"),
         ("f.csv", "w,ms\na,1\nb\n", r"line 3: 1 fields, but the header has 2 \(1 such lines"),
         ("g.tsv", 'w\tms\n"a\tb\t1\nc\t2\n', r"line 2: 3 fields"),
+        ("n.csv", "w,ms\na\0b,1\n", r"null characters, so it is damaged"),
+        ("p.csv", "PK\x03\x04", r"is a workbook or a zip archive"),
+        ("k.csv", "\ufeff\n<!DOCTYPE html>\n", r"is a web page \(HTML\)"),
+        ("j.jsonl", '{"w": "a", "ms": 1, "ms": 2}\n', r"line 1: not JSON \('ms' occurs twice"),
     ],
 )
 def test_tables_that_are_refused_with_their_cause(name, content, match, tmp_path):
     (tmp_path / name).write_text(content, encoding="utf-8", newline="")
     with pytest.raises(LingprobError, match=match):
         read_frame(tmp_path / name)
+
+
+def test_lost_letters_are_logged(tmp_path, caplog):
+    (tmp_path / "a.csv").write_text("w,ms\na,1\nb\ufffd\ufffd,2\n", encoding="utf-8")
+    assert len(read_frame(tmp_path / "a.csv")) == 2
+    assert "2 letters were lost when the file was converted (U+FFFD), the first in line 3." in (
+        caplog.text
+    )
 
 
 def test_utf16_and_byte_order_marks(tmp_path):

@@ -106,6 +106,8 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     caplog.clear()
     lm.score("It sat.", context="The cat saw me. ", context_separator="")
     assert "white space" not in caplog.text
+    lm.score("It sat.", context="NA")
+    assert "1 contexts are the text NA" in caplog.text
     lm.next_tokens("The cat ")
     assert "context 1, 'The cat ', ends in white space" in caplog.text
     for wrong in (table, words.assign(text="A.")):
@@ -369,7 +371,17 @@ def test_the_package_has_its_public_names_alone():
         (lambda lm: lm.score("A", bos="none", context=""), "no scored token under BOS policy"),
         (lambda lm: lm.surprisal(" \n"), "no word in the texts"),
         (lambda lm: lm.compare(PAIRS[["good"]]), "columns \\['bad'\\]"),
-        (lambda lm: lm.compare(PAIRS[["phenomenon"]]), "no columns 'good' and 'bad'"),
+        (lambda lm: lm.compare(PAIRS[["phenomenon"]]), r"no columns \['good', 'bad'\]"),
+        (lambda lm: lm.compare(PAIRS.rename(columns=str.upper)), r"{good: GOOD, bad: BAD}\?"),
+        (lambda lm: lm.compare(["It", "is"]), r"neither a data frame nor \(good, bad\)"),
+        (lambda lm: lm.compare(PAIRS.to_dict("records")), r"by `pandas\.DataFrame\(records\)`"),
+        (
+            lambda lm: lm.compare(pd.concat([PAIRS, PAIRS["bad"]], axis=1)),
+            "columns are named 'bad'",
+        ),
+        (lambda lm: lm.score({"a": "The cat sat."}), "which is no list of texts"),
+        (lambda lm: lm.score(Path("texts.txt")), "which is no list of texts"),
+        (lambda lm: lm.surprisal(["A b."], regions=[None]), "text 1 has the regions None"),
         (lambda lm: lm.compare(["The cat sat."]), r"neither a data frame nor \(good, bad\)"),
         (lambda lm: lm.compare(PAIRS.assign(bad="")), "data row 1, column 'bad': an empty"),
         (lambda lm: lm.compare(PAIRS, by="phenomenom"), "Did you mean 'phenomenon'"),

@@ -126,6 +126,7 @@ def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
     pd.testing.assert_frame_equal(compared, lm.compare(PAIRS, by="pair"), check_exact=True)
     random = np.random.default_rng(1)
     ratings = pd.DataFrame(random.normal(size=(40, 3)), columns=["logprob", "unigram_logprob", "z"])
+    ratings[["logprob", "unigram_logprob"]] -= 9  # logarithms of probabilities are below 0
     ratings = ratings.assign(n_tokens=random.integers(3, 12, 40), article=np.arange(40) // 4)
     ratings.to_csv("ratings.csv", index=False)
     for cluster in ("article", "none"):
@@ -135,6 +136,9 @@ def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
             clusters=ratings["article"] if cluster == "article" else None,
         )
         pd.testing.assert_frame_equal(fits, expected)
+    ratings.assign(logprob=2.5).to_csv("surprisals.csv", index=False)
+    with pytest.raises(SystemExit, match=r"row 1, column 'logprob': above 0: 2\.5 .*sign"):
+        main(["fit", "surprisals.csv", "--cluster", "none", "--column", "rating=z"])
 
 
 @pytest.mark.parametrize(
@@ -153,6 +157,7 @@ def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
         ("score", None, [], "in.csv: no such file"),
         ("compare", "good,worse\nA.,B.\n", [], r"no column 'bad'.*one: --column bad=YOURS"),
         ("compare", "Good,Bad\nA.,B.\n", ["--column", "good=Good"], r"--column bad=Bad\?"),
+        ("compare", "Good,Bad\nA.,B.\n", [], "mean --column good=Good --column bad=Bad"),
         ("compare", "sentence,pair\nA.,1\n", [], "pair '1': 0 grammatical sentences"),
     ],
 )  # fmt: skip

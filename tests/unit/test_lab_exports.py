@@ -239,6 +239,48 @@ def test_jspsych_in_each_of_its_forms(tmp_path, form):
     assert notes[1] == "2 rows are left out because of trial_type"
 
 
+def test_jspsych_answers_and_words_that_are_no_lists_are_named(tmp_path):
+    path, trial = tmp_path / "data.json", TRIALS[1]
+    for rts in ([310.5], "310.5,290", None):
+        wrong = {**trial, "spr_rts": rts} if rts else {**trial, "spr_words": "He, ran."}
+        written(path, json.dumps([trial, wrong]))
+        with pytest.raises(LingprobError, match=r"data row 2, column 'spr_rts': not one time per"):
+            import_export(path, "reading_times")
+    written(path, json.dumps([{**TRIALS[2], "response": "{Q0: 4}"}]))
+    with pytest.raises(LingprobError, match=r"column 'response': no JSON object: '{Q0: 4}'"):
+        import_export(path, "ratings")
+    written(path, json.dumps([{**TRIALS[2], "response": {"Q0": None, "Q1": 3}}]))
+    table, notes = import_export(path, "ratings")
+    assert table["rating"].tolist() == [3]
+    assert notes[1] == "1 rows are left out because of an empty response"
+    written(path, json.dumps([{**TRIALS[2], "response": "inf"}]))
+    with pytest.raises(LingprobError, match=r"not a number: 'inf'"):
+        import_export(path, "ratings")
+
+
+def test_sentences_of_browsers_lose_their_html(tmp_path):
+    shown = ["<p style='x'>He <b>ran</b>.<br>Away &amp; out.</p>", "1 < 2 & 3 > 2"]
+    rows = [{"trial_type": "html-slider-response", "trial_index": n, "subject": "s1",
+             "stimulus": text, "response": n} for n, text in enumerate(shown)]  # fmt: skip
+    path = written(tmp_path / "data.json", json.dumps(rows))
+    table, notes = import_export(path, "ratings")
+    assert table["sentence"].tolist() == ["He ran. Away & out.", "1 < 2 & 3 > 2"]
+    assert notes[1] == "HTML is taken out of `sentence` in 1 rows"
+
+
+def test_another_encoding_of_an_export_is_named(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_bytes("participant,sentence,rating\na,Ça va.,1\n".encode("cp1252"))
+    with pytest.raises(LingprobError, match=r"r\.csv is not text in UTF-8"):
+        import_export(path, "ratings")
+
+
+def test_null_is_a_word(tmp_path):
+    path = written(tmp_path / "r.csv", pcibex_reading("a", "x", ["The", "null", "NULL"]))
+    table, _ = import_export(path, "reading_times")
+    assert table["word"].tolist() == ["The", "null", "NULL"]
+
+
 def test_gorilla_ends_with_a_line_of_its_own(tmp_path):
     path = written(
         tmp_path / "data_exp_1.csv",

@@ -356,13 +356,21 @@ def test_letters_of_passages_without_a_token_are_named(tmp_path, caplog) -> None
     assert "Text 1, 3, for instance 'The 猫 sat'" in caplog.text
 
 
-def test_passages_are_normalised_as_corpora(tiny_tokenizer: Tokenizer) -> None:
-    """A no-break space is a space in both. One space before the first word is kept."""
+def test_passages_are_normalised_as_corpora(tiny_tokenizer: Tokenizer, caplog) -> None:
+    """A no-break space is a space in both. One space before the first word is kept. Accents are
+    composed, and invisible characters are named.
+    """
     texts = pd.Series({"x": "the\u00a0cat  sat", "y": " \n the cat"})
     index, passages = index_texts({"mine": texts, "other": texts[:1]}, tiny_tokenizer)
     ids = token_ids(tiny_tokenizer.tokenizer, ["the cat sat", " the cat", "the cat sat"])
     assert [index.passage(number).tolist() for number in range(3)] == ids
     assert passages.to_numpy().tolist() == [["mine", 0, "x"], ["mine", 1, "y"], ["other", 0, "x"]]
+    accents = pd.Series(["caf\u00e9", "cafe\u0301", "ca\u00adfe"])
+    index, _ = index_texts({"mine": accents}, tiny_tokenizer)
+    assert index.passage(0).tolist() == index.passage(1).tolist()
+    (one,) = read_texts(accents[1:2], tiny_tokenizer.tokenizer)
+    assert one.tokens.tolist() == (index.passage(0).tolist())
+    assert "text 3, 'ca\\xadfe', has the invisible character U+00AD" in caplog.text
 
 
 # Soft overlaps.

@@ -68,9 +68,9 @@ def test_provo_sorts_passage_numbers_as_text(tmp_path):
     [
         ("natural_stories", "word\tzone\nIf\t1\n", {}, "no column 'item'"),
         ("geco", "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,The\n", {}, "lost their punctuation"),
-        ("passages", "", {}, "0 passages"),
+        ("passages", "", {}, "no word in it"),
         ("passages", "one\ntwo\n", {"passages": 3}, "2 passages, but 3"),
-        ("passages", b"caf\xe9\n", {}, "not UTF-8"),
+        ("passages", b"caf\xe9\n", {}, "not text in UTF-8"),
         ("provoo", "one\n", {}, "Did you mean 'provo'"),
         ("passages", "passage_id,text\n1,a b\n1,a c\n", {}, "row 2, column 'text': another text"),
         (
@@ -85,7 +85,7 @@ def test_provo_sorts_passage_numbers_as_text(tmp_path):
             {},
             "row 2, column 'word': another word than",
         ),
-        ("passages", "word_index,word\n0,a\n", {}, r"no columns \['item'\]"),
+        ("passages", "word_index,word\n0,a\n", {}, r"no columns \['passage_id', 'item'\]"),
         ("passages", "item,sent\n1,a\n", {"columns": {"text": "txt"}}, r"no columns \['txt'"),
     ],
 )

@@ -14,6 +14,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.reading import self_paced
 from lingprob.reading.tables import Source, read, read_times
+from lingprob.reading.texts import build_words
 from lingprob.reading.times import (
     build_reading_times,
     count_exclusions,
@@ -326,7 +327,7 @@ def test_readers_of_four_right_answers_are_excluded(tmp_path):
         (",1,1,300,two\n", r"data row 1, column 'subject_id': no value"),
         ("s1,1,1,-300,two\n", r"'rt_ms': below 0: -300.0"),
         ("s1,1,1,.3,two\ns1,1,2,.41,three\ns1,1,3,0,four\n",
-         r"half of the times are below 0.355 ms. Are they seconds or logarithms\?"),
+         r"reader 's1' are below 0.355 ms \(1 of 1 readers\)\. Are they seconds or"),
         ("s1,1,1,,two\n", r"column 'rt_ms': all of it is empty"),
         ("s1,1,1,300,two, three\n", r"line 2: 6 fields, but .* 5.* in quotation marks"),
         ("", r"times.csv: no rows"),
@@ -598,5 +599,36 @@ def test_own_times_may_be_missing_but_not_seconds(tmp_path):
     found = own_times(path, words_of("If you go."))
     assert found["rt_ms"].tolist()[::2] == [20, 0]
     assert np.isnan(found["rt_ms"][1])
-    with pytest.raises(LingprobError, match=r"below 19.9 ms\. Are they seconds"):
+    with pytest.raises(LingprobError, match=r"below 19.9 ms \(1 of 1 readers\)\. Are they sec"):
         own_times(saved(path, header + "s,1,0,19.9,\n"), words_of("If you go."))
+    rows = "s,1,0,300,\ns,1,1,300,\ns,1,2,300,\nt,1,0,0.3,\n"
+    with pytest.raises(LingprobError, match=r"reader 't' are below 0.3 ms \(1 of 2 readers"):
+        own_times(saved(path, header + rows), words_of("If you go."))
+
+
+def test_names_of_own_times_are_compared_without_outer_spaces(tmp_path, caplog):
+    path = saved(tmp_path / "t.csv", "subject_id,passage_id,word_index,rt_ms,Word\na,1,0,300,If\n"
+                 "a ,1 ,1,310,you\n")  # fmt: skip
+    found = own_times(path, words_of("If you go."))
+    assert found[["subject_id", "passage_id"]].to_numpy().tolist() == [["a", "1"]] * 2
+    assert "from being read: {word: Word}." in caplog.text
+    named = "{subject_id: Subject ID, word_index: WordIndex}"
+    path = saved(path, "Subject ID,passage_id,WordIndex,rt_ms\na,1,0,300\n")
+    with pytest.raises(LingprobError, match=f"mean {named}\\?"):
+        own_times(path, words_of("If you go."))
+
+
+def test_several_files_of_own_times_or_texts_are_refused(tmp_path):
+    paths = [saved(tmp_path / name, "A b.\n") for name in ("a.txt", "b.txt")]
+    with pytest.raises(LingprobError, match=r"mine\.path: 2 files, such as .*b\.txt, and one is"):
+        build_words("mine", {"parser": "passages"}, paths)
+    with pytest.raises(LingprobError, match=r"Join them to one file"):
+        build_reading_times("mine", {"parser": "reading_times_table"}, words_of("x"), paths)
+
+
+def test_means_are_one_time_per_word(tmp_path):
+    path = saved(tmp_path / "t.csv", "subject_id,passage_id,word_index,rt_ms\na,1,0,300\n"
+                 "b,1,0,310\n")  # fmt: skip
+    assert len(own_times(path, words_of("If you go."), unit="subject")) == 2
+    with pytest.raises(LingprobError, match=r"data row 2.*second time.*unit: subject"):
+        own_times(path, words_of("If you go."), unit="word")

@@ -132,6 +132,8 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
         ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
         ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
         ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
+        ("Sentence,Rating\nA.,3\n", r"columns to {sentence: Sentence, rating: Rating}\?"),
+        ("good,bad,rating\nA.,B.,3\n", r"a row is a pair, and each sentence needs a rating"),
     ],
 )
 def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
@@ -139,6 +141,46 @@ def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
     with pytest.raises(LingprobError, match=said) as error:
         own(path, ratings="every")
     assert str(path) in str(error.value)
+
+
+def test_ids_and_sentences_have_no_outer_spaces(tmp_path, caplog):
+    text = (
+        "item,pair,sentence,grammatical,Rating\n1,p,A b. ,TRUE,1\n2 , p ,B.,FALSE ,2\n3,NA,C.,,3\n"
+    )
+    stimuli, _ = own(write(tmp_path / "mine.csv", text))
+    assert stimuli["text"].tolist() == ["A b.", "B.", "C."]
+    assert stimuli["item_id"].tolist() == ["1", "2", "3"]
+    assert stimuli["pair_id"].tolist()[:2] == ["p", "p"]
+    assert stimuli["pair_id"].isna()[2]
+    assert stimuli["grammatical"].tolist()[:2] == [True, False]
+    assert "the pair of 1 rows is NA, so they are in none" in caplog.text
+    assert "{rating: Rating}. To read them, set datasets.mine.columns." in caplog.text
+
+
+def test_copies_of_a_sentence_may_differ_in_typography(tmp_path):
+    """Means of z-scores by hand: each reader's two ratings have the z-scores -1 and 1 / sqrt 2."""
+    text = "participant,sentence,rating\na,Don't  go.,1\na,B.,3\nb ,Don’t go.,7\nb,B.,5\n"
+    stimuli, ratings = own(write(tmp_path / "mine.csv", text), ratings="some")
+    assert stimuli["text"].tolist() == ["Don't  go.", "B."]
+    assert ratings["participant_id"].tolist() == ["a", "a", "b", "b"]
+    assert stimuli["rating"].tolist() == pytest.approx([0, 0])
+
+
+def test_meanings_may_be_empty_or_what_yaml_reads_as_true(tmp_path):
+    path = write(tmp_path / "mine.csv", "sentence,grammatical\nA.,\nB.,*\n")
+    assert own(path, grammatical={"": True, "*": False})[0]["grammatical"].tolist() == [True, False]
+    write(path, "sentence,grammatical\nA.,yes\nB.,No\n")
+    assert own(path, grammatical={True: False, False: True})[0]["grammatical"].tolist() == [
+        False, True
+    ]  # fmt: skip
+
+
+def test_numbers_that_a_gap_has_rounded_are_refused(tmp_path):
+    path = write(
+        tmp_path / "m.jsonl", '{"sentence":"A.","pair":9007199254740993}\n{"sentence":"B."}\n'
+    )
+    with pytest.raises(LingprobError, match=r"column 'pair': too large to be exact"):
+        own(path)
 
 
 def test_missing_files_and_unknown_suffixes_are_named(tmp_path):

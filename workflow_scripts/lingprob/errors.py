@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +43,16 @@ def no_such_file(path: Path) -> LingprobError:
     """Build the error for a missing file."""
     begins = "" if path.is_absolute() else f", which begins in {Path.cwd()}"
     return LingprobError(f"{path}: no such file. Correct the path{begins}.")
+
+
+def only_one(files: Sequence[Path], corpus: str) -> Path:
+    """Return the only file of a user's data set. Raises LingprobError if there are several."""
+    if len(files) != 1:
+        raise LingprobError(
+            f"datasets.{corpus}.path: {len(files)} files, such as {files[-1]}, and one is read. "
+            "Join them to one file."
+        )
+    return files[0]
 
 
 def looked_up(kind: str, name: str, known: Mapping[str, Value], remedy: str = "") -> Value:

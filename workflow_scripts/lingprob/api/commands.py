@@ -19,7 +19,15 @@ from lingprob.api.inputs import COLUMNS, as_frame, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.io.files import atomic_path
-from lingprob.io.table_files import FORMATS, numeric, read_frame
+from lingprob.io.table_files import (
+    FORMATS,
+    label_of,
+    names_alike,
+    numeric,
+    read_frame,
+    refuse,
+    warn_of_spelling,
+)
 from lingprob.io.tables import guard_formulas, write_csv
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
@@ -92,16 +100,20 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
 
 def fit(options: argparse.Namespace) -> pd.DataFrame:
     """Return the table of linking functions that are fitted to the ratings of a table."""
+    from lingprob.scoring.imported import SIGN
+
     named = [] if options.cluster == "none" else [options.cluster]
     frame = read_table(options, ["logprob", "n_tokens", "rating", *named])
     where = options.input
     values = {name: numeric(where, name, frame[name]) for name in FITTED if name in frame.columns}
+    for name in {"logprob", "unigram_logprob"} & {*values}:
+        refuse(where, name, values[name] > 0, "above 0", values[name], SIGN)
     return lingprob.fit_linking_functions(
         values["logprob"],
         values.get("unigram_logprob"),
         values["n_tokens"],
         values["rating"],
-        clusters=frame[options.cluster] if named else None,
+        clusters=label_of(where, options.cluster, frame[options.cluster]) if named else None,
     )
 
 
@@ -161,14 +173,20 @@ def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.Da
         looked_up("column", name, dict.fromkeys(OURS), "(--column)")
     ours = {theirs: name for name, theirs in options.columns}
     wanted = [*ours, *(name for name in needed if name not in ours.values())]
+    alike = names_alike(frame, [name for name in OURS if name not in ours.values()])
+    spelt = {name: theirs for name, theirs in alike.items() if theirs not in ours}
     for column in wanted:
         if column not in frame.columns:
             close = nearest(column, map(str, frame.columns), 1)
-            named = f"--column {ours.get(column, column)}={close[0] if close else 'YOURS'}"
+            found = {ours.get(column, column): close[0] if close else "YOURS"}
+            found = spelt if column in spelt else found
+            named = " ".join(f"--column {name}={theirs}" for name, theirs in found.items())
+            known = close or column in spelt
             raise LingprobError(
                 f"{options.input}: no column {column!r}. It has {list(frame.columns)[:12]}. "
-                + (f"Did you mean {named}?" if close else f"Name the right one: {named}.")
+                + (f"Did you mean {named}?" if known else f"Name the right one: {named}.")
             )
+    warn_of_spelling(options.input, spelt, "Name them with --column.")
     return frame.rename(columns=ours)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.table_files import need_columns, text_of
+from lingprob.io.table_files import need_columns, refuse_names, text_of
 from lingprob.io.tables import as_table
 from lingprob.io.text_units import sentence_ends, split_words
 from lingprob.reading.texts import PARSED, lines_of, with_places
@@ -32,10 +32,12 @@ def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = Fals
     """Return one or several texts as a list. `what` is the word for a text in messages.
 
     Raises LingprobError for a data frame, an empty list, a value that is no text or, unless
-    allowed, an empty text.
+    allowed, an empty text. Sets and mappings have no order of texts.
     """
     if isinstance(given, pd.DataFrame):
         raise LingprobError(f"the {what}s are a data frame. Give one of its columns.")
+    if not isinstance(given, Iterable) or isinstance(given, Mapping | Set | bytes):
+        raise LingprobError(f"the {what}s are {given!r:.60}, which is no list of texts. Give one.")
     texts = [given] if isinstance(given, str) else list(given)
     for row, text in enumerate(texts, start=1):
         if not isinstance(text, str):
@@ -58,6 +60,9 @@ def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFr
         index = given.index if isinstance(given, pd.Series) else None
         return pd.DataFrame({column: as_texts(given, column, may_be_empty)}, index=index)
     where = given.attrs.get("source", "the table")
+    refuse_names(where, given)
+    if given.empty:
+        raise LingprobError(f"{where}: no rows. Give at least one.")
     need_columns(where, given, [column], f"Rename the column of texts to {column!r}.")
     read = {
         name: text_of(where, name, given[name]).fillna("").astype(object)
@@ -91,6 +96,8 @@ def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[s
                 f"there are {len(contexts)} contexts for {n} texts. Give one context for all of "
                 "them, or one for each."
             )
+    if missing := contexts.count("NA"):
+        logger.warning("%d contexts are the text NA. Leave them empty if there is none.", missing)
     if separator:
         warn_of_trailing_space(contexts, f"the separator {separator!r} follows it")
     return contexts
@@ -150,6 +157,7 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
     where = PAIRS
     if isinstance(pairs, pd.DataFrame):
         where = pairs.attrs.get("source", PAIRS)
+        refuse_names(where, pairs)
         if "context" in pairs.columns:
             raise LingprobError(
                 f"{where}: pairs take no contexts. Score the sentences after their contexts with "
@@ -158,17 +166,18 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
         frame = pairs[[name for name in COLUMNS if name in pairs.columns]]
     else:
         try:
-            frame = pd.DataFrame([(good, bad) for good, bad in pairs], columns=["good", "bad"])
+            rows = [(good, bad) for good, bad in map(_ordered, pairs)]
+            frame = pd.DataFrame(rows, columns=["good", "bad"])
         except (TypeError, ValueError) as error:
             raise LingprobError(
-                "the pairs are neither a data frame nor (good, bad) sentences. Give one of these."
+                "the pairs are neither a data frame nor (good, bad) sentences. Give one of these. "
+                "A list of records becomes one by `pandas.DataFrame(records)`."
             ) from error
     if not {"sentence", "good", "bad"} & {*frame.columns}:
-        given = list(pairs.columns) if isinstance(pairs, pd.DataFrame) else []
-        raise LingprobError(
-            f"{where}: no columns 'good' and 'bad'. It has {given}. A row is a pair (`good`, "
-            "`bad`) or a sentence (`sentence`, `pair`, `grammatical`)."
-        )
+        need_columns(
+            where, pd.DataFrame(pairs), ["good", "bad"],
+            "A row is a pair (`good`, `bad`) or a sentence (`sentence`, `pair`, `grammatical`).",
+        )  # fmt: skip
     sides = [] if "sentence" in frame.columns else ["good", "bad"]
     entry = {"language": language, "columns": {side: side for side in sides}}
     stimuli = as_stimuli(frame.reset_index(drop=True), where, entry, "columns")
@@ -177,6 +186,13 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
         raise LingprobError(f"{where}: no row is in a pair. Give it columns `good` and `bad`.")
     table = as_table(stimuli.assign(dataset=PAIRS), "stimuli", PAIRS)
     return table[table["pair_id"].notna()]
+
+
+def _ordered(pair: Any) -> Any:
+    """Return a pair. Raises TypeError for a text, a record or a set, which have parts as well."""
+    if isinstance(pair, str | bytes | Mapping | Set):
+        raise TypeError(f"{pair!r} is no pair")
+    return pair
 
 
 def as_passages(texts: Given) -> pd.Series:
@@ -218,6 +234,9 @@ def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[
     if regions is None and "regions" not in frame.columns:
         return None
     given = list(frame["regions"] if regions is None else regions)
+    for row, one in enumerate(given, start=1):
+        if not isinstance(one, Iterable):
+            raise LingprobError(f"text {row} has the regions {one!r}. Fill them in.")
     if len(frame) == 1 and len(given) != 1 and all(isinstance(one, str) for one in given):
         given = [given]
     lists = [one.split("|") if isinstance(one, str) else list(one) for one in given]

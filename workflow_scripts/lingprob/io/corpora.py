@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 from lingprob.errors import LingprobError, unknown_name
+from lingprob.io.text_tables import refuse_other_kinds
 from lingprob.io.text_units import split_lines
 
 logger = logging.getLogger(__name__)
@@ -120,7 +121,8 @@ def parser_of(path: Path) -> str:
     if JSON_SUFFIXES & suffixes:
         return "lines"
     with _opened(path) as stream:
-        return "lines" if _is_object(stream.readline()) else "text"
+        first = next((line for line in stream if line.strip()), "")
+    return "lines" if _is_object(first) else "text"
 
 
 def _gutenberg(path: Path) -> Iterator[str]:
@@ -179,15 +181,15 @@ def _documents_on_lines(path: Path) -> Iterator[str]:
 
     A file has JSON if its suffix says so, or if its first line is an object or begins an array.
     """
-    is_json = bool(JSON_SUFFIXES & {suffix.lower() for suffix in path.suffixes})
+    is_json, first = bool(JSON_SUFFIXES & {suffix.lower() for suffix in path.suffixes}), True
     with _opened(path) as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            if number == 1 and line.lstrip().startswith("["):
-                yield from _json_array(path)
+            if first and line.lstrip().startswith("["):
+                yield from _json_array(path, is_json)
                 return
-            is_json = is_json or (number == 1 and _is_object(line))
+            is_json, first = is_json or (first and _is_object(line)), False
             if not is_json:
                 yield line.removesuffix("\n")
                 continue
@@ -201,21 +203,24 @@ def _documents_on_lines(path: Path) -> Iterator[str]:
 
 
 def _is_object(line: str) -> bool:
-    """Return whether a line is a JSON object with a string in its field `text`."""
+    """Return whether a line is a JSON object."""
     try:
-        record = json.loads(line)
+        return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
-    return isinstance(record, dict) and isinstance(record.get("text"), str)
 
 
-def _json_array(path: Path) -> Iterator[str]:
+def _json_array(path: Path, is_json: bool) -> Iterator[str]:
     """Yield the field `text` of each object in a JSON array, or lines of text that is no JSON."""
     with _opened(path) as stream:
         content = stream.read()
     try:
         records = json.loads(content)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if is_json:
+            raise LingprobError(
+                f"{path}: not one JSON array ({error}). Put an object on each line."
+            ) from error
         yield from split_lines(content)
         return
     for number, record in enumerate(records, start=1):
@@ -244,6 +249,11 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
     Raises LingprobError if the file is not text, at once or during reading.
     """
+    if {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}:
+        raise LingprobError(
+            f"{path}: a table, whose commas and marks are no text. Write it as JSON lines or "
+            "Parquet with a column `text`."
+        )
     with open(path, "rb") as raw:
         head = raw.read(4096)
     kind = next((name for magic, name in COMPRESSIONS.items() if head.startswith(magic)), None)
@@ -253,6 +263,11 @@ def _opened(path: Path) -> Iterator[TextIO]:
             "it to text in UTF-8, JSON lines or Parquet."
         )
     try:
+        with io.TextIOWrapper(pa.input_stream(str(path), compression=kind), "utf-8-sig") as stream:
+            begin = stream.read(len(head))
+        refuse_other_kinds(path, begin.encode())
+        if "\0" in begin:
+            raise LingprobError(f"{path}: null characters, so it is no text. Leave it out.")
         with io.TextIOWrapper(pa.input_stream(str(path), compression=kind), "utf-8-sig") as stream:
             yield stream
     except (UnicodeDecodeError, OSError) as error:

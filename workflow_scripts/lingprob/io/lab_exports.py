@@ -9,14 +9,16 @@ Gorilla one row per event, and OpenSesame one row per logged trial.
 from __future__ import annotations
 
 import csv
+import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, looked_up
@@ -36,6 +38,8 @@ Row = dict[str, str]
 COMMENT = re.compile(r"#\s*(?:Col\. )?(\d+)[.:]\s*(.*?)\.?\s*$")
 # The first seven columns of PCIbex and Ibex Farm, whose names differ between versions.
 IBEX_COLUMNS = ("time", "md5_hash", "controller", "order", "element", "label", "latin_square")
+TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+ENTITY = re.compile(r"&(#\d+|#x[0-9A-Fa-f]+|[A-Za-z]+);")
 TIMES, RATINGS = "reading_times", "ratings"
 
 
@@ -98,7 +102,11 @@ SOFTWARE = {
     ),
     "jsPsych": Software(
         ("trial_type", "trial_index"),
-        {"participant": "run_id", "sentence": "spr_sentence stimulus", "rating": "response"},
+        {
+            "participant": "run_id",
+            "sentence": "spr_sentence stimulus",
+            "rating": "response responses",
+        },
     ),
     "Gorilla": Software(
         ("participant_private_id",),
@@ -145,7 +153,8 @@ def import_export(
     Raises LingprobError that names the file and the column at fault.
     """
     looked_up("kind of table", kind, NEEDED, "(--as)")
-    frame = read_export(path)
+    words = {*COMMON["word"].split(), "value", plain_name((columns or {}).get("word", ""))}
+    frame = read_export(path, words if kind == TIMES else set())
     program, software = next(
         (name, one) for name, one in SOFTWARE.items() if {*one.marks} <= {*frame.columns}
     )
@@ -159,9 +168,12 @@ def import_export(
         frame = _kept(frame, frame[plain_name(column)].str.fullmatch(pattern), column, notes)
     frame = _with_sentences(frame, software)
     if kind == TIMES:
-        frame = _with_words(frame)
+        frame = _with_words(path, frame)
     table, read = _our_columns(path, frame, software, columns or {})
     named = {ours: names[0] for ours, names in read.items()}
+    table = _plain_texts(table, notes)
+    if kind == RATINGS and "rating" in table.columns:
+        table = _single_answers(path, table, named["rating"])
     if kind == RATINGS and {"good", "bad"} <= {*table.columns}:
         table = _chosen(path, table, named)
     missing = [ours for ours in NEEDED[kind] if ours not in table.columns]
@@ -236,8 +248,10 @@ def plain_name(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_")
 
 
-def read_export(path: Path) -> pd.DataFrame:
+def read_export(path: Path, words: Collection[str] = ()) -> pd.DataFrame:
     """Return the rows of a result file as text ('' if missing), under names as by `plain_name`.
+
+    In columns of `words`, null is a word.
 
     Raises LingprobError that names the file and the line at fault.
     """
@@ -245,26 +259,29 @@ def read_export(path: Path) -> pd.DataFrame:
         raise LingprobError(f"{path}: no such file. Correct the path.")
     suffix = path.suffix.lower()
     if suffix in (".json", ".jsonl"):
-        return _as_text(pd.DataFrame(_read_trials(path)))
+        return _as_text(pd.DataFrame(_read_trials(path)), words)
     if suffix not in (".xlsx", ".parquet", ".tsv"):
         lines = split_lines(decoded(path))
         if any(COMMENT.match(line) for line in lines):
-            return _as_text(pd.DataFrame(_read_ibex(path, lines)))
-    frame = _as_text(read_frame(path))
+            return _as_text(pd.DataFrame(_read_ibex(path, lines)), words)
+    frame = _as_text(read_frame(path), words)
     return frame[frame.iloc[:, 0] != "END OF FILE"]  # Gorilla's last row
 
 
-def _as_text(frame: pd.DataFrame) -> pd.DataFrame:
+def _as_text(frame: pd.DataFrame, words: Collection[str]) -> pd.DataFrame:
     """Return a table as text under plain names. Of two columns with one name, the later is kept."""
     frame = frame.rename(columns=lambda name: plain_name(str(name)))
     frame = frame.loc[:, ~frame.columns.duplicated(keep="last")]
-    return frame.map(_cell).astype(object)
+    texts = frame.map(_cell).astype(object)
+    absent = [name for name in texts.columns if name not in words]
+    texts[absent] = texts[absent].replace({"NULL": "", "null": ""})
+    return texts
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, list | dict):
         return json.dumps(value)
-    if value is None or (isinstance(value, float) and value != value) or value in ("NULL", "null"):
+    if value is None or (isinstance(value, float) and value != value):
         return ""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
 
@@ -331,12 +348,55 @@ def _with_sentences(frame: pd.DataFrame, software: Software) -> pd.DataFrame:
     return frame.assign(**{sentence[0]: filled.fillna("")})
 
 
-def _with_words(frame: pd.DataFrame) -> pd.DataFrame:
+def _plain_texts(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Return a table whose sentences have no HTML, which experiments in a browser show."""
+    for name in {"sentence", "good", "bad"} & {*table.columns}:
+        plain = table[name].map(_without_html)
+        if changed := int((plain != table[name]).sum()):
+            notes.append(f"HTML is taken out of `{name}` in {changed:,} rows")
+        table = table.assign(**{name: plain})
+    return table
+
+
+def _without_html(text: str) -> str:
+    if not (TAG.search(text) or ENTITY.search(text)):
+        return text
+    parted = re.sub(r"(?i)<(/?(p|div|li|h\d)\b[^<>]*|br\s*/?)>", " ", text)
+    return " ".join(html.unescape(TAG.sub("", parted)).split())
+
+
+def _single_answers(path: Path, table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return one row per question for answers that are a JSON object of several."""
+    if not any(text.startswith("{") for text in table["rating"]):
+        return table
+    answers = table["rating"].map(lambda text: _parsed(text) if text.startswith("{") else text)
+    remedy = 'Answers to several questions are JSON, such as {"Q0": 4}.'
+    refuse(path, column, answers.isna(), "no JSON object", table["rating"], remedy)
+    lists = answers.map(lambda answer: [*answer.values()] if isinstance(answer, dict) else answer)
+    table = table.assign(rating=lists).explode("rating", ignore_index=True)
+    return table.assign(rating=table["rating"].map(_cell))
+
+
+def _parsed(text: str) -> Any:
+    """Return the value of a JSON text, or None if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _with_words(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per word of jsPsych's trials, which have lists of words and times."""
     if not {"spr_words", "spr_rts"} <= {*frame.columns}:
         return frame
     trials = frame[(frame["spr_words"] != "") & (frame["spr_rts"] != "")]
-    lists = trials[["spr_words", "spr_rts"]].map(json.loads)
+    lists = trials[["spr_words", "spr_rts"]].map(_parsed)
+    lengths = lists.map(lambda one: len(one) if isinstance(one, list) else -1)
+    wrong = ((lengths["spr_words"] != lengths["spr_rts"]) | (lengths["spr_words"] < 0)).reindex(
+        frame.index, fill_value=False
+    )
+    remedy = "Both are JSON lists of one length. Correct or delete the trial."
+    refuse(path, "spr_rts", wrong, "not one time per word", frame["spr_rts"], remedy)
     numbers = lists["spr_words"].map(lambda words: list(range(1, len(words) + 1)))
     trials = trials.drop(columns=["word", "word_number", "rt_ms", "rt", "region"], errors="ignore")
     trials = trials.assign(word=lists["spr_words"], rt_ms=lists["spr_rts"], word_number=numbers)
@@ -395,14 +455,9 @@ def as_reading_times(
 def as_ratings(
     path: Path, table: pd.DataFrame, named: Mapping[str, str], values: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return a table of ratings, with one row per answer, also if a trial has several questions."""
-    if table["rating"].str.startswith("{").any():
-        answers = table["rating"].map(json.loads)
-        table = table.assign(rating=answers.map(lambda answer: list(answer.values())))
-        table = table.explode("rating", ignore_index=True)
-        table["rating"] = table["rating"].map(_cell)
+    """Return a table of ratings, one row per judgment."""
     given = table["rating"].map(lambda value: values.get(value, value))
-    odd = pd.to_numeric(given, errors="coerce").isna()
+    odd = ~np.isfinite(pd.to_numeric(given, errors="coerce"))
     first = next(iter(given[odd]), "")
     refuse(
         path, named["rating"], odd, "not a number", given,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +25,7 @@ FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
 NO_NUMBER = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
 EXACT = 2**53  # whole numbers up to here are exact as floats
 LARGEST = 2**31 - 1  # whole number in the project's tables
-ENCODING = "is not text in UTF-8. Save it in UTF-8 (in a spreadsheet: `CSV UTF-8`)."
+logger = logging.getLogger(__name__)
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -46,19 +49,24 @@ def read_frame(path: Path) -> pd.DataFrame:
             frame = pd.DataFrame(rows, columns=names, dtype=str)
     except FileNotFoundError as error:
         raise no_such_file(path) from error
-    except UnicodeError as error:
-        raise LingprobError(f"{path} {ENCODING} ({error})") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise LingprobError(
             f"{path}: cannot be read as a table ({' '.join(str(error).split())}). Write the file "
             "again."
         ) from error
-    named = [name for name in frame.columns if name]
-    if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
-        raise LingprobError(f"{path}: two columns are named {twice[0]!r}. Rename or delete one.")
+    refuse_names(path, frame)
     if frame.empty:
         raise LingprobError(f"{path}: no rows. It must have a header line and rows below it.")
     return frame
+
+
+def refuse_names(path: str | Path, frame: pd.DataFrame) -> None:
+    """Raise LingprobError if two columns have one name, or if names have several levels."""
+    if frame.columns.nlevels > 1:
+        raise LingprobError(f"{path}: its columns have names of several levels. Name each once.")
+    named = [name for name in frame.columns if name]
+    if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
+        raise LingprobError(f"{path}: two columns are named {twice[0]!r}. Rename or delete one.")
 
 
 def _read_text_rows(path: Path, suffix: str) -> tuple[list[str], list[list[str]]]:
@@ -82,7 +90,7 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=each_once)
         except ValueError as error:
             raise LingprobError(
                 f"{path}, line {number}: not JSON ({error}). Each line is a row, an object."
@@ -96,12 +104,47 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object. Raises ValueError for a key that occurs twice."""
+    if len(content := dict(pairs)) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
+    return content
+
+
 def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
     """Raise LingprobError, followed by the remedy, if the frame of a file lacks needed columns."""
     if missing := [column for column in needed if column not in frame.columns]:
+        alike = names_alike(frame, missing)
+        hint = f"Did you mean {as_setting(alike)}? " if alike else ""
         raise LingprobError(
-            f"{path}: no columns {missing}. It has {list(frame.columns)[:12]}. {remedy}"
+            f"{path}: no columns {missing}. It has {list(frame.columns)[:12]}. {hint}{remedy}"
         )
+
+
+def names_alike(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, str]:
+    """Return, by name, the column that differs from it in capitals, spaces and marks alone.
+
+    Names that the frame has are left out.
+    """
+    plain = {re.sub(r"[\W_]", "", str(column)).lower(): str(column) for column in frame.columns}
+    absent = [name for name in names if name not in frame.columns]
+    found = {name: plain.get(re.sub(r"[\W_]", "", name).lower()) for name in absent}
+    return {name: column for name, column in found.items() if column}
+
+
+def warn_of_spelling(path: str | Path, columns: Mapping[str, str], remedy: str) -> None:
+    """Log a warning that names columns (by our names) whose spelling keeps them from being read."""
+    if columns:
+        logger.warning(
+            "%s: the spelling of some names keeps these columns from being read: %s. %s",
+            path, as_setting(columns), remedy,
+        )  # fmt: skip
+
+
+def as_setting(columns: Mapping[str, str]) -> str:
+    """Return names of columns as they are in a configuration file."""
+    return "{" + ", ".join(f"{ours}: {theirs}" for ours, theirs in columns.items()) + "}"
 
 
 def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
@@ -144,12 +187,19 @@ def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
     Raises LingprobError that names the first row with another value.
     """
     if types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
-        values = values.where(values.abs() < EXACT).astype("Int64")  # a gap has made 1 into 1.0
+        said = "too large to be exact as a decimal number"
+        refuse(path, column, values.abs() >= EXACT, said, values, "Write the column as text.")
+        values = values.astype("Int64")  # a gap has made 1 into 1.0
     if not (types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
         values = values.astype(object)
         odd = values.map(lambda value: not isinstance(value, str | bool | int)) & values.notna()
         refuse(path, column, odd, "not text", values)
     return values.astype("string").replace("", pd.NA)
+
+
+def label_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
+    """Return a column of ids or names as `text_of` does, without white space at their ends."""
+    return text_of(path, column, values).str.strip().replace("", pd.NA)
 
 
 def as_boolean(
@@ -162,12 +212,15 @@ def as_boolean(
 
     The values are true/false, 1/0 or yes/no in any case, or the keys of `meaning`.
     """
-    known: dict[str, bool] = {
-        "true": True, "1": True, "yes": True, "false": False, "0": False, "no": False,
-    }  # fmt: skip
-    if meaning:
-        known = {str(value).lower(): truth for value, truth in meaning.items()}
-    values = text_of(path, column, values)
+    words = {True: ("true", "1", "yes"), False: ("false", "0", "no")}
+    known: dict[str, bool] = {}
+    for value, truth in (meaning or {True: True, False: False}).items():
+        # YAML reads an unquoted yes as true.
+        same = words[value] if isinstance(value, bool) else (str(value).strip().lower(),)
+        known |= dict.fromkeys(same, truth)
+    values = label_of(path, column, values)
+    if "" in known:
+        values = values.fillna("")
     mapped = values.str.lower().map(known)
     refuse(
         path, column, mapped.isna() & values.notna(), "neither true nor false", values,

@@ -9,16 +9,26 @@ both ways remain possible, the file is refused.
 from __future__ import annotations
 
 import csv
+import logging
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, no_such_file
 from lingprob.io.text_units import split_lines
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
+# First bytes, in lower case, of files that are no plain text, whatever their names.
+KINDS = {
+    b"\x1f\x8b": "compressed (gzip)", b"\xfd7zxz": "compressed (xz)",
+    b"pk\x03\x04": "a workbook or a zip archive",
+    b"\xd0\xcf\x11\xe0": "a workbook of an old Excel", b"%pdf-": "PDF",
+    b"{\\rtf": "rich text (RTF)", b"<!doctype html": "a web page (HTML)",
+    b"<html": "a web page (HTML)", b"warc/": "a web archive (WARC)",
+}  # fmt: skip
 QUOTED_FIELD = re.compile(r'"(?:[^"]|"")*"')
 Rows = list[list[str]]
+logger = logging.getLogger(__name__)
 
 
 def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
@@ -31,8 +41,7 @@ def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
         separator: a comma or a tab.
 
     Raises LingprobError if lines differ in their number of fields, if a quoted field runs over a
-    line end, or if quotation marks can be read in two ways. Raises UnicodeError for another
-    encoding.
+    line end, or if quotation marks can be read in two ways. Other errors are those of `decoded`.
     """
     lines = [(n, line) for n, line in enumerate(split_lines(decoded(path)), start=1) if line]
     if lines and (declared := re.fullmatch(r"sep=(.)", lines[0][1].strip('"'))):
@@ -58,10 +67,44 @@ def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
 
 
 def decoded(path: Path) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with a byte-order mark."""
-    content = path.read_bytes()
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte-order mark.
+
+    Logs a warning about letters that an earlier conversion has lost. Raises LingprobError for a
+    file of another kind or encoding, or that cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise no_such_file(path) from error
+    except OSError as error:
+        raise LingprobError(f"{path}: cannot be read ({error}). Check its path.") from error
+    refuse_other_kinds(path, content)
     utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return content.decode("utf-16" if utf16 else "utf-8-sig")
+    try:
+        text = content.decode("utf-16" if utf16 else "utf-8-sig")
+    except UnicodeError as error:
+        raise LingprobError(
+            f"{path} is not text in UTF-8. Save it in UTF-8 (in a spreadsheet: `CSV UTF-8`). "
+            f"({error})"
+        ) from error
+    if "\0" in text:
+        raise LingprobError(
+            f"{path}: null characters, so it is damaged, or in another encoding than UTF-8. Save "
+            "it as text in UTF-8."
+        )
+    if lost := text.count("\ufffd"):
+        logger.warning(
+            "%s: %d letters were lost when the file was converted (U+FFFD), the first in line %d.",
+            path, lost, len(split_lines(text[: text.index("\ufffd") + 1])),
+        )  # fmt: skip
+    return text
+
+
+def refuse_other_kinds(path: Path, content: bytes) -> None:
+    """Raise LingprobError if the first bytes of a file show that it is no plain text."""
+    head = content[:100].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if kind := next((name for magic, name in KINDS.items() if head.startswith(magic)), None):
+        raise LingprobError(f"{path}: the file is {kind}, no plain text. Convert it to text.")
 
 
 def _choose_tsv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -> Rows:

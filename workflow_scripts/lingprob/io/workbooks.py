@@ -54,7 +54,7 @@ def rows_of_only_sheet(path: Path) -> list[list[str]]:
                 raise LingprobError(
                     f"{path}, sheet {name!r}, row {number}, column {place}: a date or time, "
                     f"{cell}. If Excel made it from other text, format the column as text and type "
-                    "the text again."
+                    "the text again. Otherwise delete the column, or save the table as CSV."
                 )
     _refuse_lost_values(path, name)
     texts = ([as_text(cell) for cell in row] for row in rows)

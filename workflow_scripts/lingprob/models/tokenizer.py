@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ PROBES = (
 # change of it scores such models again and no others.
 OWN = {"ngram": "lingprob.ngrams.model"}
 CHOICES = ("warn", "refuse")
+# Soft hyphen, zero-width space, word joiner and byte-order mark, as copies of web pages have them.
+INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 SHOWN = 10  # letters and rows that a message lists
 
 
@@ -267,10 +270,11 @@ class Letters:
         )
 
     def check(self, texts: Sequence[str], tokens: Sequence[Tokens]) -> None:
-        """Log, or refuse, texts that have letters without a token.
+        """Log, or refuse, texts that have letters without a token. Log invisible characters.
 
         Raises LingprobError that names the letters and rows if the choice is `refuse`.
         """
+        warn_of_invisible(texts)
         found: dict[str, None] = {}
         rows = []
         for row, (text, spans) in enumerate(zip(texts, tokens, strict=True)):
@@ -304,6 +308,19 @@ class Letters:
         for token in unknown:
             lost += text[tokens.char_start[token] : tokens.char_end[token]].strip()
         return lost
+
+
+def warn_of_invisible(texts: Sequence[str]) -> None:
+    """Log a warning about characters that readers do not see, and models do."""
+    hidden = [(row, found[0]) for row, text in enumerate(texts, start=1)
+              if not text.isascii() and (found := INVISIBLE.search(text))]  # fmt: skip
+    if hidden:
+        row, letter = hidden[0]
+        logger.warning(
+            "text %d, %r, has the invisible character U+%04X, which may change its tokens (%d such "
+            "texts). Delete it unless it is meant.",
+            row, texts[row - 1][:80], ord(letter), len(hidden),
+        )  # fmt: skip
 
 
 def _counts(letter: str, composes: bool) -> bool:

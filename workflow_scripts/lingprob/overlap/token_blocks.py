@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -41,8 +42,11 @@ def block_of(
 
 
 def normalise(text: str) -> str:
-    """Return a text with each run of white space as one space and none at its ends (§2.1)."""
-    return " ".join(text.split())
+    """Return a text with each run of white space as one space and none at its ends (§2.1).
+
+    Letters are composed (NFC), because copies of a text differ in that without a visible trace.
+    """
+    return " ".join(normalize("NFC", text).split())
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
@@ -54,10 +58,10 @@ def token_ids(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 def read_texts(documents: Iterable[str], tokenizer: Any) -> Iterator[TokenBlock]:
     """Yield documents, normalised and tokenised, in blocks of about a megabyte (leakage, §2.1)."""
     for batch in batches(documents):
-        words = [text.split() for text in batch]
-        ids = token_ids(tokenizer, list(map(" ".join, words)))
-        arrays = [np.asarray(of_text, dtype=np.int64) for of_text in ids]
-        yield block_of(arrays, n_words=sum(map(len, words)))
+        texts = list(map(normalise, batch))
+        arrays = [np.asarray(of_text, dtype=np.int64) for of_text in token_ids(tokenizer, texts)]
+        n_words = sum(text.count(" ") + 1 for text in texts if text)
+        yield block_of(arrays, n_words=n_words)
 
 
 def read_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> Iterator[TokenBlock]:

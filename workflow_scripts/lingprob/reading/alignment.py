@@ -97,7 +97,8 @@ def check_words(
     refuse_rows(
         both["word_of_text"].isna(),
         "{about}: one of the {kind} is for word {word_index} of passage {passage_id!r} ({word!r}), "
-        "which the text does not have.",
+        "which the text does not have. Number passages and words as the text does. If words are "
+        "numbered from 1, set `first_index: 1` in the data set's entry.",
         both,
         **names,
     )

@@ -12,7 +12,15 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import (
+    each_once,
+    label_of,
+    need_columns,
+    numeric,
+    read_frame,
+    refuse,
+    whole,
+)
 from lingprob.io.text_tables import decoded
 from lingprob.reading.alignment import KEYS, check_words
 
@@ -54,7 +62,7 @@ def import_word_surprisals(
     """
     if unit not in BITS:
         raise LingprobError(f"{path}: unit {unit!r} is neither 'bits' nor 'nats'.")
-    given = None if path.suffix == ".json" else read_frame(path)
+    given = None if path.suffix.lower() == ".json" else read_frame(path)
     if len(texts_in_file) > 1 and (given is None or "text" not in given.columns):
         raise LingprobError(
             f"{path} is the one file of {list(texts_in_file)}, whose passages may have the same "
@@ -105,12 +113,9 @@ def read_story_json(path: Path) -> dict[str, list[list[float]]]:
     `null` is NaN. Raises LingprobError if the file is not such JSON, or has a story twice.
     """
     try:
-        content = json.loads(decoded(path), object_pairs_hook=_each_once)
+        content = json.loads(decoded(path), object_pairs_hook=each_once)
         return {
-            str(story): [
-                [np.nan if value is None else float(value) for value in part]
-                for part in (values if values and isinstance(values[0], list) else [values])
-            ]
+            str(story): [[_float(value) for value in part] for part in _parts(values)]
             for story, values in content.items()
         }
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -119,11 +124,16 @@ def read_story_json(path: Path) -> dict[str, list[list[float]]]:
         ) from error
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of an object. Raises ValueError for a key that occurs twice."""
-    if len(content := dict(pairs)) < len(pairs):
-        raise ValueError("a passage occurs twice")
-    return content
+def _float(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError(f"{value} is no number")
+    return float("nan") if value is None else float(value)
+
+
+def _parts(values: Any) -> list[Any]:
+    if not isinstance(values, list):
+        raise TypeError(f"{values!r:.40} is no list of numbers")
+    return values if values and isinstance(values[0], list) else [values]
 
 
 def _from_json(path: Path, words: pd.DataFrame) -> pd.DataFrame:
@@ -154,18 +164,18 @@ def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str)
     need_columns(path, given, [*KEYS, "surprisal"], REMEDY)
     frame = pd.DataFrame(
         {
-            "passage_id": text_of(path, "passage_id", given["passage_id"]),
+            "passage_id": label_of(path, "passage_id", given["passage_id"]),
             "word_index": whole(path, "word_index", given["word_index"]),
             "surprisal": numeric(path, "surprisal", given["surprisal"], nullable=True),
         }
     )
     refuse(path, "surprisal", frame["surprisal"] < 0, "below 0", frame["surprisal"], SIGN)
     if "word" in given.columns:
-        frame["word"] = text_of(path, "word", given["word"])
+        frame["word"] = label_of(path, "word", given["word"])
     for column in {"passage_id", "word"} & set(frame.columns):
         refuse(path, column, frame[column].isna(), "no value")
     if "text" in given.columns:
-        frame = frame[text_of(path, "text", given["text"]).eq(text).fillna(False)]
+        frame = frame[label_of(path, "text", given["text"]).eq(text).fillna(False)]
     frame = frame[frame["passage_id"].isin(words["passage_id"])].astype({"passage_id": object})
     refuse_rows(
         frame.duplicated(KEYS),
@@ -178,7 +188,7 @@ def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str)
     refuse_rows(
         frame.merge(words[KEYS], on=KEYS, how="left", indicator=True)["_merge"] != "both",
         "{path}: a surprisal for word {word_index} of passage {passage_id!r}, which the text does "
-        "not have. " + REMEDY,
+        "not have. Words are numbered from 0. " + REMEDY,
         frame,
         path=path,
     )

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import (
+    label_of,
+    names_alike,
+    need_columns,
+    numeric,
+    read_frame,
+    refuse,
+    warn_of_spelling,
+    whole,
+)
 from lingprob.io.text_units import split_words
 
 if TYPE_CHECKING:
@@ -30,18 +39,26 @@ def own_reading_times(source: Source) -> pd.DataFrame:
     Its columns are subject_id, word_index, rt_ms, and passage_id or item (with an optional
     condition). An optional `word`, a word or region, is compared with the text later.
 
-    Raises LingprobError for negative times, and if half of the times are below SECONDS, because
-    they are then not milliseconds.
+    Raises LingprobError for negative times, and if half of a reader's times are below SECONDS,
+    because they are then not milliseconds. Means over readers are one time per word.
     """
     path = source.files[0]
     frame = _read(path, source.entry, ["subject_id", "word_index", "rt_ms"])
     refuse(path, "rt_ms", frame["rt_ms"] < 0, "below 0", frame["rt_ms"])
-    middle = frame.loc[frame["rt_ms"] > 0, "rt_ms"].median()
-    if middle < SECONDS:
+    middle = frame[frame["rt_ms"] > 0].groupby("subject_id")["rt_ms"].median()
+    if (low := middle[middle < SECONDS]).size:
         raise LingprobError(
-            f"{path}, column 'rt_ms': half of the times are below {middle:g} ms. Are they seconds "
-            "or logarithms? Multiply seconds by 1000, or undo the logarithm."
+            f"{path}, column 'rt_ms': half of the times of reader {low.index[0]!r} are below "
+            f"{low.iloc[0]:g} ms ({len(low)} of {len(middle)} readers). Are they seconds or "
+            "logarithms? Multiply seconds by 1000, undo the logarithm, or leave the reader out."
         )
+    if source.entry.get("unit") == "word":
+        again = frame.duplicated(["passage_id", "word_index"])
+        refuse(
+            path, "word_index", again, "a second time for one word", frame["word_index"],
+            "Means over readers (unit: word) are one time per word. For readers' own times, set "
+            "unit: subject.",
+        )  # fmt: skip
     return frame.drop(columns=["item", "text", "sentence"], errors="ignore")
 
 
@@ -102,9 +119,17 @@ def _read(path: Path, entry: Mapping[str, Any], needed: list[str]) -> pd.DataFra
     need_columns(path, given, named.values(), REMEDY)
     own = {name: name for name in (*TEXT, "word_index", "rt_ms")} | named
     columns = {name: column for name, column in own.items() if column in given.columns}
+    alike = names_alike(given, [name for name in own if name not in columns])
+    unread = {name: alike[name] for name in alike if alike[name] not in columns.values()}
+    remedy = REMEDY
+    if "passage_id" not in columns and "item" not in columns:
+        needed = [*needed, "passage_id", "item"]
+        remedy = f"`passage_id` or `item` names a passage. {REMEDY}"
+    need_columns(path, given, [own[name] for name in needed], remedy)
+    warn_of_spelling(path, unread, "To read them, name them in `columns:` of the data set.")
     frame = pd.DataFrame(index=given.index)
     for name in [name for name in TEXT if name in columns]:
-        frame[name] = text_of(path, columns[name], given[columns[name]])
+        frame[name] = label_of(path, columns[name], given[columns[name]])
         refuse(path, columns[name], frame[name].isna(), "no value")
         frame[name] = frame[name].astype(object)
     first = int(entry.get("first_index", 0))
@@ -113,9 +138,7 @@ def _read(path: Path, entry: Mapping[str, Any], needed: list[str]) -> pd.DataFra
         frame["word_index"] = whole(path, column, given[column], smallest=first) - first
     if "rt_ms" in columns:
         frame["rt_ms"] = numeric(path, columns["rt_ms"], given[columns["rt_ms"]], nullable=True)
-    need_columns(path, frame, needed, REMEDY)
     if "passage_id" not in frame:
-        need_columns(path, frame, ["item"], f"`passage_id` or `item` names a passage. {REMEDY}")
         frame["passage_id"] = frame["item"]
         if "condition" in frame:
             frame["passage_id"] += "/" + frame["condition"]

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
-from lingprob.errors import LingprobError, looked_up, no_such_file, refuse_rows
+from lingprob.errors import LingprobError, looked_up, only_one, refuse_rows
 from lingprob.io.table_files import FORMATS
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import sentence_ends, split_lines, split_words
@@ -50,13 +50,17 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
     for path in files:
         if not path.is_file():
             raise LingprobError(f"{path}: no such text. Check datasets.{corpus}.path.")
+    if entry["parser"] == OWN:
+        only_one(files, corpus)
     parse = looked_up("parser", entry["parser"], PARSERS, f"(datasets.{corpus}.parser)")
     words = with_places(parse(*files, *[entry] * (entry["parser"] == OWN)))
     found = {"passages": words["passage_id"].nunique(), "words": len(words)}
+    if words.empty:
+        raise LingprobError(f"{', '.join(map(str, files)) or corpus}: no word in it. Fill it.")
     for key, count in found.items():
-        if count == 0 or entry.get(key, count) != count:
+        if entry.get(key, count) != count:
             raise LingprobError(
-                f"data set {corpus!r}: {count} {key}, but {entry.get(key, 'some')} are expected. "
+                f"data set {corpus!r}: {count} {key}, but {entry[key]} are expected. "
                 "Is the file another version?"
             )
     return words
@@ -206,14 +210,7 @@ def _demo_reading() -> pd.DataFrame:
 
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a text file. Raises LingprobError if it is absent or not UTF-8."""
-    try:
-        return split_lines(decoded(path))
-    except UnicodeDecodeError as error:
-        raise LingprobError(f"{path}: not UTF-8 text ({error}). Convert it to UTF-8.") from error
-    except FileNotFoundError as error:
-        raise no_such_file(path) from error
-    except OSError as error:
-        raise LingprobError(f"{path}: cannot be read ({error}). Check its path.") from error
+    return split_lines(decoded(path))
 
 
 PARSERS: dict[str, Callable[..., pd.DataFrame]] = {

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import LingprobError, only_one, refuse_rows
 from lingprob.io.parsers import parser_function
 from lingprob.io.schemas import SCHEMAS
 from lingprob.reading.alignment import KEYS, check_numbers, check_words
@@ -60,6 +60,8 @@ def build_reading_times(
     for path in files:
         if not path.is_file():
             raise LingprobError(f"{path}: no such file of reading times. See datasets.{corpus}.")
+    if entry["parser"] == OWN_TABLE:
+        only_one(files, corpus)
     times = parse(Source(files, words, entry, seed))
     _check(times, about, entry)
     if "word" in times:

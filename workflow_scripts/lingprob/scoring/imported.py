@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import refuse_rows
-from lingprob.io.table_files import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.table_files import label_of, need_columns, numeric, read_frame, refuse, whole
 from lingprob.scoring.sentences import summarise_sentences
 
 REMEDY = "docs/own_data.md lists the columns."
@@ -118,7 +118,7 @@ def _read(
     given = read_frame(path) if found is None else found
     key = "item_id" if "item_id" in given.columns or "sentence" not in given.columns else "sentence"
     need_columns(path, given, [key, *needed], REMEDY)
-    keys = text_of(path, key, given[key])
+    keys = label_of(path, key, given[key])
     refuse(path, key, keys.isna(), "no value")
     return given, pd.DataFrame({key: keys})
 
@@ -130,7 +130,7 @@ def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.Data
     stimulus without a score.
     """
     if "item_id" not in frame.columns:
-        items = stimuli[["item_id", "text"]].rename(columns={"text": "sentence"})
+        items = stimuli[["item_id"]].assign(sentence=stimuli["text"].str.strip())
         frame = frame.drop_duplicates().merge(items, on="sentence")
     refuse_rows(
         ~stimuli["item_id"].isin(frame["item_id"]),

@@ -12,7 +12,17 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
 from lingprob.io.schemas import SCHEMAS
-from lingprob.io.table_files import as_boolean, need_columns, numeric, read_frame, refuse, text_of
+from lingprob.io.table_files import (
+    as_boolean,
+    as_setting,
+    label_of,
+    names_alike,
+    need_columns,
+    numeric,
+    read_frame,
+    refuse,
+    warn_of_spelling,
+)
 from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.distances import pair_texts
 from lingprob.stimuli.tables import NO_RATINGS, SIDES, Entry, Parsed
@@ -26,6 +36,8 @@ ABOUT = ("pair", "phenomenon", "paradigm", "grammatical")
 COLUMNS = ("sentence", "rating", "item", "condition", *ABOUT)
 # Names that other columns of the user may not have in a `stimuli` table.
 TAKEN = {*COLUMNS, *SCHEMAS["stimuli"].names}
+# Word processors curl the quotation marks of some copies of a sentence.
+STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 logger = logging.getLogger(__name__)
 
 
@@ -44,14 +56,18 @@ def own_sentences(dataset: str, entry: Entry, directory: Path, seed: int) -> Par
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     setting = f"datasets.{dataset}.columns"
     frame, judgments, label = read_frame(path), None, str(path)
-    participant = entry.get("columns", {}).get("participant", "participant")
-    if participant in frame.columns or "participant" in entry.get("columns", {}):
+    named = entry.get("columns", {})
+    alike = names_alike(frame, ("participant", *COLUMNS))
+    unread = {ours: name for ours, name in alike.items() if name not in named.values()}
+    participant = named.get("participant", "participant")
+    if participant in frame.columns or "participant" in named:
         frame, judgments, entry = average(frame, path, entry, setting)
         label = f"{path}, averaged over participants"
     if "context" in frame.columns:
         logger.warning("%s: the column `context` is not read. Sentences are scored alone.", path)
     stimuli = as_stimuli(frame, label, entry, setting)
     check_needed(stimuli, path, dataset, entry.get("needed", {}))
+    warn_of_spelling(path, unread, f"To read them, set {setting}.")
     if judgments is None:
         return stimuli, NO_RATINGS
     ids = stimuli["item_id"].to_numpy()
@@ -83,9 +99,9 @@ def average(
 ) -> tuple[pd.DataFrame, pd.DataFrame, Entry]:
     """Average a table of judgments over participants.
 
-    Rows that share sentence (in NFC, without spaces at its ends), item and condition are one
-    sentence. Its rating is the mean of z-scores within participants or, if the entry has
-    `standardise: false`, of the ratings as given.
+    Rows that share sentence (as `comparable`), item and condition are one sentence. Its rating is
+    the mean of z-scores within participants or, if the entry has `standardise: false`, of the
+    ratings as given.
 
     Returns:
         A table with one row per sentence: COLUMNS, and other columns that have one value per
@@ -101,11 +117,11 @@ def average(
     others = other_columns(frame, columns.values())
     frame = frame[[name for name in columns.values() if name in frame.columns]]
     frame = frame.rename(columns={name: key for key, name in columns.items()})
-    texts = frame["sentence"].map(lambda text: text.strip() if isinstance(text, str) else text)
-    # Letters may be composed in one row and decomposed in another.
-    same = texts.map(lambda text: normalize("NFC", text) if isinstance(text, str) else text)
-    frame = frame.assign(sentence=texts)
-    participant = text_of(path, columns["participant"], frame["participant"])
+    texts = label_of(path, columns["sentence"], frame["sentence"])
+    same = texts.map(comparable, na_action="ignore")
+    labels = [key for key in ("item", "condition", *ABOUT[:3]) if key in frame]
+    frame = frame.assign(**{key: label_of(path, columns[key], frame[key]) for key in labels})
+    participant = label_of(path, columns["participant"], frame["participant"])
     refuse(path, columns["participant"], participant.isna(), "no participant")
     rating = numeric(path, columns["rating"], frame["rating"], nullable=True)
     rated = rating.notna()
@@ -142,6 +158,11 @@ def average(
     return sentences.reset_index(drop=True), judgments, plain
 
 
+def comparable(text: str) -> str:
+    """Return a sentence in NFC with single spaces and straight quotation marks."""
+    return " ".join(normalize("NFC", text).translate(STRAIGHT).split())
+
+
 def as_stimuli(
     frame: pd.DataFrame, path: str | Path, entry: Mapping[str, Any], setting: str
 ) -> pd.DataFrame:
@@ -159,22 +180,30 @@ def as_stimuli(
     wanted = entry.get("ratings", "none")
     named = {"sentence": entry["column"]} if "column" in entry else {}
     named |= entry.get("columns", {})
-    frame, named = one_row_per_sentence(path, frame, named)
+    frame, named = one_row_per_sentence(path, frame, named, wanted != "none")
     columns = {key: named.get(key, key) for key in COLUMNS}
     must_exist = {"sentence", *named} | (set() if wanted == "none" else {"rating"})
     for key, column in columns.items():
         if key in must_exist and column not in frame.columns:
             close = nearest(column, map(str, frame.columns), 1)
+            alike = names_alike(frame, [*COLUMNS, *SIDES])
+            remedy = f"{setting}.{key}" + (f" to {close[0]!r}?" if close else ".")
+            if len(alike) > 1:
+                remedy = f"{setting} to {as_setting(alike)}?"
             raise LingprobError(
                 f"{path}: no column {column!r} for `{key}`. The file has {list(frame.columns)}. "
-                f"Set {setting}.{key}" + (f" to {close[0]!r}?" if close else ".")
+                f"Set {remedy}"
             )
     given = {key: frame[column] for key, column in columns.items() if column in frame.columns}
     texts = {
-        key: text_of(path, columns[key], values)
+        key: label_of(path, columns[key], values)
         for key, values in given.items()
         if key not in ("rating", "grammatical")
     }
+    no_pair = texts["pair"].eq("NA").fillna(False) if "pair" in texts else pd.Series(dtype=bool)
+    if no_pair.any():
+        logger.warning("%s: the pair of %d rows is NA, so they are in none.", path, no_pair.sum())
+        texts["pair"] = texts["pair"].mask(no_pair)
     refuse(path, columns["sentence"], is_empty(texts["sentence"]), "an empty sentence")
     rating = grammatical = None
     if "rating" in given:
@@ -237,7 +266,7 @@ def item_ids(
 
 
 def one_row_per_sentence(
-    path: str | Path, frame: pd.DataFrame, named: dict[str, str]
+    path: str | Path, frame: pd.DataFrame, named: dict[str, str], rated: bool = False
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return a table with one row per sentence, and the names of its columns (`named`).
 
@@ -249,12 +278,17 @@ def one_row_per_sentence(
     if not meant or "sentence" in named or "sentence" in frame.columns:
         return frame, named
     need_columns(path, frame, sides.values(), "A row per pair needs both of its sentences.")
+    if rated:
+        raise LingprobError(
+            f"{path}: a row is a pair, and each sentence needs a rating. Give one row per sentence "
+            "(`sentence`, `rating`, `pair`, `grammatical`)."
+        )
     kept = {key: named.get(key, key) for key in ("pair", "phenomenon", "paradigm")}
     kept = {key: column for key, column in kept.items() if column in frame.columns}
     pair = pd.Series([str(row + 1) for row in range(len(frame))], index=frame.index)
     if "pair" in kept:
-        pair = text_of(path, kept["pair"], frame[kept["pair"]])
-        refuse(path, kept["pair"], pair.isna(), "no id", remedy=IDS)
+        pair = label_of(path, kept["pair"], frame[kept["pair"]])
+        refuse(path, kept["pair"], pair.isna() | pair.eq("NA"), "no id", remedy=IDS)
         refuse(path, kept["pair"], pair.duplicated(), "an id that an earlier row has", pair)
     others = other_columns(frame, [*kept.values(), *sides.values()])
     about = {key: frame[column] for key, column in kept.items()} | {"pair": pair, **others}
