@@ -82,9 +82,7 @@ rule build_stimuli:
             else 1
         ),
     params:
-        code=lambda wildcards: code_over(
-            "build_stimuli", wildcards.dataset, with_parsers=True
-        ),
+        code=lambda wildcards: code_over("build_stimuli", wildcards.dataset, with_parsers=True),
         entry=lambda wildcards: scope.stimuli_entry(run, wildcards.dataset),
         seed=settings["seed"],
     script:
