@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,24 @@ import pytest
 import torch
 import transformers as hf
 from safetensors.torch import load_file, save_file
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import (
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 import lingprob
 from lingprob.errors import LingprobError
 from lingprob.models.folders import is_masked
 from lingprob.models.loading import Tokens, load_language_model
-from lingprob.models.masked import number_words
+from lingprob.models.masked import load_masked_model, number_words
 from lingprob.models.tokenizer import Letters, name_different_tokens, read_tokenizer
+from lingprob.reading.surprisal import space_tokens
 from models_for_tests import CONTEXT_WINDOW, SENTENCES, VOCABULARY_SIZE, plain_logprobs
 
 DIGITS = [f"In {year} there were {year * 7919} of them." for year in range(1900, 2000)]
@@ -498,3 +509,236 @@ def test_contexts_are_joined_as_the_language_is_written(language, separator, tmp
     assert lm.score(target, context=context)["logprob"][0] == pytest.approx(wanted, abs=1e-3)
     stated = lm.score(target, context=context, context_separator=" \n")["logprob"][0]
     assert stated != pytest.approx(wanted, abs=1e-3)
+
+
+def pieces(model: Any, trainer: Any, **more: Any) -> Tokenizer:
+    """Train sentence pieces, or words, with <unk> for what the sentences lack."""
+    backend = Tokenizer(model)
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<s>", "</s>", "<pad>", "<unk>"]
+    chosen = trainer(vocab_size=200, special_tokens=special, show_progress=False, **more)
+    backend.train_from_iterator(SENTENCES, chosen)
+    return backend
+
+
+@pytest.mark.parametrize(
+    ("model", "trainer", "more"),
+    [
+        (models.BPE(unk_token="<unk>"), trainers.BpeTrainer, {}),
+        (models.Unigram(), trainers.UnigramTrainer, {"unk_token": "<unk>"}),
+        (models.WordLevel(unk_token="<unk>"), trainers.WordLevelTrainer, {}),
+    ],
+)
+def test_the_unknown_token_is_that_of_tokenizer_json(model, trainer, more, tmp_path, caplog):
+    backend = pieces(model, trainer, **more)
+    lm = lingprob.load(save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED))))
+    assert lm.tokenizer.unk_token == "<unk>"
+    lm.score("The 猫 sat.")
+    assert "no token for '猫'" in caplog.text
+    with pytest.raises(LingprobError, match=r"'猫': the tokenizer has no token for it but '<unk>'"):
+        lm.surprisal("The 猫 sat.")
+
+
+def test_texts_without_tokens_are_named(tmp_path):
+    backend = byte_level(normalizers.BertNormalizer())
+    lm = lingprob.load(save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED))))
+    for call in (
+        lambda: lm.score("\x00"),
+        lambda: lm.compare([("\x00", "The cat")], bos="none"),
+        lambda: lm.tokens("\x00", bos="none"),
+    ):
+        with pytest.raises(LingprobError, match=r"no token for any letter of '\\x00'"):
+            call()
+    for call in (
+        lambda: lm.score("bad \ud83d"),
+        lambda: lm.score("The cat", context="bad \ud83d"),
+        lambda: lm.compare([("bad \ud83d", "The cat")]),
+        lambda: lm.next_words("bad \ud83d"),
+    ):
+        with pytest.raises(LingprobError, match=r"1, 'bad .*half a character"):
+            call()
+
+
+def test_a_space_at_the_end_counts_after_a_context(tmp_path):
+    backend = byte_level()
+    backend.post_processor = processors.ByteLevel(trim_offsets=True)
+    folder = save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED)))
+    whole = backend.encode("The mat. The cat ", add_special_tokens=False).ids
+    first = len(backend.encode("The mat.", add_special_tokens=False).ids)
+    wanted = plain_sum(folder, whole, 0) - plain_sum(folder, whole[:first], 0)
+    found = lingprob.load(folder).score("The cat ", context="The mat.", bos="bos")["logprob"][0]
+    assert found == pytest.approx(wanted, abs=1e-3)
+
+
+EXTRA = {
+    "self_attn.q_proj.bias": (32,),
+    "self_attn.q_norm.weight": (8,),
+    "self_attn.q_proj.lora_A.default.weight": (2, 32),
+    "mlp.up_proj.weight_scale": (1,),
+    "self_attn.bias": None,
+    "self_attn.rotary_emb.inv_freq": None,
+}
+
+
+@pytest.mark.parametrize("name", [*EXTRA, "v_head.summary.weight", "lm_head.bias"])
+def test_weights_that_a_layer_would_need_are_refused(name, tmp_path):
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    weights = load_file(folder / "model.safetensors")
+    whole = f"model.layers.1.{name}" if name in EXTRA else name
+    weights[whole] = torch.ones(EXTRA.get(name) or (1,))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    if EXTRA.get(name) or name == "lm_head.bias":
+        with pytest.raises(LingprobError, match=rf"lack, .*{whole}"):
+            load_language_model(folder)
+    else:
+        load_language_model(folder)
+
+
+def test_marks_around_a_text_need_no_letter(tmp_path, caplog):
+    backend = Tokenizer(models.WordLevel({"<s>": 0, "</s>": 1, "<mask>": 2, "The": 3}))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    folder = save(
+        tmp_path / "plain", backend, hf.BertForMaskedLM(hf.BertConfig(**SMALL)), mask_token="<mask>"
+    )
+    assert (load_masked_model(folder).before, load_masked_model(folder).after) == ((), ())
+    assert "puts no marks" in caplog.text
+    backend.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
+    backend.save(str(folder / "tokenizer.json"))
+    assert (load_masked_model(folder).before, load_masked_model(folder).after) == ((0,), (1,))
+    with pytest.raises(LingprobError, match=r"cannot read a text .*Missing \[UNK\]"):
+        lingprob.load(folder).score("The cat")
+
+
+def test_a_mask_without_an_embedding_is_refused(tmp_path):
+    backend = byte_level()
+    backend.add_special_tokens(["<mask>"])
+    model = hf.BertForMaskedLM(hf.BertConfig(**SMALL))
+    folder = save(tmp_path / "model", backend, model, mask_token="<mask>")
+    with pytest.raises(LingprobError, match=r"'<mask>' has the id 320, .*0 to 319"):
+        lingprob.load(folder)
+    backend.add_tokens(["zebra"])
+    folder = save(tmp_path / "other", backend, model, mask_token="<pad>")
+    with pytest.raises(LingprobError, match="'zebra' has the id 321"):
+        lingprob.load(folder).score("a zebra")
+
+
+def test_no_call_reads_a_model_that_looks_ahead(tmp_path):
+    model = hf.BertLMHeadModel(hf.BertConfig(**SMALL, is_decoder=False))
+    lm = lingprob.load(save(tmp_path / "model", byte_level(), model))
+    for call in (
+        lambda: lm.score(".The cat.", bos="none"),  # its first token is its last
+        lambda: lm.tokens("The cat."),
+        lambda: lm.next_tokens("The cat"),
+        lambda: lm.next_words("The cat"),
+    ):
+        with pytest.raises(LingprobError, match="not a causal model as loaded"):
+            call()
+
+
+def test_dynamic_frequencies_are_those_of_each_text(tmp_path):
+    rope = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0,
+            "original_max_position_embeddings": 8}  # fmt: skip
+    backend = byte_level()
+    config = hf.LlamaConfig(**GROUPED, rope_parameters=rope)
+    folder = save(tmp_path / "model", backend, causal(config))
+    lm = lingprob.load(folder)
+    wanted = plain_sum(folder, backend.encode(SENTENCES[0], add_special_tokens=False).ids, 0)
+    for found in (lm.score, lm.tokens, lm.score):
+        found(" ".join(SENTENCES[2:4]), bos="bos")
+        logprobs = found(SENTENCES[0], bos="bos")["logprob"]
+        assert logprobs.sum() == pytest.approx(wanted, abs=0.01)
+
+
+def test_letters_that_look_like_signs_of_spaces(tmp_path):
+    """Sentence pieces may have the Maltese letter Ġ, with which byte-level ones write a space."""
+    backend = pieces(models.BPE(unk_token="<unk>"), trainers.BpeTrainer, initial_alphabet=["Ġ"])
+    names = backend.get_vocab()
+    lm: Any = lingprob.load(save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED))))
+    found = space_tokens(lm.tokenizer, lm.lm.vocabulary_size).tolist()
+    assert "Ġ" in names
+    assert found == sorted(number for name, number in names.items() if name.startswith("▁"))
+
+
+def test_results_are_read_by_name_whatever_config_json_wants(tmp_path):
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    wanted = lingprob.load(folder).score(SENTENCES[:2])["logprob"].tolist()
+    edit(folder / "config.json", return_dict=False)
+    found = lingprob.load(folder).score(SENTENCES[:2])["logprob"].tolist()
+    assert found == pytest.approx(wanted, abs=1e-5)
+
+
+def test_damaged_weights_are_named(tmp_path):
+    model = causal(hf.LlamaConfig(**GROUPED))
+    torch.nn.init.constant_(model.model.norm.weight, float("nan"))
+    lm = lingprob.load(save(tmp_path / "model", byte_level(), model))
+    for call in (lm.score, lm.tokens, lm.next_tokens):
+        with pytest.raises(LingprobError, match="not finite"):
+            call("The cat sat.")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("tokenizer.json", "version https://git-lfs.github.com/spec/v1", r"json: a pointer of Git"),
+        ("tokenizer.json", '{"model": {"type": "New"}}', r"ValueError: tokenizer\.json: "),
+        ("tokenizer_config.json", "{", r"ValueError: tokenizer_config\.json: "),
+    ],
+)
+def test_files_that_cannot_be_read_are_named(name, content, said, tmp_path):
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    (folder / name).write_text(content)
+    with pytest.raises(LingprobError, match=said):
+        lingprob.load(folder)
+
+
+def test_wishes_of_config_json_are_named(tmp_path, caplog):
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    with pytest.raises(LingprobError, match=r"model\.safetensors: a file\. Give the folder"):
+        lingprob.load(folder / "model.safetensors")
+    edit(folder / "config.json", architectures=["MistralBiForMNTP"])
+    lingprob.load(folder)
+    assert "MistralBiForMNTP, which transformers does not know" in caplog.text
+    edit(folder / "config.json", attn_implementation="flash_attention_2")
+    with pytest.raises(LingprobError, match=r"needs a package .*FlashAttention2"):
+        lingprob.load(folder)
+
+
+def test_sentences_with_the_same_tokens_are_named(tmp_path, caplog):
+    backend = byte_level(normalizers.Lowercase())
+    lm = lingprob.load(save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED))))
+    lm.compare([("The cat", "The Cat"), ("The cat", "The mat")])
+    assert "1 of 2 pairs, such as 'The cat' and 'The Cat'" in caplog.text
+
+
+def test_first_words_of_sentence_pieces(tmp_path):
+    """They begin with a piece for a space, although no space precedes them."""
+    backend = pieces(models.BPE(unk_token="<unk>"), trainers.BpeTrainer)
+    backend.decoder = decoders.Metaspace()
+    lm = lingprob.load(save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED))))
+    for context in ("", "The cat"):
+        words = lm.next_words(context, top=5)
+        again = lm.surprisal([f"{context} {word}".strip() for word in words["word"]])
+        wanted = again.groupby("text_id")["surprisal"].last()
+        assert words["surprisal"].tolist() == pytest.approx(wanted.tolist(), abs=1e-3)
+        assert words["surprisal"].is_monotonic_increasing
+
+
+def test_an_adapter_that_cannot_be_merged_is_named(tmp_path, monkeypatch):
+    base = save(tmp_path / "base", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    described = {"peft_type": "PROMPT_TUNING", "base_model_name_or_path": str(base)}
+    (tmp_path / "adapter").mkdir()
+    (tmp_path / "adapter/adapter_config.json").write_text(json.dumps(described))
+    monkeypatch.setattr("lingprob.models.loading.find_spec", lambda name: name)
+    monkeypatch.setitem(sys.modules, "peft", SimpleNamespace(PeftModel=object))
+    with pytest.raises(LingprobError, match=r"adapter cannot be merged into .*base"):
+        load_language_model(tmp_path / "adapter")
+
+
+def test_windows_are_also_read_by_other_names(tmp_path):
+    config = hf.MptConfig(vocab_size=VOCABULARY_SIZE, d_model=32, n_layers=2, n_heads=4,
+                          max_seq_len=16)  # fmt: skip
+    lm: Any = lingprob.load(save(tmp_path / "model", byte_level(), causal(config)))
+    assert lm.lm.context_window == 16
+    assert np.isfinite(lm.score(" ".join(SENTENCES))["logprob"][0])

@@ -197,7 +197,7 @@ def test_a_killed_job_resumes_only_its_own_settings(lm, words, tmp_path, monkeyp
     if changed == "weights":
         second["shards"] = Shards(tmp_path, "y")
     if changed == "spaces":
-        monkeypatch.setattr("lingprob.reading.surprisal.SPACES", ("Ġt", "Ġs"))
+        monkeypatch.setattr("lingprob.reading.surprisal.OF_BYTES", "Ġt")
     settings = {name: value for name, value in second.items() if name != "shards"}
     expected = word_surprisals(lm, words, **settings)
     scored = []

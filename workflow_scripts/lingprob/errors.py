@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 # Messages of torch, safetensors and the operating system when memory runs out.
 OUT_OF_MEMORY = (
     "out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory",
-    "cublas_status_alloc_failed",
+    "cublas_status_alloc_failed", "failed to map segment",
 )  # fmt: skip
 
 

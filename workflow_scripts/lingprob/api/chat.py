@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from lingprob.errors import LingprobError
 from lingprob.models.folders import ONLY_DATA
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.engine import Scorer
+
+logger = logging.getLogger(__name__)
 
 MARK = "LINGPROB-TURN"  # marks the place of the scored turn in the conversation
 
@@ -30,15 +33,21 @@ def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.Data
     """
     lm = scorer.language_model
     template = chat_template(lm.directory)
+    if "strftime_now" in template:
+        logger.warning(
+            "%s: its chat template can write today's date, so that log-probabilities change from "
+            "day to day. Put a fixed date in chat_template.jinja for results.", lm.directory,
+        )  # fmt: skip
     lm.tokenize(texts)  # to check letters and ids
     special = [str(one) for one in lm.tokenizer.added_tokens_decoder.values() if one.special]
     sequences, counted = [], []
     for prompt, text in zip(prompts, texts, strict=True):
         before, after = lay_out(lm, template, prompt)
-        if found := [token for token in special if token in text]:
-            raise LingprobError(
-                f"{text!r} contains {found[0]!r}, which would end its turn. Delete this token."
-            )
+        for turn in (prompt, text):
+            if found := [token for token in special if token in turn]:
+                raise LingprobError(
+                    f"{turn!r} contains {found[0]!r}, which would end its turn. Delete this token."
+                )
         encoded = lm.tokenizer(
             before + text + after, add_special_tokens=False, return_offsets_mapping=True
         )

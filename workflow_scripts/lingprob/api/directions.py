@@ -151,7 +151,8 @@ class LeftToRight:
         """Log a warning if the sentences of a pair differ in the first token and it is excluded."""
         if self.policy(bos)["first_token"] == "scored":
             return
-        first = pd.Series([one.ids[0] for one in self.lm.tokenize(paired["text"].tolist())])
+        tokens = self.lm.tokenize(paired["text"].tolist())
+        first = pd.Series([tuple(one.ids[:1]) for one in tokens])
         different = first.groupby(paired["pair_id"].to_numpy()).nunique() > 1
         if different.any():
             logger.warning(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
+from weakref import WeakSet
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,16 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.io.text_units import split_words
 from lingprob.models.loading import LanguageModel
+from lingprob.models.tokenizer import encode
+from lingprob.scoring.key_values import forget_lengths, rotation_of
 from lingprob.scoring.stimuli import scores_table
 
 SPACE = re.compile(r"\s")
 AT_ONCE = 16  # candidates for words in one forward pass
 MOST = 5000  # candidates for words in all passes
-CAUSAL = 1e-3  # nats by which a later token may change the mean log-probability of earlier ones
+_CAUSAL: WeakSet[LanguageModel] = WeakSet()  # models that were checked
+# The change of a distribution, or of a mean log-probability (nats), that a later token may cause.
+CAUSAL = 1e-3
 
 
 def log_distributions(lm: LanguageModel, ids: Sequence[int]) -> torch.Tensor:
@@ -32,8 +37,28 @@ def log_distributions(lm: LanguageModel, ids: Sequence[int]) -> torch.Tensor:
             f"a text of {len(ids)} tokens does not fit the context window of {lm.context_window}. "
             "Shorten it, or use `score` or `surprisal`, which read long texts in windows."
         )
-    with torch.no_grad():
-        logits = lm.model(torch.tensor([list(ids)], device=lm.device)).logits[0]
+    first, last = int(ids[0]), int(ids[-1])
+    if lm not in _CAUSAL:
+        # Two tokens show whether one sees the next.
+        one, other = _logprobs(lm, [[first, last], [first, _another(last)]])[:, 0]
+        lm.check_finite(one.exp().numpy())
+        if not (one.exp() - other.exp()).abs().sum() < CAUSAL:
+            raise LingprobError(
+                f"{lm.directory}: a later token changes the probabilities before it, so this is "
+                "not a causal model as loaded. Check its config.json, or choose another model."
+            )
+        _CAUSAL.add(lm)
+    return _logprobs(lm, [list(ids)])[0]
+
+
+def _another(token_id: int) -> int:
+    return token_id - 1 if token_id else 1
+
+
+@torch.no_grad()
+def _logprobs(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    forget_lengths(lm.model, lm.device)
+    logits = lm.model(torch.tensor(rows, device=lm.device), use_cache=False).logits
     return logits.float().log_softmax(-1).cpu()
 
 
@@ -47,17 +72,18 @@ def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd
     """Return the `scores` table of one text from one forward pass, or None if it needs a `Scorer`.
 
     A text needs one if it is too long or has no token to score. So do models without logits, and
-    models whose log-probabilities depend on later tokens.
+    models whose log-probabilities depend on later tokens or on the length of a pass.
     """
     tokens = lm.tokenize([text])[0]
     ids = [*start_ids(lm, start_token), *tokens.ids.tolist()]
     n = len(ids) - 1  # log-probabilities
-    if hasattr(lm.model, "logprobs_at") or not (0 < n < lm.context_window - 1 and len(tokens.ids)):
+    if hasattr(lm.model, "logprobs_at") or rotation_of(lm.model.config) is not None:
         return None
-    rows = torch.tensor([[*ids, last] for last in (ids[-1], ids[0])], device=lm.device)
-    with torch.no_grad():
-        logprobs = lm.model(rows, use_cache=False).logits[:, :n].float().log_softmax(-1).cpu()
-    found, other = logprobs.gather(2, rows[:, 1 : n + 1, None].cpu())[..., 0]
+    if not (0 < n < lm.context_window - 1 and len(tokens.ids)):
+        return None
+    rows = [[*ids, last] for last in (ids[-1], _another(ids[-1]))]
+    wanted = torch.tensor(rows)[:, 1 : n + 1, None]
+    found, other = _logprobs(lm, rows)[:, :n].gather(2, wanted)[..., 0]
     if not (found - other).abs().mean() < CAUSAL:
         return None
     logprob = np.append(np.full(len(tokens.ids) - n, np.nan), found.numpy())
@@ -73,6 +99,11 @@ def describe_tokens(
     for number, (context, text) in enumerate(zip(contexts, texts, strict=True), start=1):
         whole = f"{context}{separator}{text}" if context else text
         tokens = lm.tokenize([whole])[0]
+        if not len(tokens.ids):
+            raise LingprobError(
+                f"sentence {number}: the tokenizer has no token for any letter of {text!r}. "
+                "Correct the sentence, leave it out, or choose another model."
+            )
         ids, begin = tokens.ids.astype(np.int64), len(whole) - len(text)
         logprobs = log_distributions(lm, [*before, *ids])
         # Row k predicts token k + 1. Without a start token nothing predicts the first one.
@@ -128,15 +159,16 @@ def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int)
     """
     words = split_words(context)
     text = " ".join(words)
-    before = [*start_ids(lm, start_token), *(lm.tokenize([text])[0].ids.tolist() if words else [])]
+    of_text = lm.tokenize([text])[0].ids.tolist() if words else []
+    before = [*start_ids(lm, start_token), *of_text]
     if not before or top < 1:
         raise LingprobError("next_words: give a context or a start token, and a top of 1 or more.")
     spaces, begin, inner = word_tokens(lm)
     first = log_distributions(lm, before)[-1]
-    # The first word of a text has no space before it.
+    # The first word of a text has no space before it, but some tokenizers write one.
     shift = first[spaces].logsumexp(0).item() if words else 0.0
     queue = Candidates()
-    queue.add([], first - shift, begin if words else inner)
+    queue.add([], first - shift, begin if words else torch.cat([begin, inner]))
     found: dict[str, tuple[float, int]] = {}
     worst, run = -np.inf, 0
     while candidates := list(queue.best(worst)):
@@ -146,14 +178,12 @@ def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int)
                 f"next_words: the {top} likeliest words are not certain after {MOST} candidates. "
                 "Ask for fewer, or use next_tokens."
             )
-        rows = torch.tensor([[*before, *ids] for _, ids in candidates], device=lm.device)
-        with torch.no_grad():
-            after = lm.model(rows).logits[:, -1].float().log_softmax(-1).cpu()
+        after = _logprobs(lm, [[*before, *ids] for _, ids in candidates])[:, -1]
         for (logprob, ids), following in zip(candidates, after, strict=True):
             queue.add(ids, following + logprob, inner)
             word = lm.tokenizer.decode([*before, *ids])[len(lm.tokenizer.decode(before)) :].strip()
-            usual = lm.tokenize([f"{text} {word}" if words else word])[0].ids[-len(ids) :].tolist()
-            if word and usual == ids:
+            usual = encode(lm.tokenizer, [f"{text} {word}" if words else word])["input_ids"][0]
+            if word and usual == [*of_text, *ids]:
                 found[word] = (logprob + following[spaces].logsumexp(0).item(), len(ids))
         ranked = sorted(found.items(), key=lambda one: -one[1][0])[:top]
         worst = ranked[-1][1][0] if len(ranked) == top else -np.inf

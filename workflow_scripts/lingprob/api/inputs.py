@@ -14,7 +14,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.io.table_files import need_columns, refuse_names, text_of
 from lingprob.io.tables import as_table
-from lingprob.io.text_units import sentence_ends, split_words
+from lingprob.io.text_units import refuse_halves, sentence_ends, split_words
 from lingprob.reading.texts import PARSED, lines_of, with_places
 from lingprob.stimuli.distances import pair_texts
 from lingprob.stimuli.own_sentences import as_stimuli
@@ -48,7 +48,9 @@ def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = Fals
             raise LingprobError(f"{what} {row} is empty. Fill it in or drop it.")
     if not texts:
         raise LingprobError(f"there are no {what}s. Give at least one.")
-    return [str(text) for text in texts]
+    found = [str(text) for text in texts]
+    refuse_halves(found, what)
+    return found
 
 
 def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFrame:
@@ -167,6 +169,7 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
     else:
         try:
             rows = [(good, bad) for good, bad in map(_ordered, pairs)]
+            refuse_halves([str(text) for row in rows for text in row], "sentence")
             frame = pd.DataFrame(rows, columns=["good", "bad"])
         except (TypeError, ValueError) as error:
             raise LingprobError(

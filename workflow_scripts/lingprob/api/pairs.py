@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ from lingprob.workflow.sources import Run
 
 if TYPE_CHECKING:
     from lingprob.api.model import Model
+
+logger = logging.getLogger(__name__)
 
 PAIRS = "pairs"
 PAIR = "pair"
@@ -41,8 +44,15 @@ def preference_table(
     sides = sides_of(Evidence(PAIRS, paired, scores, (convention, "")), convention)
     good, bad = sides["logprob_good"], sides["logprob_bad"]
     right = pd.Series(preferences(good, bad), sides.index)
+    texts = pair_texts(paired, PAIRS).loc[sides.index, ["good", "bad"]]
+    alike = (texts["good"] != texts["bad"]) & (good == bad)
+    if alike.any():
+        logger.warning(
+            "%d of %d pairs, such as %r and %r, have different sentences of the same "
+            "log-probability. The tokenizer may give both the same tokens. Each counts as a half.",
+            alike.sum(), len(alike), *texts[alike].iloc[0],
+        )  # fmt: skip
     if by == PAIR:
-        texts = pair_texts(paired, PAIRS).loc[sides.index, ["good", "bad"]]
         table = texts.assign(logprob_good=good, logprob_bad=bad, difference=good - bad)
         table["preferred"] = np.select([right == 1, right == 0], ["good", "bad"], "neither")
         return table.rename_axis(by).reset_index()

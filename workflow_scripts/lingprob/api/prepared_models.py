@@ -55,6 +55,11 @@ def find_model(
     folder = Path(model).expanduser()
     if folder.is_dir():
         name, entry = folder_entry(folder, family, catalog)
+    elif folder.is_file():
+        raise LingprobError(
+            f"{text}: a file. Give the folder of a model: config.json, weights (.safetensors) and "
+            "tokenizer files."
+        )
     elif "/" in text and not folder.is_absolute() and not text.startswith((".", "~")):
         name, entry = repository_entry(text, revision, family, catalog)
     elif "/" in text:

@@ -14,8 +14,11 @@ from functools import cache
 
 import numpy as np
 
+from lingprob.errors import LingprobError
+
 LINE_END = re.compile(r"\r\n|\n|\r")
 NO_BREAK = "\u00a0\u2007\u202f"  # white space to Python, and not to a typesetter
+HALF = re.compile("[\ud800-\udfff]")
 WORD = re.compile(rf"(?:[^\s]|[{NO_BREAK}])+")
 # Marks that end a sentence in Latin, Greek, Chinese, Indic and Arabic scripts, with the ellipsis,
 # and marks that may follow them, such as closing quotation marks.
@@ -41,6 +44,16 @@ def split_words(text: str) -> list[str]:
     if any(space in text for space in NO_BREAK):
         return [word for word in WORD.findall(text) if word.strip()]
     return text.split()
+
+
+def refuse_halves(texts: Sequence[str], what: str) -> None:
+    """Raise LingprobError for the first text with half a character (a lone surrogate)."""
+    for row, text in enumerate(texts, start=1):
+        if not text.isascii() and HALF.search(text):
+            raise LingprobError(
+                f"{what} {row}, {text!r}: half a character (a lone surrogate), which no tokenizer "
+                "can read. Correct the text."
+            )
 
 
 @cache

@@ -47,6 +47,7 @@ TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model
 ONLY_DATA: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 SAID = 300  # characters of another library's message that an error repeats
 KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")  # of a manifest, in provenance
+POINTER = b"version https://git-lfs"  # the beginning of a file that stands for a large one
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
 
 
@@ -131,6 +132,13 @@ def check_folder(directory: Path, *, what: str = "model") -> None:
             if pickles
             else f"{directory}: no weights there (.safetensors). Add them, or correct the path."
         )
+    for path in (*directory.glob("*.json"), *directory.glob("*.safetensors")):
+        with path.open("rb") as file:
+            if file.read(len(POINTER)) == POINTER:
+                raise LingprobError(
+                    f"{path}: a pointer of Git LFS, not the file itself. Fetch the file: "
+                    "`git lfs pull` in the folder."
+                )
     if not any((directory / name).is_file() for name in TOKENIZER_FILES):
         raise LingprobError(
             f"{directory}: no tokenizer there ({', '.join(TOKENIZER_FILES)}). Save the model's own "
@@ -168,9 +176,14 @@ def unloadable(directory: Path, error: Exception, what: str = "causal language")
             f"{directory}: not a {what} model that transformers can load (its `model_type` is "
             f"{kind!r}, for which transformers has no such model). Choose another model."
         )
+    if isinstance(error, ImportError):
+        return LingprobError(
+            f"{directory}: it needs a package that is missing here ({said[:SAID]}). Install it, or "
+            "delete the entry of config.json that wants it."
+        )
     return LingprobError(
         f"{directory}: not a {what} model that transformers can load ({type(error).__name__}: "
-        f"{said[:SAID]}). Check that its files belong to one model and are complete."
+        f"{said[:SAID]}). Check config.json, and that all files are complete and of one model."
     )
 
 

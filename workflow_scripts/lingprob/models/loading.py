@@ -14,7 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+import transformers
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 from transformers.utils import logging as transformers_logging
 
@@ -23,7 +25,9 @@ from lingprob.models.devices import choose_device
 from lingprob.models.folders import (
     KEPT,
     ONLY_DATA,
+    SAID,
     TOKENIZER_FILES,
+    architectures_of,
     check_folder,
     is_masked,
     read_json,
@@ -79,13 +83,15 @@ class LanguageModel:
 
     def check_id(self, token_id: int) -> None:
         """Raise LingprobError if a token's id is beyond the model's input embeddings."""
-        rows = int(self.model.get_input_embeddings().weight.shape[0])
-        if token_id >= rows:
-            token = self.tokenizer.convert_ids_to_tokens(token_id)
+        check_embedded(self.model, self.tokenizer, token_id, self.directory)
+
+    def check_finite(self, values: np.ndarray) -> None:
+        """Raise LingprobError unless all log-probabilities are finite."""
+        if not np.isfinite(values).all():
             raise LingprobError(
-                f"{self.directory}: the token {token!r} has the id {token_id}, and the model knows "
-                f"the ids 0 to {rows - 1}. Its tokenizer belongs to another model, or the token "
-                "was added without an embedding. Choose another token, or correct the tokenizer."
+                f"{self.directory}: a log-probability is not finite in {self.dtype}. Set "
+                "`scoring.dtype: float32`. If that does not help, the weights are damaged: fetch "
+                "the model again."
             )
 
     def start_id(self, start_token: str) -> int | None:
@@ -110,6 +116,18 @@ class LanguageModel:
             )
         self.check_id(int(token_id))
         return int(token_id)
+
+
+def check_embedded(model: Any, tokenizer: Any, token_id: int, directory: Path) -> None:
+    """Raise LingprobError if a token's id is beyond a model's input embeddings."""
+    rows = int(model.get_input_embeddings().weight.shape[0])
+    if token_id >= rows:
+        token = tokenizer.convert_ids_to_tokens(token_id)
+        raise LingprobError(
+            f"{directory}: the token {token!r} has the id {token_id}, and the model knows "
+            f"the ids 0 to {rows - 1}. Its tokenizer belongs to another model, or the token "
+            "was added without an embedding. Choose another token, or correct the tokenizer."
+        )
 
 
 def load_language_model(
@@ -177,8 +195,15 @@ def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     if folder != directory and options.get("device_map") != "meta":
         from peft import PeftModel
 
-        adapted = PeftModel.from_pretrained(model, str(directory), local_files_only=True)
-        model = adapted.merge_and_unload()
+        try:
+            adapted = PeftModel.from_pretrained(model, str(directory), local_files_only=True)
+            model = adapted.merge_and_unload()
+        except Exception as error:  # peft's own, of many kinds
+            raise LingprobError(
+                f"{directory}: its adapter cannot be merged into {folder} ({type(error).__name__}: "
+                f"{' '.join(str(error).split())[:SAID]}). Prompt and prefix tuning cannot be "
+                "merged. Choose an adapter such as LoRA, with the base model that it was made for."
+            ) from error
     return model, tokenizer
 
 
@@ -211,9 +236,23 @@ def read_model(
         what = "masked" if kind is AutoModelForMaskedLM else "causal"
         raise unloadable(folder, error, f"{what} language") from error
     _check_fit(folder, model, report)
+    _name_other_architecture(folder, model)
+    for config in (model.config, model.config.get_text_config()):
+        config.return_dict = True
     if not tokenizer.is_fast:
         raise LingprobError(f"{folder}: needs a fast tokenizer (tokenizer.json), for offsets.")
     return model, tokenizer
+
+
+def _name_other_architecture(folder: Path, model: Any) -> None:
+    """Log the architecture of config.json if transformers does not know it."""
+    unknown = [name for name in architectures_of(folder) if not hasattr(transformers, name)]
+    if unknown and type(model).__module__.startswith("transformers."):
+        logger.warning(
+            "%s: config.json names the architecture %s, which transformers does not know. Its "
+            "numbers are those of %s. Check that the two are the same model.",
+            folder, unknown[0], type(model).__name__,
+        )  # fmt: skip
 
 
 def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
@@ -244,6 +283,25 @@ def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
             f"{directory}: {len(beyond)} weights are of layers beyond those of config.json, for "
             f"instance {min(beyond)!r}. {remedy}"
         )
+    if left_out := [name for name in report["unexpected_keys"] if _is_of_a_layer(name, model)]:
+        raise LingprobError(
+            f"{directory}: {len(left_out)} weights are of parts that the layers of config.json "
+            f"lack, such as biases, norms or adapters, for instance {min(left_out)!r}. {remedy}"
+        )
+
+
+def _is_of_a_layer(name: str, model: Any) -> bool:
+    """Tell whether an unexpected weight would change the output of a layer that the model has.
+
+    Buffers of masks and frequencies, and other heads and towers, would not.
+    """
+    modules = dict(model.named_modules())
+    parts = [*([model.base_model_prefix] if name.split(".")[0] not in modules else []),
+             *name.split(".")]  # fmt: skip
+    known = next(n for n in range(len(parts), -1, -1) if ".".join(parts[:n]) in modules)
+    if len(parts) - known == 1 and not parts[-1].startswith("_"):
+        return any(True for _ in modules[".".join(parts[:known])].parameters(recurse=False))
+    return parts[-1] in ("weight", "bias") and any(part.isdigit() for part in parts[:known])
 
 
 def _kind(name: str) -> str:
@@ -270,7 +328,9 @@ def choose_context_window(model: Any, wanted: int | None, directory: Path) -> in
 
     The model's own is that of config.json, or of a table of positions that is shorter.
     """
-    stated = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    config = model.config.get_text_config()
+    named = (getattr(config, name, None) for name in ("max_position_embeddings", "max_seq_len"))
+    stated = next((length for length in named if length), None)
     own = min((n for n in (stated, _positions_of(model)) if n), default=None)
     if own is not None and stated is not None and own < stated:
         logger.info("%s: %d positions, of which text may take %d", directory, stated, own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +17,14 @@ from lingprob.models.devices import choose_device
 from lingprob.models.folders import read_unchanged
 from lingprob.models.loading import (
     DTYPES,
+    check_embedded,
     choose_context_window,
     provenance_of,
     read_model,
 )
 from lingprob.models.tokenizer import Letters, Tokens, encode, name_different_tokens, tokens_of
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class MaskedLanguageModel:
         encoded = encode(self.tokenizer, texts, offsets=True)
         found = tokens_of(encoded)
         self.letters.check(texts, found)
+        highest = max((int(one.ids.max()) for one in found if len(one.ids)), default=0)
+        check_embedded(self.model, self.tokenizer, highest, self.directory)
         return [
             MaskableText(tokens, number_words(text, tokens, encoded.word_ids(row)))
             for row, (text, tokens) in enumerate(zip(texts, found, strict=True))
@@ -107,8 +113,21 @@ def load_masked_model(
         raise LingprobError(f"scoring.dtype: {dtype!r} is not 'auto' or one of {list(DTYPES)}.")
     model, tokenizer = _load(directory, dtype=DTYPES.get(dtype, torch.float32))
     model = model.to(choose_device(device)).eval().requires_grad_(False)
-    marks = tokenizer("a", return_special_tokens_mask=True)
-    ids, special = marks["input_ids"], marks["special_tokens_mask"]
+    for text in ("a", *tokenizer.get_vocab()):  # any text that has a token
+        try:
+            marked = tokenizer(text, return_special_tokens_mask=True)
+        except Exception:  # a vocabulary of words that lacks this one
+            continue
+        ids, special = marked["input_ids"], marked["special_tokens_mask"]
+        if 0 in special:
+            break
+    if 1 not in special:
+        logger.warning(
+            "%s: its tokenizer puts no marks such as [CLS] and [SEP] around a text, so there are "
+            "none. If the model was trained with them, correct `post_processor` in tokenizer.json.",
+            directory,
+        )
+    check_embedded(model, tokenizer, max(*ids, tokenizer.mask_token_id), directory)
     first, last = special.index(0), len(special) - special[::-1].index(0)
     return MaskedLanguageModel(
         model=model,

@@ -17,7 +17,8 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, looked_up
 from lingprob.io.files import sha256_of
-from lingprob.models.folders import ONLY_DATA, read_json, read_manifest, unloadable
+from lingprob.io.text_units import refuse_halves
+from lingprob.models.folders import ONLY_DATA, SAID, read_json, read_manifest, unloadable
 
 logger = logging.getLogger(__name__)
 
@@ -89,16 +90,25 @@ def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> An
 
     An offset is a (start, end) in characters. Special tokens are neither added nor recognised.
     Texts are tokenised in parallel, on RAYON_NUM_THREADS threads.
+
+    Raises LingprobError for a text that the tokenizer cannot read.
     """
-    return tokenizer(
-        list(texts),
-        add_special_tokens=False,
-        split_special_tokens=True,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        return_offsets_mapping=offsets,
-        verbose=False,
-    )
+    try:
+        return tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            return_offsets_mapping=offsets,
+            verbose=False,
+        )
+    except Exception as error:  # the library's errors have no class of their own
+        refuse_halves(texts, "text")
+        raise LingprobError(
+            f"the tokenizer cannot read a text ({error}). If it is of words and has no unknown "
+            "token, texts must have no other words. Correct them, or choose another model."
+        ) from error
 
 
 def tokens_of(encoded: Any) -> list[Tokens]:
@@ -148,13 +158,26 @@ def read_tokenizer(directory: Path) -> Any:
     if not path.is_file():
         from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+        try:
+            return AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+        except (ImportError, ValueError) as error:
+            if "trust_remote_code" in str(error):
+                raise
+            raise LingprobError(
+                f"{directory}: has no tokenizer.json, and transformers cannot make its tokenizer "
+                f"of other files here ({' '.join(str(error).split())[:SAID]}). Make that file with "
+                "the packages that this names: AutoTokenizer.from_pretrained(FOLDER)"
+                ".save_pretrained(FOLDER)."
+            ) from error
     if _content(directory / "tokenizer_config.json").get("auto_map"):
         raise unloadable(directory, ValueError("trust_remote_code"))
     from tokenizers import Tokenizer as Backend
     from transformers import PreTrainedTokenizerFast
 
-    backend = Backend.from_file(str(path))
+    try:
+        backend = Backend.from_file(str(path))
+    except Exception as error:  # of no class of its own
+        raise ValueError(f"{path.name}: {error}") from error
     if getattr(backend.model, "dropout", None):
         raise LingprobError(
             f"{path}: the tokenizer leaves out merges at random (`dropout`), so that a sentence "
@@ -196,6 +219,8 @@ def _settings(directory: Path, backend: Any) -> dict[str, Any]:
     if not stated.keys() & {"bos_token", "eos_token", "cls_token", "mask_token"}:
         stated = {**_class_defaults(directory), **stated}
     tokens = {name: _text_of(stated.get(name)) for name in SPECIAL_TOKENS}
+    # The model's own unknown token counts, because a folder may state another one or none.
+    tokens["unk_token"] = _unknown_token(directory, backend) or tokens["unk_token"]
     found = {
         name: token
         for name, token in tokens.items()
@@ -203,6 +228,18 @@ def _settings(directory: Path, backend: Any) -> dict[str, Any]:
     }
     longest = config.get("model_max_length")
     return {**found, **({} if longest is None else {"model_max_length": int(longest)})}
+
+
+def _unknown_token(directory: Path, backend: Any) -> str | None:
+    """Return the token of tokenizer.json for text that its vocabulary lacks, if it has one."""
+    from tokenizers.models import Unigram
+
+    if not isinstance(backend.model, Unigram):
+        token = backend.model.unk_token
+    else:
+        place = _content(directory / "tokenizer.json")["model"].get("unk_id")
+        token = None if place is None else backend.id_to_token(place)
+    return token if token and backend.token_to_id(token) is not None else None
 
 
 def _class_defaults(directory: Path) -> dict[str, Any]:
@@ -237,7 +274,10 @@ def _number_of_logits(directory: Path) -> int:
 
 def _content(path: Path) -> dict[str, Any]:
     """Return the content of a JSON file, {} if it is absent."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def register(directory: Path) -> None:

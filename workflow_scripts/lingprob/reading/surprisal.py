@@ -24,9 +24,9 @@ from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.scoring.engine import Scorer, worker_map
 
-# How sentence-piece and byte-level vocabularies write a space. Passages contain no other white
+# How byte-level and sentence-piece vocabularies write a space. Passages contain no other white
 # space, so a line break ends no word.
-SPACES = ("Ġ", "▁", " ")
+OF_BYTES, OF_PIECES = "Ġ", "▁"
 # Number of tokens of a window that are not predicted in it.
 WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
@@ -229,10 +229,14 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
     """
     names = tokenizer.convert_ids_to_tokens(list(range(min(len(tokenizer), vocabulary_size))))
     special = set(tokenizer.all_special_ids)
+    backend = tokenizer.backend_tokenizer
+    rules = f"{backend.normalizer} {backend.pre_tokenizer} {backend.decoder}"
+    # Other vocabularies can have these signs as letters, such as the Maltese Ġ.
+    sign = OF_BYTES if "ByteLevel(" in rules else OF_PIECES if OF_PIECES in rules else " "
     ids = [
         number
         for number, name in enumerate(names)
-        if name and number not in special and name.startswith(SPACES)
+        if name and number not in special and name.startswith((sign, " "))
     ]
     if not ids:
         raise LingprobError(

@@ -239,9 +239,9 @@ def tokenize_item(
     texts = [before + item.targets[k] for before, (_, _, k) in zip(befores, places, strict=True)]
     chain, *tokenized = language_model.tokenize([item.prefix[: max(item.cuts, default=0)], *texts])
     continuations = []
-    ends = item.target_ends()
     for before, whole, (cut_index, cut, k) in zip(befores, tokenized, places, strict=True):
-        tokens = whole.beginning_before(len(before) + ends[k])
+        # A space at the end may be a token whose offsets are trimmed to nothing.
+        tokens = whole if item.ends is None else whole.beginning_before(len(before) + item.ends[k])
         first = int(np.argmax(tokens.char_end > cut)) if cut else 0
         is_retokenized = shared_length(chain.ids, tokens.ids) < first
         continuations.append(Continuation(cut_index, k, tokens, first, len(before), is_retokenized))
@@ -355,7 +355,7 @@ def _run(
                 raise
             scorer.shrink(len(row.ids))
             continue
-        scorer.check_finite(values)
+        scorer.language_model.check_finite(values)
         parts = np.split(values, np.cumsum(row.wanted)[:-1])
         for number, part in zip(row.branches, parts, strict=True):
             if number < len(branches):

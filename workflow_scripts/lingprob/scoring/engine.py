@@ -219,17 +219,8 @@ class Scorer:
             if not is_out_of_memory(error):
                 raise
             return None
-        self.check_finite(values)
+        self.language_model.check_finite(values)
         return np.split(values, np.cumsum([n for row in rows for n in row.wanted])[:-1])
-
-    def check_finite(self, values: np.ndarray) -> None:
-        """Raise LingprobError unless all log-probabilities `values` (n,) are finite."""
-        if not np.isfinite(values).all():
-            raise LingprobError(
-                f"{self.language_model.directory}: a log-probability is not finite in "
-                f"{self.language_model.dtype}. Set `scoring.dtype: float32`. If that does not "
-                "help, the weights are damaged: fetch the model again."
-            )
 
     def shrink(self, tokens: int, whole: bool = False) -> None:
         """Halve the budget after this many tokens exceeded memory; if `whole`, raise instead."""

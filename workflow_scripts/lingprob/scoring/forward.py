@@ -21,7 +21,13 @@ from transformers import DynamicCache
 from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.models.devices import has_float64, in_float64, widened
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.key_values import KeyValues, local_attention, rotation_of, states_of
+from lingprob.scoring.key_values import (
+    KeyValues,
+    forget_lengths,
+    local_attention,
+    rotation_of,
+    states_of,
+)
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
@@ -141,6 +147,7 @@ class Forward:
         batches = [probes] if self.rotation is None else [[ids] for ids in probes]
         values = [one for some in batches for one in self._in_rows(some, None, merge=False)]
         alone = [_logprobs_of(ids, one) for ids, one in zip(probes, logits, strict=True)]
+        self.language_model.check_finite(torch.cat(alone).cpu().numpy())
         difference = _mean_difference(values, alone)
         if not difference <= self._tolerance():
             raise LingprobError(
@@ -314,14 +321,8 @@ class Forward:
             added = torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min)
             options["attention_mask"] = added[:, None].to(device)
             options["position_ids"] = positions.to(device)
-        self._forget_lengths()
+        forget_lengths(self.language_model.model, device)
         return self._body()(input_ids=ids.to(device), **options)
-
-    def _forget_lengths(self) -> None:
-        """Run one token alone, because dynamic frequencies stay those of the longest pass."""
-        if self.rotation is not None and self.rotation.by_length:
-            first = torch.zeros((1, 1), dtype=torch.int64, device=self.language_model.device)
-            self._body()(input_ids=first, use_cache=False)
 
     def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return the logits (n, V) of the body's outputs (n, width)."""
@@ -410,7 +411,7 @@ class Forward:
     def _plain_logits(self, ids: np.ndarray) -> torch.Tensor:
         """Return the logits (1, n, V) of a sequence by a plain call of the model."""
         fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-        self._forget_lengths()
+        forget_lengths(self.language_model.model, self.language_model.device)
         logits: torch.Tensor = self.language_model.model(input_ids=fed, use_cache=False).logits
         return logits
 

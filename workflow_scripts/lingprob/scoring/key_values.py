@@ -133,6 +133,14 @@ def rotation_of(config: Any) -> Rotation | None:
     return None
 
 
+@torch.no_grad()
+def forget_lengths(model: Any, device: torch.device) -> None:
+    """Run one token alone, because dynamic frequencies stay those of the longest pass."""
+    rotation = rotation_of(model.config)
+    if rotation is not None and rotation.by_length:
+        model(input_ids=torch.zeros((1, 1), dtype=torch.int64, device=device), use_cache=False)
+
+
 def local_attention(config: Any) -> int | None:
     """Return how many tokens back some layer of a model sees; None if all see all tokens."""
     config = config.get_text_config()

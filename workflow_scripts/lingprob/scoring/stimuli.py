@@ -194,8 +194,13 @@ def _check_scorable(
     for row, (item_id, text) in enumerate(zip(item_ids, texts, strict=True)):
         where = f"dataset {dataset!r}, row {row}, item_id {item_id!r}"
         n_tokens = len(tokens[text].ids)
-        if n_tokens == 0 or not text.strip():
+        if not text.strip():
             raise LingprobError(f"{where}: the sentence is empty. Fill it in, or delete the row.")
+        if n_tokens == 0:
+            raise LingprobError(
+                f"{where}: the tokenizer has no token for any letter of {text!r}. Correct the "
+                "sentence, delete the row, or choose another model."
+            )
         if n_tokens == 1 and start_token == "none":
             raise LingprobError(
                 f"{where}: {text!r} is a single token, and with bos 'none' a first token has no "
