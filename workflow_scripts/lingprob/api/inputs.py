@@ -89,7 +89,7 @@ def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[s
         raise LingprobError("contexts are an argument and a column `context`. Give one of the two.")
     n = len(frame)
     if isinstance(context, str):
-        contexts = [context] * n
+        contexts = as_texts(context, "context", True) * n
     else:
         given = frame["context"] if context is None else context
         contexts = as_texts(["" if pd.isna(one) else one for one in given], "context", True)
