@@ -512,7 +512,7 @@ def test_contexts_are_joined_as_the_language_is_written(language, separator, tmp
 
 
 def pieces(model: Any, trainer: Any, **more: Any) -> Tokenizer:
-    """Train sentence pieces, or words, with <unk> for what the sentences lack."""
+    """Train sentence pieces, or words, with <unk> for letters that the sentences lack."""
     backend = Tokenizer(model)
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<s>", "</s>", "<pad>", "<unk>"]
@@ -559,7 +559,7 @@ def test_texts_without_tokens_are_named(tmp_path):
             call()
 
 
-def test_a_space_at_the_end_counts_after_a_context(tmp_path):
+def test_a_last_space_counts_after_a_context(tmp_path):
     backend = byte_level()
     backend.post_processor = processors.ByteLevel(trim_offsets=True)
     folder = save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED)))
@@ -661,7 +661,7 @@ def test_letters_that_look_like_signs_of_spaces(tmp_path):
     assert found == sorted(number for name, number in names.items() if name.startswith("▁"))
 
 
-def test_results_are_read_by_name_whatever_config_json_wants(tmp_path):
+def test_results_have_names_whatever_config_json_wants(tmp_path):
     folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
     wanted = lingprob.load(folder).score(SENTENCES[:2])["logprob"].tolist()
     edit(folder / "config.json", return_dict=False)
