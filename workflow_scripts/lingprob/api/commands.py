@@ -118,7 +118,7 @@ def fit(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def import_results(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the table of reading times or ratings in a result file. Print what is left out."""
+    """Return the table of reading times or ratings in a result file. Print the omitted rows."""
     from lingprob.io.lab_exports import import_export
 
     rows: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ from lingprob.overlap.corpora import Corpus, index_texts, search
 from lingprob.overlap.matches import merge, passage_overlaps
 from lingprob.overlap.token_blocks import normalise
 
-# What precedes a text in a document: nothing, or a space, which changes the first token.
+# The character before a text in a document: none, or a space, which changes the first token.
 VARIANTS = {"first": "", "within": " "}
 OVERLAP = ["corpus", "overlap_tokens", "overlap_text", "last_token", "occurrences"]
 SPAN = ["passage", "overlap_tokens", "last_token"]

@@ -231,7 +231,7 @@ def _find(index, corpus, documents, best):
 
 @njit(cache=True)
 def _extend(codes, i, i_stop, corpus, j, j_stop, ends):
-    """Write into `ends`, for each number of gaps, the most words that match, and where they end.
+    """Write into `ends`, for each number of gaps, the most words that match, and their two ends.
 
     The words are read from i in the passage and j in the corpus up to `i_stop` and `j_stop`, or
     down to them if they are lower. Equal words always match, because no other alignment has more

@@ -1,1 +1,1 @@
-"""From tables to a paper's numbers, a room (package) a paper or study."""
+"""Compute the numbers of papers from tables, with one package per paper."""

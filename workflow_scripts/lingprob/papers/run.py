@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 Arguments = ParamSpec("Arguments")
 # The estimates that judge a claim, each with the name of its population ("MODEL/DATASET").
 Found = Iterator[tuple[str, Estimate]]
-FAILED = "failed"  # the only column of a table that was not made
-# Tables by the names of their schemas (`io.tables.read_tables`).
+FAILED = "failed"  # the only column of a table whose function raised an error
+# The tables of a run by the names of their schemas (`io.tables.read_tables`).
 Tables = Mapping[str, pd.DataFrame]
 # A paper's part of the catalog (`catalog.read_published`).
 Published = Mapping[str, Any]
@@ -30,7 +30,7 @@ class Run:
 
     Args:
         scale: scale of the run.
-        models: title, family, size and look of each model shown (`palette.describe_models`).
+        models: title, family, size and colour of each model shown (`palette.describe_models`).
         titles: titles of data sets, by name.
         published: the paper's numbers and claims.
         note: remark for the footer of each figure.
@@ -46,9 +46,9 @@ class Run:
 def statistic(
     estimate: Callable[Concatenate[Tables, Run, Arguments], Found],
 ) -> Callable[Arguments, Statistic]:
-    """Turn a function of tables, run and other arguments into one that takes only the others.
+    """Turn a function of tables, run and options into one of the options that returns a Statistic.
 
-    The new function returns a Statistic: a function of tables and run.
+    A Statistic is a function of tables and run.
     """
 
     @wraps(estimate)
@@ -61,9 +61,9 @@ def statistic(
 def judged(table: pd.DataFrame, run: Run) -> pd.DataFrame:
     """Return the rows of a table whose models test a paper's claims.
 
-    Models that the run trains, and its n-gram models, are left out unless it has no others. Their
-    sizes and training are outside the papers' range, and checkpoints of one training depend on each
-    other.
+    Models that the run trains, and n-gram models, are left out unless the table has no others.
+    Their sizes and training are outside the papers' range, and checkpoints of one training are not
+    independent.
     """
     made = {name for name, look in run.models.items() if look.get("source") in MADE_HERE}
     return table if made >= set(table["model"]) else table[~table["model"].isin(made)]

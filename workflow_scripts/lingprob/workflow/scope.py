@@ -109,7 +109,7 @@ def unigram_tables(run: Run, model: str) -> list[str]:
 
 
 def default_unigrams(run: Run, model: str) -> str:
-    """Return the name of a model's default unigram source, `imported` if the scores have theirs."""
+    """Return the name of a model's default unigram source (`imported` for imported unigrams)."""
     return [*unigram_sources(run, model), "imported"][0]
 
 

@@ -29,16 +29,16 @@ from lingprob.stats.resampling import (
 
 Tables = dict[str, pd.DataFrame]
 
-# Kinds of prefixes that figures combine over match (context, Figures 3 and 16).
+# Kinds that pool matched and mismatched prefixes (context, Figures 3 and 16).
 COLLAPSED = {
     "acceptable": (MATCHED[0], MISMATCHED[0]),
     "unacceptable": (MATCHED[1], MISMATCHED[1]),
 }
 LEVELS = ("phenomenon", "suite")
-# The group of pairs whose data set names no phenomenon.
+# The phenomenon of pairs for which the data set names none.
 NAMELESS = "(none)"
 PAPER_DATASET = "blimp"
-# The least and greatest value of each mean.
+# The smallest and largest possible value of each mean.
 LIMITS = {
     **dict.fromkeys(("accuracy", "baseline"), (0, 1)),
     **dict.fromkeys(("margin", "baseline_margin"), (-np.inf, np.inf)),
@@ -48,7 +48,7 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of all tables: `fewest_pairs`, `bootstrap`, `seed` and `scale` of config.yaml."""
+    """Settings of all tables: `fewest_pairs`, `bootstrap`, `seed` and `scale` in config.yaml."""
 
     fewest_pairs: int
     bootstrap: int
@@ -70,8 +70,8 @@ def summarise_model(
     Args:
         judgments: path of a `context_judgments` table. Data sets are read one by one, because all
             together take gigabytes.
-        perturbed: `context_judgments` of one data set after perturbed prefixes.
-        similarity: mean F1 between perturbed and original prefixes, by perturbation.
+        perturbed: `context_judgments` table of one data set after perturbed prefixes.
+        similarity: mean F1 of words between perturbed and original prefixes, by perturbation.
         overlap, prefix_overlap: the tables of `overlaps.overlaps` for one data set.
         datasets: names of the data sets in `judgments`.
         settings: settings of all tables.
@@ -92,7 +92,7 @@ def summarise_model(
 
 
 def summarise(judgments: pd.DataFrame, settings: Settings) -> Tables:
-    """Return the tables of `summarise_model` for `context_judgments` after unchanged prefixes."""
+    """Return the tables of `summarise_model` for judgments after unperturbed prefixes."""
     accuracy = accuracy_table(judgments, **asdict(settings))
     return {
         "context_accuracy": accuracy,
@@ -107,7 +107,7 @@ def summarise_perturbed(
 ) -> Tables:
     """Return the tables context_accuracy and context_correlations after perturbed prefixes.
 
-    Arguments are those of `summarise_model`. Rows with the perturbation `original` are of the same
+    Arguments are those of `summarise_model`. Rows with the perturbation `original` are the same
     pairs after their unperturbed prefixes of the same kinds and lengths.
     """
     same = (
@@ -127,7 +127,7 @@ def summarise_perturbed(
 
 
 def together(parts: Sequence[Tables]) -> Tables:
-    """Return the rows of all tables of the same name as one table, by name."""
+    """Concatenate the tables of the same name in all parts, and return them by name."""
     tables: dict[str, list[pd.DataFrame]] = {}
     for name, table in (item for part in parts for item in part.items()):
         tables.setdefault(name, []).append(table)
@@ -135,10 +135,10 @@ def together(parts: Sequence[Tables]) -> Tables:
 
 
 def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
-    """Return judgments with a row for every length that is not below a prefix's shortest one.
+    """Return judgments with a row per prefix for every length from the prefix's shortest one on.
 
-    At a length that a prefix does not reach, the row of its longest form is repeated, so that the
-    same pairs are behind every point of a curve (context, Appendix C: as many as possible).
+    If a prefix does not reach a length, the row of its longest form is repeated. So every point of
+    a curve is a mean over the same pairs (context, Appendix C: as many sentences as possible).
     """
     lengths = sorted(prefixed["length"].unique())
     rows = []
@@ -158,10 +158,10 @@ def accuracy_table(
 ) -> pd.DataFrame:
     """Return a `context_accuracy` table of growing prefixes (context, §4 and Figures 2 to 8).
 
-    Levels are all pairs of a data set, each phenomenon and each suite of at least `fewest_pairs`.
-    Kinds are the five of the paper and those combined over match. Intervals are percentiles of
-    `bootstrap` draws, widened for few units. The units are suites with all their pairs, or pairs if
-    a group is one suite.
+    Rows are about all pairs of a data set, a phenomenon, or a suite of at least `fewest_pairs`
+    pairs. Kinds of prefixes are the paper's five and the pooled ones (COLLAPSED). Intervals are
+    percentiles of `bootstrap` resamples of suites (of pairs in a group of one suite), widened if
+    these are few.
     """
     grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
     prefixed = with_baseline(grown)
@@ -196,7 +196,7 @@ def accuracy_table(
 def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     """Return means over a group of judgments, with their intervals: values of `context_accuracy`.
 
-    `margin` is NaN if a judgment has none, as for items of suites.
+    `margin` is NaN if a judgment lacks a margin, as do judgments of SyntaxGym's items.
     """
     names = {"accuracy": "correct", "baseline": "baseline_correct"}
     names |= {name: name for name in ("margin", "baseline_margin")}
@@ -215,12 +215,12 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
 
 
 def matrix_table(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.DataFrame:
-    """Return a `context_matrix` table: each suite after sentences of each (Figures 13 and 14).
+    """Return a `context_matrix` table: accuracy on each suite after each suite's sentences.
 
-    Suites have at least `fewest_pairs`. A suite after its own sentences is taken from its longest
-    matched acceptable prefixes. The relative improvement is in percent of the accuracy without a
-    prefix, and null if that is 0. Intervals are of the draw of prefixes, each of which precedes
-    some of the pairs. The accuracy without a prefix is of the same pairs, and taken as known.
+    Suites have at least `fewest_pairs` pairs. Prefixes from the suite itself are its longest
+    matched acceptable ones. The relative improvement is in percent of the accuracy without a
+    prefix, null if that is 0. Intervals are over resampled prefixes, each of which precedes some
+    pairs, with the accuracy of these pairs without a prefix as known (context, Figures 13 and 14).
     """
     prefixed = with_baseline(judgments)
     across = prefixed[prefixed["kind"] == FROM_SUITE]
@@ -239,7 +239,7 @@ def matrix_table(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.D
 
 
 def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
-    """Return the numbers of a row of `context_matrix` from a suite's judgments after another's."""
+    """Return the numbers in one row of `context_matrix`, given the judgments in this cell."""
     correct = cell["correct"].to_numpy(bool)
     low, high = clustered_proportion_interval(correct, pd.factorize(cell["prefix_id"])[0])
     baseline = cell["baseline_correct"].mean()
@@ -258,9 +258,9 @@ def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
 def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
     """Return Table 1 (kind matched_acceptable) or 2 (matched_unacceptable) with all suites.
 
-    The first suites are those whose accuracy rises, or falls, most, averaged over lengths and
-    models. MODEL/delta and MODEL/sd are a model's mean change and its standard deviation over
-    lengths. `mean_delta` and `mean_sd` are those over models, and n is the number of pairs.
+    Suites are sorted by the rise (or fall) in accuracy, averaged over lengths and models.
+    MODEL/delta and MODEL/sd are a model's mean change and its standard deviation over lengths.
+    `mean_delta` and `mean_sd` are those over models, and n is the number of pairs.
     """
     rows = of_suites(accuracy[accuracy["dataset"] == dataset], kind)
     by_model = rows.groupby(["group", "model"], sort=False)["delta"]
@@ -278,7 +278,7 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
 
 
 def clusters(group: pd.DataFrame) -> Ints:
-    """Return the number of each judgment's suite (of its pair if there is one suite), (n,) int.
+    """Return the index of each judgment's suite, or of its pair if there is one suite, (n,) int.
 
     These are the units that are resampled.
     """

@@ -1,4 +1,4 @@
-"""The numbers and claims of Sinha et al. (2023), compared with those of a run."""
+"""Compare the numbers and claims of Sinha et al. (2023) with a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
 def context_quantities(tables: Tables, published: Published) -> Quantities:
     """Return the run's values of Tables 1 and 2, Figure 14, §5 and Appendices C and D.
 
-    They are of the paper's data sets alone. Means over models need all models of the paper.
+    Values are from the paper's data sets alone. Means over models need all models of the paper.
     """
     rows = [row for item in published["items"] if "Table" in item["item"] for row in item["rows"]]
     models = {row.partition("/")[0] for row in rows} - {
@@ -40,10 +40,10 @@ def context_quantities(tables: Tables, published: Published) -> Quantities:
 
 
 def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
-    """Return Tables 1 and 2: means over lengths and their spread, and means over models.
+    """Return Tables 1 and 2: means and standard deviations over lengths, and means over models.
 
-    Lengths share their pairs, so the interval of a mean over them is the mean of their intervals.
-    A standard deviation moves by at most the root mean square of the errors of its values.
+    Lengths share their pairs, so the interval of a mean over lengths is the mean of their
+    intervals. A standard deviation is off by at most the root mean square of its values' errors.
     """
     found: Quantities = {}
     of_suites = accuracy[
@@ -73,7 +73,7 @@ def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
 
 
 def _means(accuracy: pd.DataFrame, kind: str, by_model: pd.DataFrame) -> Quantities:
-    """Return the last column of Table 1 or 2: the mean over models and its spread."""
+    """Return the last column of Table 1 or 2: mean and standard deviation over models."""
     found: Quantities = {}
     side = kind.removeprefix("matched_")
     half = (by_model["delta_high"] - by_model["delta_low"]) / 2
@@ -92,7 +92,7 @@ def _around(value: float, reach: float) -> Estimate:
 
 
 def _matrix(matrix: pd.DataFrame) -> Quantities:
-    """Return Figure 14, and the accuracies without a prefix that its changes are from."""
+    """Return the cells of Figure 14, and the accuracies without a prefix."""
     of_syntaxgym = matrix[matrix["dataset"] == SYNTAXGYM]
     baselines = of_syntaxgym.groupby(["model", "target_suite"])["baseline"].first()
     rows = of_syntaxgym[of_syntaxgym["relative_improvement"].notna()]

@@ -14,10 +14,10 @@ from lingprob.scorecard.estimates import combined
 from lingprob.scorecard.verdicts import Estimate
 from lingprob.stats.resampling import TAILS, interval, widened
 
-# Rows of `context_accuracy` by model, data set and kind of prefix.
+# One row of `context_accuracy` for each model, data set and kind of prefix.
 ByKind = dict[tuple[str, str, str], Any]
 DRAWS = 1000  # resamples of suites
-# Fewer units are all on one side of 0 by chance in more than a twentieth of cases.
+# With fewer units, chance puts all on one side of 0 in more than one case in twenty.
 FEWEST = 6
 
 
@@ -27,13 +27,13 @@ def rows_at(
     part: float = 1.0,
     perturbation: str | None = None,
 ) -> ByKind:
-    """Return the row over all pairs at one length of each model, data set and kind.
+    """Return the row at one length, over all pairs, for each model, data set and kind.
 
     Args:
         accuracy: `context_accuracy` table.
-        column: delta, accuracy or margin. Rows without it are left out.
-        part: share of the longest length. The nearest length is taken, for 0 the shortest.
-        perturbation: perturbation of prefixes, or None for unchanged ones.
+        column: delta, accuracy or margin. Rows with NaN there are left out.
+        part: the length as a share of the longest. The nearest length is taken, the shortest for 0.
+        perturbation: perturbation of prefixes, or None for unperturbed prefixes.
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
     rows = rows[rows["perturbation"].fillna("") == (perturbation or "")]
@@ -50,9 +50,9 @@ def weighted_sum(
 ) -> Estimate:
     """Return a weighted sum of rows of a `context_accuracy` table over all pairs.
 
-    Rows share their suites. So suites are resampled once for all rows, and count by their pairs. If
-    the table lacks some suites, or there is only one, rows count as independent, which makes the
-    interval of a difference wider.
+    All rows have the same suites. So suites, weighted by their numbers of pairs, are resampled once
+    for all rows. If the table lacks some suites, or there is only one, rows count as independent,
+    which makes the interval of a difference wider.
     """
     parts = [_resampled(row, column) for row in rows]
     total = replace(combined(parts, weights), note=parts[0].note)
@@ -62,7 +62,7 @@ def weighted_sum(
     values, pairs = shared_suites([of_suites[_same(of_suites, row)] for row in rows], column)
     if len(pairs) < max(FEWEST, *(row.n_suites for row in rows)):
         return total
-    # Pairs that lack a judgment make the mean over all judgments another than that over suites.
+    # If pairs lack a judgment, the mean over judgments differs from the mean over suites.
     shift = total.value - np.average(values @ weights, weights=pairs)
     ends = interval(resampled_means(values, pairs) @ weights + shift)
     low, high = widened(total.value, ends, pairs, (-np.inf, np.inf))
@@ -70,7 +70,7 @@ def weighted_sum(
 
 
 def _same(table: pd.DataFrame, row: Any) -> pd.Series:
-    """Return which rows of a `context_accuracy` table have the prefixes of one row."""
+    """Return which rows of `context_accuracy` have the same prefixes as `row`, (n,) bool."""
     perturbation = "" if pd.isna(row.perturbation) else row.perturbation
     same = table["perturbation"].fillna("") == perturbation
     for name in ("model", "dataset", "kind", "length"):
@@ -79,7 +79,7 @@ def _same(table: pd.DataFrame, row: Any) -> pd.Series:
 
 
 def _resampled(row: Any, column: str) -> Estimate:
-    """Return a row's value, without an interval if its units are too few or all alike."""
+    """Return a row's value, with an interval unless its units are too few or all equal."""
     value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
     several = row.n_suites > 1
     n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
@@ -88,12 +88,12 @@ def _resampled(row: Any, column: str) -> Estimate:
 
 
 def without_interval(estimate: Estimate) -> Estimate:
-    """Return an estimate with NaN for the ends of its interval."""
+    """Return an estimate with NaN as the ends of its interval."""
     return replace(estimate, low=np.nan, high=np.nan)
 
 
 def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a column of the suites that all tables have, (suites, tables), and their pairs.
+    """Return a column for the suites in all tables, (suites, tables), and their numbers of pairs.
 
     Args:
         tables: rows of `context_accuracy`, one for each suite.
@@ -106,7 +106,7 @@ def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarr
 
 
 def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return means of values (suites, k) in resamples of suites weighted by pairs, (DRAWS, k)."""
+    """Return means of values (suites, k), weighted by pairs, in resamples of suites: (DRAWS, k)."""
     chances = np.full(len(pairs), 1 / len(pairs))
     weights = np.random.default_rng(0).multinomial(len(pairs), chances, DRAWS) * pairs
     means: np.ndarray = weights @ values / weights.sum(axis=1, keepdims=True)
@@ -114,14 +114,14 @@ def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def correlation_difference(suites: Sequence[Sequence[pd.DataFrame]], total: Estimate) -> Estimate:
-    """Return `total`, a difference of two models' mean r, with the interval of shared suites.
+    """Return `total`, a difference of two models' mean r, with an interval over shared suites.
 
-    r is of suites' accuracies without a prefix and after one. Suites of each data set are
-    resampled once for both models. Without them in the tables, `total` stays as it is.
+    r correlates suites' accuracies without a prefix with those after one. Suites of each data set
+    are resampled once for both models. If the tables have no suites, `total` is returned unchanged.
 
     Args:
-        suites: of each data set, the `suite_points` of both models.
-        total: as if the models' r were independent.
+        suites: the `suite_points` of both models on each data set.
+        total: the difference, with the interval for independent r.
     """
     drawn, fewest = [], np.inf
     for pair in suites:
@@ -141,14 +141,14 @@ def correlation_difference(suites: Sequence[Sequence[pd.DataFrame]], total: Esti
 
 
 def overlap_difference(cells: pd.DataFrame, total: Estimate) -> Estimate:
-    """Return `total`, rho of tokens' overlap minus that of labels', with one set of permutations.
+    """Return `total`, rho of token overlap minus rho of label overlap, with a paired interval.
 
-    Both rho are of the same `accuracy` of suites after suites, so suites are permuted once for
-    both. With too few suites, `total` stays as it is: as if the two were independent.
+    Both rho correlate with the same `accuracy` of suites after suites, so suites are permuted once
+    for both. With too few suites, `total` is returned unchanged.
 
     Args:
-        cells: of different suites, with `token` and `dependency`, their F1.
-        total: the difference as if the two were independent.
+        cells: cells of different suites. F1 is in `token` and `dependency` (labels).
+        total: the difference, with the interval for independent rho.
     """
     known = cells.dropna(subset=["token", "dependency", "accuracy"])
     tokens, labels = (

@@ -1,4 +1,4 @@
-"""The statistic that judges each claim of Sinha et al. (2023): functions that `statistic` fixes.
+"""Compute the statistic that judges each claim of Sinha et al. (2023).
 
 Tables are those of `analysis.summarise_model`. "delta" is the change in accuracy from no prefix.
 """
@@ -46,22 +46,22 @@ from lingprob.scorecard.verdicts import NOTHING, Estimate
 PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
-# Analyses whose points are not independent, so that tables have their intervals.
+# Analyses with points that are not independent. Their intervals are in the tables.
 OF_DEPENDENT_POINTS = ("pairs", "suites")
 
 
 def any_dataset(dataset: str) -> bool:
-    """Return whether a data set is judged by grammar (BLiMP, SyntaxGym, a user's)."""
+    """Return whether judgments on a data set are about grammar (BLiMP, SyntaxGym, a user's)."""
     return dataset != CROWS_PAIRS
 
 
 def plain_pairs(dataset: str) -> bool:
-    """Return whether a data set has pairs of sentences, half of which are right by chance."""
+    """Return whether a data set has pairs of sentences, on which chance accuracy is one half."""
     return dataset not in FIGURES_OF
 
 
 def only(*datasets: str) -> Callable[[str], bool]:
-    """Return a function that tells whether the data set of a name is one of these."""
+    """Return a function that tells whether a data set's name is one of the arguments."""
     return lambda dataset: dataset in datasets
 
 
@@ -74,9 +74,9 @@ def weighted(
     column: str = "delta",
     perturbation: str | None = None,
 ) -> Found:
-    """Yield a weighted sum of a column after the longest prefixes, per model and data set.
+    """Yield a sum of a column weighted by kind, at the longest length, per model and data set.
 
-    `weights` are by kind of prefix, and `of` says which data sets count.
+    `weights` has the weight of each kind of prefix, and `of` selects data sets by name.
     """
     accuracy = tables["context_accuracy"]
     found = rows_at(accuracy, column, perturbation=perturbation)
@@ -96,23 +96,23 @@ def over_lengths(
     column: str = "delta",
     model: str | None = None,
 ) -> Found:
-    """Yield a column at the longest length minus that at the share `part` of it.
+    """Yield a column at the longest length minus the column at the share `part` of that length.
 
-    There is one value per model (or only for `model`) and data set with plain pairs.
+    There is one value per model (only `model` if given) and data set of plain pairs.
     """
     accuracy = tables["context_accuracy"]
     later, sooner = rows_at(accuracy, column), rows_at(accuracy, column, part)
     for (name, dataset, of), row in later.items():
         pair = [row, sooner[name, dataset, of]]
         wanted = of == kind and plain_pairs(dataset) and model in (None, name)
-        # With one length there is nothing between them.
+        # One length alone gives no difference.
         if wanted and pair[0].length != pair[1].length:
             yield f"{name}/{dataset}", weighted_sum(accuracy, pair, [1, -1], column)
 
 
 @statistic
 def between_models(tables: Tables, run: Run, kind: str, first: str, second: str) -> Found:
-    """Yield delta of the first model minus that of the second, per data set."""
+    """Yield delta of the first model minus delta of the second model, per data set."""
     accuracy = tables["context_accuracy"]
     found = rows_at(accuracy)
     for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
@@ -127,8 +127,8 @@ def between_models(tables: Tables, run: Run, kind: str, first: str, second: str)
 def over_scale(tables: Tables, run: Run, kind: str) -> Found:
     """Yield the slope of delta on log10 parameters over models, within families, per data set.
 
-    Models without a size are left out. All models are judged on the same suites, so the interval
-    includes the sampling error of suites and that of models. With one suite there is no interval.
+    Models of unknown size are left out. Models share their suites, so the interval includes the
+    sampling errors of suites and of models. With one suite there is no interval.
     """
     found = rows_at(tables["context_accuracy"])
     suites = suite_points(tables["context_accuracy"], kind)
@@ -155,9 +155,9 @@ def over_scale(tables: Tables, run: Run, kind: str) -> Found:
 
 @statistic
 def coefficient(tables: Tables, run: Run, prefixes: str, term: str) -> Found:
-    """Yield a coefficient of the mixed regressions (logits), with standard errors by suites.
+    """Yield a coefficient (logits) of the mixed regressions, with its jackknife error over suites.
 
-    It has no interval if no judgment changes.
+    The coefficient has no interval if no judgment changes.
     """
     rows = tables["context_regression"]
     rows = rows[(rows["prefixes"] == prefixes) & rows["dataset"].map(any_dataset).astype(bool)]
@@ -173,7 +173,7 @@ def coefficient(tables: Tables, run: Run, prefixes: str, term: str) -> Found:
 def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Found:
     """Yield the correlations of one analysis with their intervals, by model, data set and x.
 
-    `y` and `x` select correlations by the names of their variables, '' all of them.
+    `y` and `x` select correlations by the names of their variables. '' selects all.
     """
     table = tables["context_correlations"]
     rows = table[(table["analysis"] == analysis) & table["value"].notna()]
@@ -188,14 +188,14 @@ def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Fou
 
 
 def overlaps_of_suites(tables: Tables, measure: str) -> dict[str, Estimate]:
-    """Return rho of accuracy with one overlap of suites, `token` or `dependency`, by population."""
+    """Return rho of accuracy with suites' F1 of a `measure` (token, dependency), by population."""
     return dict(correlations(tables, "suites", "accuracy", f"{measure} overlap of suites"))
 
 
 def mean_predictability(tables: Tables, kind: str) -> dict[str, Estimate]:
-    """Return Appendix C's r by model, its mean over the paper's three data sets.
+    """Return each model's r of Appendix C, averaged over the paper's three data sets.
 
-    r is of suites' accuracies without a prefix and after the longest prefix of a kind.
+    r correlates suites' accuracies without a prefix with those after the longest prefix of a kind.
     """
     found = dict(correlations(tables, "metric", y=kind))
     means = {}
@@ -209,7 +209,7 @@ def mean_predictability(tables: Tables, kind: str) -> dict[str, Estimate]:
 
 @statistic
 def more_predictable(tables: Tables, run: Run, kind: str) -> Found:
-    """Yield GPT-2's mean r (`mean_predictability`) minus that of OPT 2.7B, if both were run."""
+    """Yield the `mean_predictability` of GPT-2 minus that of OPT 2.7B, if the run has both."""
     means, names = mean_predictability(tables, kind), (SMALLEST, LEAST_PREDICTABLE)
     if {*names} <= set(means):
         total = combined([means[name] for name in names], [1, -1])
@@ -225,7 +225,7 @@ def more_predictable(tables: Tables, run: Run, kind: str) -> Found:
 
 
 def overlap_advantage(tables: Tables, run: Run) -> Found:
-    """Yield rho of accuracy with tokens' overlap minus that with dependency labels' overlap."""
+    """Yield rho of accuracy with token overlap minus rho of accuracy with label overlap."""
     tokens, labels = (overlaps_of_suites(tables, name) for name in ("token", "dependency"))
     for name in tokens:
         if name in labels:
@@ -236,9 +236,9 @@ def overlap_advantage(tables: Tables, run: Run) -> Found:
 
 
 def overlap_cells(tables: Tables, model: str, dataset: str) -> pd.DataFrame:
-    """Return the `context_matrix` of a model for different suites, with columns token, dependency.
+    """Return a model's `context_matrix` rows of two different suites, with their overlaps.
 
-    These are the overlaps (F1) of target_suite and prefix_suite.
+    The columns `token` and `dependency` are the F1 of target_suite with prefix_suite.
     """
     keys = ["target_suite", "prefix_suite"]
     matrix, overlap = (
@@ -251,14 +251,14 @@ def overlap_cells(tables: Tables, model: str, dataset: str) -> pd.DataFrame:
 
 
 def suite_overlaps(tables: Tables, run: Run) -> Found:
-    """Yield rho of accuracy with each overlap of suites, of tokens and of dependency labels."""
+    """Yield rho of accuracy with suites' overlap of tokens, and with that of dependency labels."""
     for measure in ("token", "dependency"):
         for name, estimate in overlaps_of_suites(tables, measure).items():
             yield f"{name}/{measure}", estimate
 
 
 def labels_above_tokens(tables: Tables, run: Run) -> Found:
-    """Yield the mean over target suites of F1 of dependency labels minus that of tokens."""
+    """Yield the mean over target suites of F1 of dependency labels minus F1 of tokens."""
     overlap = tables["context_overlap"]
     different = overlap[overlap["target_suite"] != overlap["prefix_suite"]]
     by_suite = different.groupby(["dataset", "target_suite", "measure"])["f1"].mean().unstack()
@@ -268,7 +268,7 @@ def labels_above_tokens(tables: Tables, run: Run) -> Found:
 
 
 def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each model with its cells of Figure 14 (`context_matrix` rows of SyntaxGym)."""
+    """Yield each model's name and its cells of Figure 14 (`context_matrix` rows of SyntaxGym)."""
     rows = tables["context_matrix"]
     rows = rows[(rows["dataset"] == SYNTAXGYM) & rows["relative_improvement"].notna()]
     for model, cells in rows.groupby("model", sort=False):
@@ -278,9 +278,9 @@ def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
 def mean_of_cells(cells: pd.DataFrame) -> Estimate:
     """Return the mean relative improvement (%) of cells of Figure 14.
 
-    The ends of its interval are the means of the cells' ends. Cells are not independent, because
-    they have the same items and the same accuracy without a prefix. So their errors may be equal.
-    If they are not, the interval is too wide.
+    The ends of its interval are the means of the cells' ends. Cells share items and accuracies
+    without a prefix, so their errors may be equal. If errors are not equal, the interval is too
+    wide.
     """
     low, value, high = (
         float(cells[f"relative_improvement{end}"].mean()) for end in ("_low", "", "_high")
@@ -291,9 +291,9 @@ def mean_of_cells(cells: pd.DataFrame) -> Estimate:
 
 @statistic
 def mean_improvement(tables: Tables, run: Run, *suites: str, after: str = "") -> Found:
-    """Yield the mean improvement of each of `suites` after other suites whose name ends in `after`.
+    """Yield the mean improvement of `suites` after other suites whose names end in `after`.
 
-    It is `mean_of_cells`, per model.
+    There is one value per model (`mean_of_cells`).
     """
     for model, cells in improvements(tables):
         others = cells[cells["prefix_suite"] != cells["target_suite"]]
@@ -304,9 +304,9 @@ def mean_improvement(tables: Tables, run: Run, *suites: str, after: str = "") ->
 
 
 def feminine_advantage(tables: Tables, run: Run) -> Found:
-    """Yield the improvement of feminine reflexives after feminine minus after masculine ones.
+    """Yield the improvement of feminine reflexives after feminine minus that after masculine ones.
 
-    They are those of Appendix D.1, per model.
+    There is one value per model (context, Appendix D.1).
     """
     feminine, masculine = (
         [f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
@@ -322,7 +322,7 @@ def feminine_advantage(tables: Tables, run: Run) -> Found:
 
 @statistic
 def correlated(tables: Tables, run: Run, analysis: str, y: str = "") -> Found:
-    """Yield the correlations (`correlations`) of one analysis, and of one variable `y` if named."""
+    """Yield the `correlations` of one analysis, only those of the variable `y` if it is given."""
     return correlations(tables, analysis, y)
 
 

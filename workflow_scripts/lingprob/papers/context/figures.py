@@ -35,7 +35,7 @@ from lingprob.papers.run import Run, Tables
 
 DELTA = "Change in accuracy (points)"
 ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
-# Labels of the axis that curves are drawn along, by column.
+# Labels of the x axis, by column.
 SIZES = {
     "prefix_tokens": "Length of the prefix (tokens)",
     "n_sentences": "Length of the prefix (sentences)",
@@ -43,11 +43,11 @@ SIZES = {
 CURVES: dict[str, Any] = {
     "width": 2.4, "height": 2.0, "margins": (1.2, 0.9), "narrowest": 3.8, "sharey": True
 }  # fmt: skip
-# The least range of an axis of accuracies.
+# The smallest range of an axis of accuracies.
 FLAT = 0.1
-# Perturbations with a bar.
+# Perturbations whose curves get a bar (95% interval).
 WITH_BAR = (ORIGINAL, "all")
-# Fewer suites (or pairs of one suite) get no bar.
+# Smallest number of suites (or pairs of one suite) for a bar.
 FEWEST_UNITS = 5
 Look = tuple[str, str]  # colour and line style
 LOOKS: dict[str, Look] = {
@@ -70,11 +70,11 @@ PERTURBATION_COLOURS = dict(
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw the paper's figures that the data sets allow, by name.
+    """Draw the figures of Sinha et al. (2023) that the data sets allow, by name.
 
     Args:
         tables: `context_accuracy`, `context_matrix`, `context_overlap` and `context_correlations`.
-        run: with the titles of the data sets, in the order of columns, and of the corpus of
+        run: its `titles` are those of the data sets, in the order of columns, and of the corpus of
             unrelated sentences.
     """
     accuracy, matrix = tables["context_accuracy"], tables["context_matrix"]
@@ -125,7 +125,7 @@ def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
 
 
 def combined(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
-    """Draw Figures 3 and 16: change after matched and mismatched prefixes, one panel per model."""
+    """Draw Figures 3 and 16: change after acceptable and unacceptable prefixes, by model."""
     kinds = ("acceptable", "unacceptable", UNRELATED)
     return one_row(accuracy, run, dataset, kinds, "delta", DELTA)
 
@@ -151,7 +151,7 @@ def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
 def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Draw Figure 5: change after each perturbation of the prefixes of the most responsive suites.
 
-    Two rows per model: by the tokens of the prefix, as in the paper, and by its sentences, because
+    Each model has two rows, by tokens of the prefix (as in the paper) and by its sentences, because
     fewer perturbed sentences fit into as many tokens.
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].notna()]
@@ -163,7 +163,7 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
             for size, ax in zip(SIZES, axes[2 * number : 2 * number + 2, column], strict=True):
                 for name, colour in PERTURBATION_COLOURS.items():
                     one = here[here["perturbation"] == name]
-                    # Bars of all would hide each other.
+                    # The bars of all curves would hide each other.
                     bar = WITH_BAR.index(name) if name in WITH_BAR else None
                     place = None if bar is None else bar_at(here[size].max(), bar)
                     curve(ax, one, "delta", (colour, "-"), place, size)
@@ -179,7 +179,7 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
 def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
     """Draw Figures 6 and 7: CrowS-Pairs after (anti)stereotypical prefixes, matched and mismatched.
 
-    Draws the share of pairs whose less stereotypical sentence is preferred. One half is fair.
+    The y axis is the share of pairs whose less stereotypical sentence is preferred. 0.5 is fair.
     """
     kinds = (f"matched_{side}", f"mismatched_{side}")
     figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
@@ -189,7 +189,7 @@ def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
 
 
 def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Draw Figure 8: CrowS-Pairs after antistereotypical matched prefixes, bias types thinly."""
+    """Draw Figure 8: CrowS-Pairs after antistereotypical matched prefixes (thin: bias types)."""
     kind, thin = MATCHED[0], {"Each bias type": (palette.GREY, "-")}
     figure = one_row(accuracy, run, CROWS_PAIRS, (kind,), "accuracy", ANTISTEREOTYPICAL, thin)
     of_kind = (accuracy["dataset"] == CROWS_PAIRS) & (accuracy["kind"] == kind)
@@ -203,7 +203,7 @@ def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
 
 
 def margins(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Draw Figure 15: mean perplexity margin by prefix length, and dashed without a prefix."""
+    """Draw Figure 15: mean perplexity margin by prefix length (dashed: without a prefix)."""
     primary = str(primary_dataset([*run.titles]))
     alone = {"Without a prefix": (palette.BLACK, "--")}
     label_of_axis = "Perplexity margin (per token)"
@@ -226,7 +226,7 @@ def one_row(
 ) -> Figure:
     """Draw one panel per model, three in a row, with one curve per kind.
 
-    `more` are other entries of the legend.
+    `more` has additional entries of the legend.
     """
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == dataset]
@@ -243,12 +243,12 @@ def one_row(
 
 
 def overall(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `context_accuracy` over all pairs, after prefixes left as they are."""
+    """Return the rows of `context_accuracy` over all pairs, after unperturbed prefixes."""
     return accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
 
 
 def label(kind: str, run: Run, dataset: str = "") -> str:
-    """Return the name that a legend gives to a kind of prefixes, for one data set if named."""
+    """Return the name of a kind of prefixes for a legend, in the terms of a data set if given."""
     if kind == UNRELATED:
         return str(run.titles[UNRELATED])
     named = kind.replace("_", ", ")
@@ -259,19 +259,19 @@ def label(kind: str, run: Run, dataset: str = "") -> str:
 
 
 def pairs(rows: pd.DataFrame) -> str:
-    """Return the line of a title that counts the pairs, or items, behind a panel's curves."""
+    """Return a line for a title: over how many pairs or items a panel's curves average."""
     return f"\nn = {rows['n_pairs'].max():,}" if len(rows) else ""
 
 
 def curves(ax: Axes, rows: pd.DataFrame, kinds: Sequence[str], column: str) -> None:
-    """Draw `column` against prefix length, one curve per kind of prefix, each with its bar."""
+    """Draw `column` against prefix length: one curve per kind of prefix, each with a 95% bar."""
     end = rows["prefix_tokens"].max()
     for place, kind in enumerate(kinds):
         curve(ax, rows[rows["kind"] == kind], column, LOOKS[kind], bar_at(end, place))
 
 
 def bar_at(end: float, place: int) -> float:
-    """Return the place of a bar beyond the end of all curves of a panel."""
+    """Return the x coordinate of a bar, beyond the end of all curves in a panel."""
     return end * (1.03 + 0.03 * place)
 
 
@@ -284,15 +284,15 @@ def curve(
     size: str = "prefix_tokens",
     **line: Any,
 ) -> None:
-    """Draw one column by the mean size of prefixes, from no prefix on.
+    """Draw one column against the mean size of prefixes, starting at no prefix.
 
-    A bar at `bar` is the 95% interval at the curve's end, unless it is of fewer than FEWEST_UNITS
-    suites. None omits it.
+    A bar at x = `bar` is the 95% interval at the curve's end. It is omitted if `bar` is None, or
+    for fewer than FEWEST_UNITS suites.
     """
     if rows.empty:
         return
     rows = rows.sort_values("length")
-    # At the greatest length no pair is missing because its prefix's first sentence is too long.
+    # At the greatest length every prefix has at least one sentence, so no pair is missing.
     last = rows.iloc[-1]
     first = {"delta": 0.0, "accuracy": last["baseline"], "margin": last["baseline_margin"]}[column]
     colour, linestyle = look
@@ -315,7 +315,7 @@ def finish(ax: Axes, axis_label: str, size: str = "prefix_tokens", percent: bool
 
 
 def legend(figure: Figure, entries: Mapping[str, Look]) -> None:
-    """Put one legend above all panels, draw a line at 0 and give flat curves room."""
+    """Put one legend above all panels, draw a line at 0, and widen the y axis of flat curves."""
     low, high = figure.axes[0].get_ylim()
     if high - low < FLAT:
         figure.axes[0].set_ylim((low + high - FLAT) / 2, (low + high + FLAT) / 2)

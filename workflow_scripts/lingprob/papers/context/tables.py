@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of Sinha et al. (2023), of a run and as published."""
+"""Make Tables 1 and 2 of Sinha et al. (2023) from a run, with the published values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE_ROWS = 10
 def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     """Return `table_1` and `table_2`: ten suites of the run, then the paper's other suites.
 
-    If the data set is the paper's, columns have its means over models.
+    If the data set is BLiMP, columns have the published means over models.
     """
     accuracy, dataset = tables["context_accuracy"], str(primary_dataset([*run.titles]))
     found = {}

@@ -4,7 +4,7 @@ Kuribayashi, Oseki & Baldwin regress the mean reading time of a word on its surp
 surprisals, lengths and frequencies of the two words before it. ΔLogLik is the gain in the
 log-likelihood of the fitted data from the word's own surprisal. The published run joined the
 surprisals of the words before in the string order of the story numbers (1, 10, 2, ...), so most
-words got another story's. And in its release of the mean times, a word has the time of the next.
+words got another story's. In the release of mean times, a word has the time of the next.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def published_deltas(
         means: the annotated means (`read_annotated_means`).
         files: paths of each published model's surprisals by story (nats) and of its result.
         surprisals: `surprisal` tables (bits) of Natural Stories by other models, by model. These
-            have no row with the convention `compat`.
+            models have no row with the convention `compat`.
         bootstrap: number of resamples of sentences for the intervals.
         seed: seed of the resamples.
         scale: scale of the run.
@@ -135,8 +135,8 @@ def _lagged(
 ) -> dict[str, np.ndarray]:
     """Return the surprisals (nats) of each word and of the two before it, by column, (n,) each.
 
-    At the beginning of a sentence, the mean over all words replaces that of a missing word. If
-    `string_order`, the surprisals of words before are in the published, wrong order.
+    At the beginning of a sentence, the mean over all words replaces the surprisal of a missing
+    word. If `string_order`, stories are in the published, wrong order for the words before.
     """
     in_order = [str(story) for story in means["article"].unique()]
     for story, count in means.groupby("article").size().items():
@@ -158,7 +158,7 @@ def _lagged(
 def _stories(means: pd.DataFrame, surprisals: pd.DataFrame) -> dict[str, list[list[float]]]:
     """Return the surprisals (nats) of a `surprisal` table by story and sentence of the means.
 
-    A first word without a surprisal gets the mean, because it is in no regression.
+    A first word without a surprisal gets the mean, because no regression uses it.
     """
     nats = surprisals["surprisal"].to_numpy(float) * np.log(2)
     nats = np.where(np.isnan(nats), np.nanmean(nats), nats)

@@ -1,8 +1,8 @@
 """Judge numbers and claims about overlaps of texts with corpora (leakage, §2.2, §3.1).
 
-The paper's claims are about the Pile and OpenWebText. They are judged on tables of longest overlaps
-with these: the published ones, and those of a run that searched them. Counts of passages are exact,
-because there are no other passages. Shares have the intervals of a sample of such passages.
+The paper's claims are about the Pile and OpenWebText. They are judged on the published tables of
+longest overlaps with these corpora, and on those of a run that searched them. Counts of passages
+are exact. Shares have intervals, because passages are a sample of such passages.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PUBLISHED_NAMES = {"pile_pythia": "the_pile", "openwebtext": "owt"}
 LONG = 100  # tokens
 WINDOW = 2048  # tokens of an example
 RARE = 10  # times
-COMPLETE = "provo"  # the text with passages that are found whole
+COMPLETE = "provo"  # the text some of whose passages occur whole in a corpus
 
 
 def share(hits: pd.Series) -> Estimate:
-    """Return the share of true values with the exact interval of Clopper & Pearson."""
+    """Return the share of true values with Clopper & Pearson's exact interval."""
     if not len(hits):
         return NOTHING
     k, n, tail = int(hits.sum()), len(hits), (1 - CONFIDENCE) / 2
@@ -41,14 +41,14 @@ def share(hits: pd.Series) -> Estimate:
 def of_passages(
     tables: Tables, run: Run, measure: Callable[[pd.DataFrame], Estimate | None]
 ) -> Found:
-    """Yield a measure of the longest overlaps of passages, per corpus, unless it is None."""
+    """Yield a measure of passages' longest overlaps for each corpus in which it is not None."""
     for name, table in _searched(tables):
         if (found := measure(one_per_passage(table))) is not None:
             yield name, found
 
 
 def whole(passages: pd.DataFrame, of_provo: bool) -> Estimate | None:
-    """Return the number of passages of Provo, or of other texts, that a corpus covers whole."""
+    """Return the number of whole passages in a corpus, of Provo or else of other texts."""
     chosen = passages[(passages["corpus"] == COMPLETE) == of_provo]
     complete = covered_passages(chosen, 1).sum()
     note = f"of {len(chosen)} passages, {complete} of them complete"
@@ -61,7 +61,7 @@ def short_overlaps(passages: pd.DataFrame) -> Estimate:
 
 
 def frequency_of_long_overlaps(passages: pd.DataFrame) -> Estimate | None:
-    """Return the highest frequency of a longest overlap above 100 tokens, if there is one."""
+    """Return the highest frequency of a longest overlap of over 100 tokens, None without any."""
     long = passages[passages["overlap_len"] > LONG]
     note = f"{len(long)} overlaps of more than {LONG} tokens"
     return Estimate.exact(float(long["overlap_freq"].max()), note) if len(long) else None
@@ -104,7 +104,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the published tables, and a run's of the same corpora, as "CORPUS/ORIGIN"."""
+    """Yield the published and the run's overlaps with the paper's corpora, by "CORPUS/ORIGIN"."""
     overlaps = tables["overlap"]
     ours = overlaps["searched"].isin(list(PUBLISHED_NAMES))
     about = overlaps[(overlaps["origin"] == "published") | ours]
@@ -113,7 +113,7 @@ def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:
-    """Return the `scorecard` table of Study 1 (leakage, §2, §3.1).
+    """Return the `scorecard` table of the overlaps (leakage, §2, §3.1).
 
     Args:
         tables: `overlap`, with the published overlaps if the scale has them, and `overlap_chunks`.
@@ -127,7 +127,7 @@ def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:
 
 
 def chunk_quantities(chunks: pd.DataFrame) -> Quantities:
-    """Return how many chunks there are, are leakage-free and were sampled, by corpus (§3.1)."""
+    """Return the numbers of all, leakage-free and sampled chunks, by corpus (leakage, §3.1)."""
     found: Quantities = {}
     for corpus, part in chunks.groupby("searched"):
         numbers = {

@@ -17,7 +17,7 @@ from lingprob.figures.style import draw_each
 from lingprob.papers.leakage.overlaps import one_per_passage
 from lingprob.papers.run import Run, Tables
 
-# Colour and label of an overlap by its chance level. The first that applies is drawn.
+# Colour and label of an overlap by its chance level. The first that applies is used.
 LEVELS = {
     "below_threshold_compat": (palette.RED, "improbable by chance, as published"),
     "below_threshold_corrected": (palette.PURPLE, "improbable only with both sides in nats"),
@@ -25,7 +25,7 @@ LEVELS = {
     "unknown": (palette.BLUE, "chance level not computed"),
 }
 NONE = 0.4  # place of 0 on a logarithmic axis
-MARGIN = 1.25  # factor around the values of a panel
+MARGIN = 1.25  # margin of an axis: factor beyond the values of a panel
 TICKS_APART = 0.3  # of the axis
 
 
@@ -46,12 +46,12 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw Figure 1a: length of each passage's longest overlap by the passage's length, in tokens.
 
-    Axes are those of the text, so that a cluster such as Provo's fills its panels. The y-axis
-    reaches up to the whole passage.
+    Panels of a text share their axes, so that short passages such as Provo's fill their panels. The
+    y-axis reaches up to the whole passage.
 
     Args:
         passages: an `overlap` table with one row per passage and searched corpus.
-        titles: of the searched corpora and the texts, by name.
+        titles: titles of the searched corpora and the texts, by name.
     """
     labels = ("Passage length\n(tokens)", "Longest overlap (tokens)")
     figure, panels = _panels(passages, titles, labels, sharey="col")
@@ -84,7 +84,7 @@ def frequency_by_overlap(passages: pd.DataFrame, titles: Mapping[str, str]) -> F
 
 
 def chance_levels(passages: pd.DataFrame) -> np.ndarray:
-    """Return the key of `LEVELS` that each row has, text (n_rows,)."""
+    """Return the key of each row in `LEVELS`, text (n_rows,)."""
     compat = passages["below_threshold_compat"]
     corrected = passages["below_threshold_corrected"]
     return np.select(

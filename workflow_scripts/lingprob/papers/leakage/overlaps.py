@@ -22,7 +22,7 @@ PUBLISHED_COLUMNS = [
     "corpus", "article_num", "article_len", "overlap_len", "overlap_last_token", "overlap_freq",
     "5gram_logprob", "below_threshold",
 ]  # fmt: skip
-# Names in the catalog of the texts that the published tables name otherwise.
+# Catalog names of texts that have other names in the published tables.
 CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}
 
 
@@ -112,7 +112,7 @@ def read_published(path: str | Path) -> pd.DataFrame:
 
 
 def published_overlaps(path: str | Path, searched: str, scale: str) -> pd.DataFrame:
-    """Return a published table of longest overlaps as an `overlap` table (leakage, Figure 1).
+    """Read a published table of longest overlaps as an `overlap` table (leakage, Figure 1).
 
     `below_threshold` is the published flag. The other two come from the published probabilities.
     """
@@ -142,10 +142,10 @@ def one_per_passage(overlaps: pd.DataFrame) -> pd.DataFrame:
 def covered_passages(passages: pd.DataFrame, coverage: float) -> pd.Series:
     """Return which passages an overlap covers as a whole (leakage, Figure 1a), (n,) bool.
 
-    The paper (§2.2) reads the passages that are "observed in their entirety" off Figure 1a, as the
-    crosses on its line y = x, and speaks of several in Provo. In its tables one passage of each
-    corpus is complete. With `coverage` 0.9, the default of `overlap.whole_coverage`, an overlap of
-    at least 90% of the tokens counts: 15 passages of Provo in the Pile and 6 in OpenWebText.
+    The paper (§2.2) counts the crosses on the line y = x of Figure 1a as passages "observed in
+    their entirety", and reports several in Provo. In its tables one passage per corpus is complete.
+    With `coverage` 0.9, the default of `overlap.whole_coverage`, an overlap of at least 90% of the
+    tokens counts: 15 passages of Provo in the Pile and 6 in OpenWebText.
 
     Args:
         passages: an `overlap` table.
@@ -155,7 +155,7 @@ def covered_passages(passages: pd.DataFrame, coverage: float) -> pd.Series:
 
 
 def summarise_overlaps(overlaps: pd.DataFrame, coverage: float) -> pd.DataFrame:
-    """Return counts over the passages of each text (`corpus`) and searched corpus.
+    """Count the passages of each text (column `corpus`) by their overlap with each searched corpus.
 
     Columns: searched, origin, corpus, passages, tokens, whole (passages found complete), covered
     (passages that an overlap covers to the share `coverage`), median_overlap and longest_overlap
@@ -197,9 +197,9 @@ def chunk_overlaps(
 ) -> pd.DataFrame:
     """Return each chunk's longest overlap with any passage, for `select_chunks`.
 
-    `last_token` is the overlap's first place in the passages, and `frequency` the highest of all
-    places. Without an overlap the passage is missing. Arguments are those of `overlap_table`, but
-    `chunks` has the matches of each chunk by searched corpus and file.
+    `last_token` ends the overlap's first occurrence in the passages, and `frequency` is the highest
+    of all occurrences. Without an overlap the passage is null. Arguments are those of
+    `overlap_table`, but `chunks` has the matches of each chunk by searched corpus and file.
     """
     rows = []
     for (searched, name), matches in chunks.items():
@@ -232,7 +232,7 @@ def select_chunks(
         min_length: shortest match (tokens) that the scan counted, at most max_overlap + 1.
         max_overlap: longest overlap (tokens) of a leakage-free chunk (§3.1).
         chunks_selected: number of leakage-free chunks to select.
-        seed: seed of the selection, which depends on it and the chunks' names alone.
+        seed: seed of the selection, which depends only on the seed and the chunks' names.
 
     Raises LingprobError if `min_length` is too large or there are too few leakage-free chunks.
     """

@@ -1,7 +1,7 @@
 """Judge effects of size and leakage on the fit of surprisal to reading times (leakage, §3.2).
 
-Slopes are within one family and one state of fine-tuning, never over families or states together.
-These differ in level, which would hide a slope within them or create one.
+Slopes are within one family and one state of fine-tuning. Families and states differ in their mean
+ΔLogLik, which would hide a slope within them or create one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def surprisal_predicts(tables: Tables, run: Run) -> Found:
 def trends(tables: Tables, run: Run, of: str, name: str, *, trained: bool) -> Found:
     """Yield the `slope` of a trend on log10 parameters, or its `change` by fine-tuning.
 
-    Trends are of `delta` (ΔLogLik) or `log_perplexity` (of words). If `trained`, there is one for
+    `name` is `delta` (ΔLogLik) or `log_perplexity` (of words). If `trained`, there is one for
     each number of fine-tuning steps of the models that the run trains, else one for each family of
     other models. Checkpoints before the end of a training do not count.
     """
@@ -52,7 +52,7 @@ def trends(tables: Tables, run: Run, of: str, name: str, *, trained: bool) -> Fo
 
 
 def exploratory_share(tables: Tables, run: Run) -> Found:
-    """Yield the number of exploratory reading times over that of fitted ones, by data set."""
+    """Yield the number of exploratory over that of fitted reading times, by data set."""
     counts = tables["reading_counts"]
     for dataset, part in counts.groupby("dataset", sort=False):
         rows = part.groupby("fate")["rows"].sum()
@@ -79,7 +79,7 @@ def _estimate(row: Any, name: str) -> Estimate:
         return NOTHING
     low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
     outside = outside_range(row.largest) if row.family == TRAINED else ""
-    if pd.isna(low):  # a slope alone: changes have drawn units if they are known
+    if pd.isna(low):  # only a slope: a known change always has resampled units
         note = joined(f"{row.models} models", outside, _source(row))
         return student(value, row.std_error, row.models - 2, row.models, note)
     note = joined(f"{row.models} models, {row.items} {row.resampled}", outside, _source(row))
@@ -87,7 +87,7 @@ def _estimate(row: Any, name: str) -> Estimate:
 
 
 def outside_range(largest: float) -> str:
-    """Return a note if the largest model is smaller than the paper's smallest, else nothing."""
+    """Return a note if the largest model is smaller than the paper's smallest model, else ''."""
     note = f"smaller than the paper's: at most {largest:,.0f} parameters"
     return note if largest < SMALLEST else ""
 
@@ -114,7 +114,7 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
 def reading_quantities(counts: pd.DataFrame, fits: pd.DataFrame | None) -> Quantities:
     """Return the run's numbers by (row, column) as `published/reading.yaml` names them.
 
-    All are exact: counts, and fits to the published surprisals and times.
+    All numbers are exact: counts, and fits to the published surprisals and times.
     """
     found: Quantities = {}
     for row in counts.itertuples():
