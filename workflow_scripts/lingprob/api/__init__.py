@@ -1,4 +1,4 @@
 """The public functions of `import lingprob` and the command `lingprob`.
 
-They call the same functions as the workflow's rules. A module is imported at its first use.
+They call the same functions as the workflow's rules. Each module is imported at its first use.
 """

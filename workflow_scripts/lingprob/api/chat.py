@@ -1,4 +1,4 @@
-"""Log-probabilities of texts as turns of an assistant, in the form of a model's chat template."""
+"""Log-probabilities of texts as an assistant's turns, formatted by a model's chat template."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.Data
     """Return log-probabilities of texts as an assistant's answers to prompts, one row per token.
 
     Tokens of the template and of the prompt precede a text and have no rows. For an empty prompt,
-    the conversation has no turn of a user.
+    the conversation has no user turn.
 
     Returns:
         The columns item_id (number of the text, from 0), token_id, prefix_tokens (number of tokens
@@ -38,7 +38,7 @@ def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.Data
             "%s: its chat template can write today's date, so that log-probabilities change from "
             "day to day. Put a fixed date in chat_template.jinja for results.", lm.directory,
         )  # fmt: skip
-    lm.tokenize(texts)  # to check letters and ids
+    lm.tokenize(texts)  # only to check letters and ids
     special = [str(one) for one in lm.tokenizer.added_tokens_decoder.values() if one.special]
     sequences, counted = [], []
     for prompt, text in zip(prompts, texts, strict=True):
@@ -84,7 +84,7 @@ def lay_out(lm: LanguageModel, template: str, prompt: str) -> tuple[str, str]:
     turns.append({"role": "assistant", "content": MARK})
     try:
         laid_out = lm.tokenizer.apply_chat_template(turns, chat_template=template, tokenize=False)
-    except Exception as error:  # a template can raise whatever it likes
+    except Exception as error:  # a template can raise any exception
         raise LingprobError(
             f"{lm.directory}: its chat template cannot lay out {'a' if prompt else 'no'} user's "
             f"turn before the assistant's ({error}). Give a context, or leave it out."

@@ -1,4 +1,4 @@
-"""The command `lingprob`: its options and its exit status. This module imports nothing slow."""
+"""The command `lingprob`: its options and its exit status. It imports no slow libraries."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from lingprob.errors import LingprobError, no_such_file
 HUB = "hub:"
 FORMATS = (".csv", ".tsv", ".parquet")
 REPORTED = ("torch", "transformers", "tokenizers", "snakemake", "numpy", "pandas", "pyarrow")
-NO_FILE = ("certify", "next-tokens", "next-words", "rehearse")  # commands whose input is no file
+NO_FILE = ("certify", "next-tokens", "next-words", "rehearse")  # commands whose input is not a file
 TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 COMMANDS: dict[str, dict[str, str]] = TABLE["commands"]
 OPTIONS: dict[str, dict[str, Any]] = TABLE["options"]
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line, and exit: with 1 after bad input, 2 after a bad option, otherwise 0."""
+    """Run the command and exit with status 0 (success), 1 (bad input) or 2 (bad option)."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.version:
@@ -40,8 +40,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         is_file = options.command not in NO_FILE and not options.input.startswith(HUB)
         if is_file and not Path(options.input).exists():
             raise no_such_file(Path(options.input))
-        # Heavy imports come after the options have been checked. Most objects that they make stay,
-        # and searching these for garbage would take a fifth of the time.
+        # Heavy imports come after the options have been checked. Most objects that they create stay
+        # in use, so collecting garbage would waste a fifth of the time.
         gc.disable()
         room = "rehearsal.folder" if options.command == "rehearse" else "api.commands"
         import_module(f"lingprob.{room}").run(options)
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.exit(f"lingprob {options.command}: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # the reader of the output has closed it
+    except BrokenPipeError:  # the program that reads the output (such as `head`) has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
 
@@ -103,7 +103,7 @@ def describe_version() -> str:
 
 
 def add_option(command: argparse.ArgumentParser, name: str, required: bool) -> None:
-    """Add one of OPTIONS to the parser of a command. A tokenizer is named with `--model`."""
+    """Add one of OPTIONS to a command's parser. The flag of the option `tokenizer` is `--model`."""
     given = dict(OPTIONS[name])
     if "type" in given:
         given["type"] = {"int": int, "pair": _pair}[given["type"]]

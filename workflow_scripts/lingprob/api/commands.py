@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def of_model(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the table of the `Model` method that has the name of the command."""
+    """Return the table from the `Model` method that has the command's name."""
     read, named = METHODS[options.command]
     given = read(options)
     method = getattr(load(options), options.command.replace("-", "_"))
@@ -62,13 +62,13 @@ def of_model(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def audit(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the table of the problems of minimal pairs."""
+    """Return a table of the problems in minimal pairs."""
     pairs = read_pairs(options)
     return load(options).audit(pairs, corpora=options.corpus or ())
 
 
 def overlap(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the table of the longest overlaps of texts with a corpus."""
+    """Return a table of the longest overlaps of texts with a corpus."""
     return lingprob.find_overlap(
         column_of_texts(options),
         [Path(name) for name in options.corpus],
@@ -79,7 +79,7 @@ def overlap(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def certify(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the table of overlaps of corpora with the texts of a file or of a catalog data set."""
+    """Return a table of overlaps between corpora and the texts of a file or catalog data set."""
     from lingprob.api.corpora import dataset_texts
 
     cache = cache_folder(options.cache)
@@ -99,7 +99,7 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def fit(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the table of linking functions that are fitted to the ratings of a table."""
+    """Return a table of linking functions, fitted to the ratings in the input table."""
     from lingprob.scoring.imported import SIGN
 
     named = [] if options.cluster == "none" else [options.cluster]
@@ -135,7 +135,7 @@ def guard(options: argparse.Namespace) -> pd.DataFrame:
     return guard_formulas(read_frame(Path(options.input)))
 
 
-# Notes that follow the name of the output.
+# Notes that are printed after the name of the output file.
 NOTES = {
     "score": " (log-probabilities in nats)",
     "surprisal": " (bits, in the column `surprisal`, which counts the space after each word)",
@@ -143,7 +143,7 @@ NOTES = {
 
 
 def load(options: argparse.Namespace) -> lingprob.Model:
-    """Return the model of a command line. A wrong name raises an error before torch is imported."""
+    """Load the options' model. A wrong name raises an error before torch is imported."""
     find_model(options.model, family=options.family, config=options.config)
     gc.disable()  # as in `cli.main`
     model = lingprob.load(
@@ -161,10 +161,9 @@ def load(options: argparse.Namespace) -> lingprob.Model:
 
 
 def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.DataFrame:
-    """Return the input table with its columns renamed as `--column` says.
+    """Return the input table with its columns renamed by `--column`.
 
-    Raises LingprobError for a column that `--column` names, or the command needs, and that is not
-    in the table.
+    Raises LingprobError if the table lacks a column that `--column` names or the command needs.
     """
     frame = tables.read_table(
         options.input, split=options.split, configuration=options.configuration
@@ -215,7 +214,7 @@ def column_of_texts(options: argparse.Namespace) -> list[str]:
 
 
 def write(table: pd.DataFrame, output: Path | None) -> None:
-    """Write a table, whole or not at all, or print it if there is no output file."""
+    """Write a table to the output file (atomically), or print it if there is no output file."""
     if output is None:
         table.to_csv(sys.stdout, index=False)
     elif output.suffix == ".parquet":
@@ -226,7 +225,7 @@ def write(table: pd.DataFrame, output: Path | None) -> None:
 
 
 Call = Callable[[argparse.Namespace], Any]
-# How a command of a model reads its input, and the options that its method takes.
+# For each command that runs a model: how it reads its input, and the options of its method.
 METHODS: dict[str, tuple[Call, tuple[str, ...]]] = {
     "score": (read_sentences, ("bos", "chat")),
     "tokens": (read_sentences, ("bos",)),

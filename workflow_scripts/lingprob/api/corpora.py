@@ -1,4 +1,4 @@
-"""Corpora and data sets, of the catalog or of the user's files, with tokenizers and n-gram models.
+"""Corpora and data sets from the catalog or a user's files, their tokenizers and n-gram models.
 
 Files of the catalog are fetched once into the cache, which has the layout of a workflow's folder.
 """
@@ -27,8 +27,8 @@ from lingprob.workflow.sources import Run
 OR_A_FILE = "Or correct the path of the file."
 TOKENIZER = "smollm2-135m"
 AUTO, NO_MODEL = "auto", "none"
-ORDER = 5  # of the n-gram model (leakage, §2.1)
-MEMORY_MB = 2000  # of its estimate
+ORDER = 5  # of the n-gram model (leakage paper, §2.1)
+MEMORY_MB = 2000  # of its estimation
 TEXT_KINDS = ("stimuli", "reading_texts")  # kinds of data sets that have texts
 
 
@@ -41,8 +41,8 @@ def choose_tokenizer(
 ) -> tuple[str, Tokenizer]:
     """Return the name of a tokenizer, and the tokenizer.
 
-    It is the given one, or else that of the first saved corpus, or else that of SmolLM2. A
-    tokenizer is named by its model or by a data set of kind tokenizer.
+    The tokenizer is the given one, or else that of the first saved corpus, or else that of SmolLM2.
+    A tokenizer's name is that of a model or of a data set of kind tokenizer.
     """
     saved = [load_corpus(Path(corpus)).tokenizer for corpus in corpora if is_saved(corpus)]
     named = str(given or next(filter(None, saved), TOKENIZER))
@@ -79,7 +79,7 @@ def find_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) 
 
 
 def fetch_corpus(name: str, run: Run, cache: Path) -> Corpus:
-    """Return a corpus of the catalog, whose files are fetched if the cache lacks them."""
+    """Return a corpus of the catalog. Its files are fetched if the cache lacks them."""
     return corpus_of(name, run.catalog.dataset(name), fetch_dataset_files(name, run, cache))
 
 
@@ -89,7 +89,7 @@ class NgramModels:
     Args:
         wanted: argument `ngrams` of `certify`.
         searched: the corpora that are searched.
-        run: has the catalog's corpora.
+        run: the run whose catalog has the corpora.
         cache: the folder that keeps the models of the catalog's corpora.
 
     Raises LingprobError if `wanted` is neither a corpus nor a file.
@@ -109,7 +109,7 @@ class NgramModels:
         self.corpora[self.wanted] = fetch_corpus(self.wanted, run, cache)
 
     def source_for(self, corpus: Corpus) -> tuple[str | None, str]:
-        """Return the corpus or file of the n-gram model for a corpus, or None, and the reason."""
+        """Return the corpus or file for a corpus's n-gram model, or None and the reason."""
         if self.wanted == NO_MODEL:
             return None, "no n-gram model was wanted"
         if self.wanted != AUTO:
@@ -148,7 +148,7 @@ def is_pinned(corpus: str, run: Run) -> bool:
 def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
     """Return the sentences of a data set of stimuli, or the passages of reading texts, by id.
 
-    Raises LingprobError for a data set of another kind, and as `fetch_dataset_files`.
+    Raises LingprobError for a data set of another kind, and as `fetch_dataset_files` does.
     """
     from lingprob.reading.texts import build_words, passage_texts
     from lingprob.stimuli.build import build_stimuli
@@ -176,10 +176,10 @@ def dataset_folder(name: str, run: Run, cache: Path) -> Path:
 def fetch_dataset_files(name: str, run: Run, cache: Path) -> list[Path]:
     """Return the paths of a data set's files: a user's own files, or files in the cache.
 
-    The latter are fetched and checked as in the workflow. Data in the package have no files.
+    Files in the cache are fetched and checked as in the workflow. Package data have no files.
 
-    Raises LingprobError as `fetch_files`, and for missing rows of the hub, which only the workflow
-    streams.
+    Raises LingprobError as `fetch_files` does. Also raises it if rows of a hub data set are absent,
+    because only the workflow streams them.
     """
     entry = run.catalog.dataset(name)
     if "path" in entry or not entry.get("files"):

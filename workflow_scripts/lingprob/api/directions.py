@@ -1,4 +1,4 @@
-"""The two kinds of `Model`: those that read from left to right, and those that read both sides."""
+"""The two kinds of `Model`: those that read from left to right, and those that see both sides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 SENTENCES = "sentences"
 PAPER = "paper"
-# Start tokens to try if the tokenizer lacks those of the model's own entry.
+# Start tokens to try if the tokenizer lacks those of the model's catalog entry.
 START_TOKENS = ("bos", "endoftext", "eos")
 Unigrams = Mapping[str, pd.Series]
 
@@ -41,7 +41,7 @@ class LeftToRight:
         self.name, self.run, self.lm = name, run, lm
         self.own_policies = list(run.catalog.model(name)["bos_policies"])
         self.scorer = Scorer(lm, tokens_per_batch)
-        # On a CPU, contexts have a batch size of their own.
+        # On a CPU, texts after contexts have their own default batch size.
         budget = tokens_per_batch if lm.device.type == "cuda" else None
         self.context_scorer = Scorer(lm, budget, self.scorer.forward)
         lm.start_id(self.policy(self.default)["start_token"])
@@ -60,7 +60,7 @@ class LeftToRight:
 
     @cached_property
     def default(self) -> str:
-        """Return the policy with the model's start token under which every token counts.
+        """Return the default BOS policy: a start token precedes the text, and every token counts.
 
         The start token is the first one of the model's own policies that its tokenizer has, or else
         the tokenizer's BOS or end-of-text token. Without any of them, the policy is `none`, which
@@ -82,7 +82,7 @@ class LeftToRight:
         return "none"
 
     def convention(self, bos: str | None) -> str:
-        """Return the BOS policy of a call: the default for None, the paper's, or one by name."""
+        """Return the BOS policy `bos`: the default (None), the paper's (`paper`) or any other."""
         if bos == PAPER:
             return self.own_policies[0]
         if bos is not None:
@@ -90,7 +90,7 @@ class LeftToRight:
         return bos or self.default
 
     def audited_conventions(self) -> list[str]:
-        """Return the BOS policies that an audit compares: the default and those of the entry."""
+        """Return an audit's BOS policies: the default and those of the model's entry."""
         return list(dict.fromkeys([self.default, *self.own_policies]))
 
     def sentence_scores(
@@ -105,7 +105,7 @@ class LeftToRight:
     def _scores(self, stimuli: pd.DataFrame, start_token: str) -> pd.DataFrame:
         items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
         if len(texts) == 1:
-            # One sentence needs none of the scorer's checks, which take longer than the sentence.
+            # The scorer's checks would take longer than scoring a single sentence.
             alone = score_alone(self.lm, items[0], texts[0], start_token)
             if alone is not None:
                 return alone
@@ -136,7 +136,7 @@ class LeftToRight:
         from lingprob.reading.surprisal import word_surprisals
 
         settings = self.run.settings["reading"]
-        # The paper's surprisals follow a start token even if its sums over sentences do not.
+        # The leakage paper puts a start token before a text even if the policy `paper` has none.
         chosen = self.default if bos == PAPER else self.convention(bos)
         return word_surprisals(
             self.lm,
@@ -213,7 +213,7 @@ class BothSides:
         )
 
     def tokens_in_context(self, *_: Any) -> pd.DataFrame:
-        """Raise LingprobError, because a masked model reads no context first."""
+        """Raise LingprobError, because a masked model does not read a context before a text."""
         raise self._refusal(
             "it has no probability of a sentence after a context. Leave the context out, or load a "
             "causal model"
@@ -267,7 +267,7 @@ class BothSides:
         return found
 
     def warn_of_first_tokens(self, *_: Any) -> None:
-        """Do nothing, because every token counts."""
+        """Do nothing, because a masked model scores every token."""
 
     def _refusal(self, why: str) -> LingprobError:
         return LingprobError(f"model {self.name!r} is a masked one: {why}.")

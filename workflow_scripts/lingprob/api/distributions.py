@@ -20,8 +20,8 @@ from lingprob.scoring.key_values import forget_lengths, rotation_of
 from lingprob.scoring.stimuli import scores_table
 
 SPACE = re.compile(r"\s")
-AT_ONCE = 16  # candidates for words in one forward pass
-MOST = 5000  # candidates for words in all passes
+AT_ONCE = 16  # candidate words or beginnings in one forward pass
+MOST = 5000  # candidate words or beginnings in all passes
 _CAUSAL: WeakSet[LanguageModel] = WeakSet()  # models that were checked
 # The change of a distribution, or of a mean log-probability (nats), that a later token may cause.
 CAUSAL = 1e-3
@@ -71,8 +71,8 @@ def start_ids(lm: LanguageModel, start_token: str) -> list[int]:
 def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd.DataFrame | None:
     """Return the `scores` table of one text from one forward pass, or None if it needs a `Scorer`.
 
-    A text needs one if it is too long or has no token to score. So do models without logits, and
-    models whose log-probabilities depend on later tokens or on the length of a pass.
+    A text needs a `Scorer` if it is too long or has no token to score, if the model has no logits,
+    or if its log-probabilities depend on later tokens or on the length of a pass.
     """
     tokens = lm.tokenize([text])[0]
     ids = [*start_ids(lm, start_token), *tokens.ids.tolist()]
@@ -153,9 +153,9 @@ def likeliest_tokens(lm: LanguageModel, context: str, start_token: str, top: int
 def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
     """Return the table of `Model.next_words`: the `top` most likely words after a context.
 
-    The search is exact: it runs every beginning of a word that is more probable than the last of
-    the best words so far. As in `Model.surprisal`, only the tokenizer's own segmentation of a word
-    counts.
+    The search is exact: it extends every beginning of a word that is more probable than the least
+    probable of the best words so far. As in `Model.surprisal`, only the tokenizer's own
+    segmentation of a word counts.
     """
     words = split_words(context)
     text = " ".join(words)
@@ -201,7 +201,7 @@ def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int)
 
 
 def word_tokens(lm: LanguageModel) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return ids of tokens that begin with a space, that begin a word, and that continue a word."""
+    """Return ids of tokens with an initial space, of those that begin a word, and of all others."""
     from lingprob.reading.surprisal import space_tokens
 
     spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
@@ -215,14 +215,14 @@ def word_tokens(lm: LanguageModel) -> tuple[torch.Tensor, torch.Tensor, torch.Te
 
 
 class Candidates:
-    """A queue of candidates for words or their beginnings, the most probable candidate first."""
+    """A queue of candidate words and beginnings of words, the most probable first."""
 
     def __init__(self) -> None:
         self.heap: list[tuple[float, int, int, list[int], torch.Tensor, torch.Tensor]] = []
         self.numbers = count()
 
     def add(self, ids: list[int], logprobs: torch.Tensor, allowed: torch.Tensor) -> None:
-        """Add a beginning's extensions by allowed tokens, with ln p of each extension, (V,)."""
+        """Add extensions of `ids` by allowed tokens. `logprobs` (V,) has ln p of each."""
         values, order = logprobs[allowed].sort(descending=True)
         self._push(0, ids, values, allowed[order])
 

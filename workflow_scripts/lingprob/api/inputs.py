@@ -22,7 +22,7 @@ from lingprob.stimuli.tables import check_stimuli
 
 logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"
-# Columns of a table of pairs that are read.
+# Columns that are read from a table of pairs.
 COLUMNS = ("good", "bad", "sentence", "item", "pair", "grammatical", "phenomenon", "paradigm")
 Given: TypeAlias = str | Iterable[object] | pd.DataFrame
 Context: TypeAlias = str | Iterable[str | None] | None
@@ -32,7 +32,7 @@ def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = Fals
     """Return one or several texts as a list. `what` is the word for a text in messages.
 
     Raises LingprobError for a data frame, an empty list, a value that is no text or, unless
-    allowed, an empty text. Sets and mappings have no order of texts.
+    allowed, an empty text. Also raises it for sets and mappings, whose texts have no order.
     """
     if isinstance(given, pd.DataFrame):
         raise LingprobError(f"the {what}s are a data frame. Give one of its columns.")
@@ -56,7 +56,7 @@ def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = Fals
 def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFrame:
     """Return texts, or a data frame of texts, as a data frame whose column `column` has the texts.
 
-    This column and a column `context` are strings, '' if missing. Other columns are kept.
+    Values of this column and of `context` are strings, '' if missing. Other columns are kept.
     """
     if not isinstance(given, pd.DataFrame):
         index = given.index if isinstance(given, pd.Series) else None
@@ -78,9 +78,9 @@ def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFr
 def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[str] | None:
     """Return the context of each row of a frame ('' for none), or None if there are no contexts.
 
-    The contexts are given (one for all rows, or one for each), or are the frame's column `context`.
-    Logs a warning if a context ends in white space before a separator, because two spaces change
-    the log-probability that follows. Raises LingprobError for another number of contexts.
+    The argument (one text for all rows, or one per row) or the column `context` gives them. Logs a
+    warning if a context ends in white space before a separator, because two spaces change the
+    log-probability that follows. Raises LingprobError if there is not one per row.
     """
     of_frame = "context" in frame.columns
     if context is None and not of_frame:
@@ -117,7 +117,7 @@ def warn_of_trailing_space(contexts: list[str], why: str) -> None:
 
 
 def with_new_columns(frame: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Return a user's table with further columns. Raises LingprobError if it has one already."""
+    """Add the columns of `found` to a user's table. Raises LingprobError if it has one."""
     if taken := [name for name in found.columns if name in frame.columns]:
         raise LingprobError(
             f"{frame.attrs.get('source', 'the table')}: a column {taken[0]!r} is there already. "
@@ -127,7 +127,7 @@ def with_new_columns(frame: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_own_columns(frame: pd.DataFrame, table: pd.DataFrame, read: set[str]) -> pd.DataFrame:
-    """Return a table with several rows per text, preceded by the columns of the user's `frame`.
+    """Return `table`, with several rows per text, after the columns of the user's `frame`.
 
     The first column of `table` has the number of the text, from 1. `read` names columns of `frame`
     to leave out.
@@ -140,7 +140,7 @@ def with_own_columns(frame: pd.DataFrame, table: pd.DataFrame, read: set[str]) -
 
 
 def stimuli_of(texts: list[str]) -> pd.DataFrame:
-    """Return sentences as the columns of a `stimuli` table that scoring reads, item_id and text."""
+    """Return sentences as item_id and text, the columns of a `stimuli` table that scoring reads."""
     numbers = [str(number) for number in range(1, len(texts) + 1)]
     return pd.DataFrame({"item_id": numbers, "text": texts})
 
@@ -185,21 +185,21 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
     entry = {"language": language, "columns": {side: side for side in sides}}
     stimuli = as_stimuli(frame.reset_index(drop=True), where, entry, "columns")
     check_stimuli(stimuli, where)
-    if pair_texts(stimuli, where).empty:  # which refuses a pair without one sentence of each kind
+    if pair_texts(stimuli, where).empty:  # it refuses a pair without one sentence of each kind
         raise LingprobError(f"{where}: no row is in a pair. Give it columns `good` and `bad`.")
     table = as_table(stimuli.assign(dataset=PAIRS), "stimuli", PAIRS)
     return table[table["pair_id"].notna()]
 
 
 def _ordered(pair: Any) -> Any:
-    """Return a pair. Raises TypeError for a text, a record or a set, which have parts as well."""
+    """Return a pair. Raises TypeError for a text, mapping or set, which Python unpacks."""
     if isinstance(pair, str | bytes | Mapping | Set):
         raise TypeError(f"{pair!r} is no pair")
     return pair
 
 
 def as_passages(texts: Given) -> pd.Series:
-    """Return texts by their numbers ("1", "2" and so on), without empty texts."""
+    """Return a series of the texts that are not empty, indexed by their numbers ("1", "2", ...)."""
     passages = [(str(n), text) for n, text in enumerate(as_texts(texts, "text", True), start=1)]
     kept = {name: text for name, text in passages if text.strip()}
     if not kept:
@@ -231,7 +231,7 @@ def as_words(
 def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[str]] | None:
     """Return a list of regions for each text, or None if there are none.
 
-    They are given, or are the frame's column `regions`. A text is split at `|`. Raises
+    The argument or the frame's column `regions` gives them. A text is split at `|`. Raises
     LingprobError if the number of lists is not that of the texts.
     """
     if regions is None and "regions" not in frame.columns:
@@ -252,7 +252,7 @@ def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[
 
 
 def cut_regions(text: str, regions: list[str], row: int) -> list[tuple[str, bool]]:
-    """Return the regions of a text, each with a flag for a region that no space precedes.
+    """Return the regions of a text, each with a flag that is true if no space precedes it.
 
     Raises LingprobError for an empty region, and if the regions do not spell out the text.
     """

@@ -211,15 +211,15 @@ class Model:
                 be several words or part of a word, such as `it` and `'s`. Default: words, separated
                 by spaces and line breaks.
             bos: a BOS policy. Only its start token matters here. Default: as for `score`. `paper`
-                gives the same result, because the paper on reading times puts a start token
-                before a text.
+                gives the same result, because the leakage paper puts a start token before each
+                text.
 
         Returns:
             The columns text_id (from 1), word_index (from 0 in its text), word, surprisal (bits,
             including the space after the word, as in §3.1 of the leakage paper),
-            surprisal_uncorrected (including the space before it instead) and n_tokens. A masked
-            model also sees the words after a word. Its surprisal is -log2 of the word's probability
-            given the rest of the text, and there is no surprisal_uncorrected.
+            surprisal_uncorrected (including the space before the word instead) and n_tokens. A
+            masked model also sees the words after a word. Its surprisal is -log2 of the word's
+            probability given the rest of the text, and there is no surprisal_uncorrected.
 
         Raises LingprobError for a word or text that the model cannot read.
         """
@@ -321,9 +321,9 @@ class Model:
                 of a sentence, a warning says in how many pairs the first tokens differ.
 
         Returns:
-            By phenomenon or paradigm, one row for each in order of first appearance, and then
+            For phenomenon or paradigm: one row for each value in order of first appearance, then
             one row `all`. The columns are phenomenon or paradigm, n, accuracy, accuracy_low and
-            accuracy_high (Wilson's 95% interval) and bos. A tie counts as one half. By pair, the
+            accuracy_high (Wilson's 95% interval) and bos. A tie counts as one half. For pair, the
             columns are pair, good, bad, logprob_good and logprob_bad (nats), difference, preferred
             (good, bad or neither) and bos.
         """
@@ -346,7 +346,7 @@ class Model:
 
         Args:
             pairs: as for `compare`.
-            corpora: corpora to search for the sentences, by name or file as for `certify`.
+            corpora: corpora that are searched for the sentences, names or files as for `certify`.
 
         Returns:
             The `audit` table. lingprob.io.schemas describes its columns.
@@ -363,7 +363,7 @@ class Model:
         return given if given is not None else "" if self.language in WITHOUT_SPACES else " "
 
     def _summed(self, tokens: pd.DataFrame, texts: list[str], convention: str) -> pd.DataFrame:
-        """Return the `sentence_scores` of texts from their tokens, all of which count."""
+        """Return the `sentence_scores` of texts by summing over all their tokens."""
         policy = {"start_token": convention, "first_token": "scored"}
         tokens = tokens.assign(
             item_id=(tokens["item_id"] + 1).astype(str), scored=tokens["logprob"].notna()

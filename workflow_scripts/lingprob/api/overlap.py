@@ -48,7 +48,7 @@ def find_overlap(
             a .jsonl file (field `text`) and each row of a .parquet file (column `text`) is one. A
             saved corpus (the workflow's `results/cdawg/NAME`, or a folder that `certify` saved) is
             searched without reading the texts again.
-        tokenizer: a model, as for `load`, whose tokens are counted, or a data set of kind
+        tokenizer: a model, as for `load`, whose tokenizer splits the texts, or a data set of kind
             tokenizer. Default: the tokenizer of a saved corpus, else that of smollm2-135m.
         min_length: length of the shortest sequence that counts, in tokens. Default: the setting
             `overlap.min_length`.
@@ -87,7 +87,7 @@ def find_overlap(
 
 @contextmanager
 def files_or_texts(corpus: object, given: list[str | Path]) -> Iterator[list[str | Path]]:
-    """Yield the names or paths of a corpus. Texts are in a file that is deleted at the end."""
+    """Yield a corpus as names or paths. Texts go to a file that is deleted at the end."""
     if isinstance(corpus, str) or (given and all(isinstance(part, Path) for part in given)):
         yield given
         return
@@ -109,7 +109,7 @@ def certify(
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return each text's longest overlap with each corpus, and whether it is chance.
+    """Return each text's longest overlap with each corpus, and whether chance explains it.
 
     Args:
         texts: one text or several texts. A Series keeps its ids. Empty texts are left out.
@@ -160,7 +160,7 @@ def certify(
 
 
 def with_levels(overlaps: pd.DataFrame, corpus: Corpus, models: NgramModels) -> pd.DataFrame:
-    """Return a table of overlaps with a corpus, with columns for LEVELS and `ngrams`.
+    """Add the columns LEVELS (chance levels) and `ngrams` to the overlaps with a corpus.
 
     `ngrams` names the source of the n-gram model, or the reason why there is none.
     """

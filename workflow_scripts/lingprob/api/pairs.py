@@ -75,7 +75,7 @@ def audit_pairs(
         lm: the model that scored the pairs.
         paired: a `stimuli` table of pairs.
         scores: the `sentence_scores` of these stimuli.
-        convention: the BOS policy and the unigram source that other conventions are compared with.
+        convention: the BOS policy and unigram source that the audit compares with others.
         corpora: names or files of the corpora in which the sentences are searched.
     """
     distances = measure_distances(paired, lm.language, lm.run, lm.cache, str(lm.lm.device))
@@ -88,7 +88,7 @@ def audit_pairs(
 def measure_distances(
     paired: pd.DataFrame, language: str, run: Run, cache: Path, device: str
 ) -> pd.DataFrame | None:
-    """Return the `minimalness` table of pairs, or None without a model for the language."""
+    """Return the `minimalness` table of pairs, or None if the language has no embedding model."""
     from lingprob.models.folders import read_manifest
     from lingprob.models.prepare import prepare_embedding
     from lingprob.pairs.embeddings import SentenceEmbedder

@@ -1,4 +1,4 @@
-"""Models by name, folder or repository of the hub: their entries, files and unigrams.
+"""Models that a catalog name, folder or hub repository gives: their entries, files and unigrams.
 
 Prepared models are kept in the cache, a folder with the layout of a workflow's folder.
 """
@@ -29,7 +29,7 @@ from lingprob.workflow.sources import Run
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 # BOS policies of a model without a known family. The first is the workflow's default.
 POLICIES = ["none", "bos", "bos_first_excluded"]
-# Sources of models that the workflow makes from text, so that they cannot be fetched.
+# Catalog `source` of models that the workflow itself makes, so that they cannot be fetched.
 MADE = ("trained", "ngram")
 GIVEN = "given"
 
@@ -44,7 +44,7 @@ def find_model(
 
     Arguments are those of `load`. A repository that is in the catalog needs no revision.
 
-    Raises LingprobError, with the nearest names, for a model that does not exist.
+    Raises LingprobError, with similar names, for a model that does not exist.
     """
     given = read_config(config)
     settings, catalog = read_catalog(given)
@@ -125,7 +125,7 @@ def repository_entry(
 
 
 def conventions_of(family: str | None, catalog: Catalog) -> Entry:
-    """Return the keys of an entry that state its family or, for an unknown one, its policies."""
+    """Return an entry's keys for a model's family, or for default policies without one."""
     if family is None:
         return {"family": "own", "bos_policies": POLICIES}
     looked_up("family", family, {entry["family"]: entry for entry in catalog.models.values()})
@@ -133,7 +133,7 @@ def conventions_of(family: str | None, catalog: Catalog) -> Entry:
 
 
 def slug(name: str) -> str:
-    """Return a name with other characters than letters, digits, '.', '_' and '-' as '--'."""
+    """Return a name in which '--' replaces all but letters, digits, '.', '_' and '-'."""
     return re.sub(r"[^A-Za-z0-9._-]+", "--", name).lstrip("._-") or "model"
 
 
@@ -146,10 +146,10 @@ def cache_folder(given: str | Path | None = None) -> Path:
 
 
 def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
-    """Return the path of a model's manifest. If it does not fit the entry, the model is prepared.
+    """Return the path of a model's manifest. Prepare the model if none fits its entry.
 
-    Raises LingprobError as `prepare_model`, for a model without weights, and for a model that a
-    workflow has to make first.
+    Raises LingprobError as `prepare_model` does, for a model without weights, and for a model that
+    a workflow has to make first.
     """
     if entry["source"] == "scores":
         raise LingprobError(
@@ -203,16 +203,16 @@ def is_current(manifest: Path, entry: Entry) -> bool:
 def find_unigrams(
     wanted: str | Path | pd.DataFrame | pd.Series | None, model: str, run: Run, cache: Path
 ) -> dict[str, pd.Series]:
-    """Return unigram log-probabilities (nats, by token id) by source, one source or none.
+    """Return {source: unigram log-probabilities (nats) by token id} of one source, or {}.
 
     Args:
-        wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id. None is
-            the first source of the model's entry that the cache has, if any.
+        wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id. None
+            selects the first source of the model's entry that the cache has, if any.
         model, run: the model, and the run that has its entry.
         cache: the folder of prepared models, which may have tables of unigrams.
 
     Raises LingprobError for a source that the cache lacks, with the command that makes it, and for
-    values that are no log-probabilities of one vocabulary.
+    tables that do not give each token id at most one log-probability.
     """
     if isinstance(wanted, pd.Series):
         wanted = wanted.rename_axis("token_id").rename("logprob").reset_index()

@@ -24,7 +24,7 @@ def read_table(
             `hub:owner/name@revision`. Without a revision, the newest commit is read and logged.
         split, configuration: the part of a data set on the hub, as in the `datasets` library.
 
-    Raises LingprobError with the file, repository, revision or part that is missing.
+    Raises LingprobError that names the missing file, repository, revision or part.
     """
     if not str(source).startswith(HUB):
         frame = read_frame(Path(source))

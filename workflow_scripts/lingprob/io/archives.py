@@ -12,7 +12,7 @@ from lingprob.errors import LingprobError
 def unpack_tar(archive: tarfile.TarFile, folder: str | Path) -> None:
     """Write the regular files of a tar archive into a folder, with the permissions of new files.
 
-    Python's `extractall` can check names only from Python 3.11.4 on.
+    It replaces Python's `extractall`, which cannot check names before Python 3.11.4.
 
     Raises LingprobError for a file whose name leads out of the folder.
     """

@@ -42,7 +42,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     """Return an iterator over the non-empty documents of a text corpus, in the order of its files.
 
     Args:
-        parser: determines the documents of a file. `text`: the file. `lines`: a line, or the field
+        parser: determines the unit of a document. `text`: a file. `lines`: a line, or the field
             `text` of a JSON object. `parquet`: the column `text` of a row. `gutenberg`: a book,
             without licence and line wraps. `nltk_zip`: a .txt member of a zip. `brown_zip`: a file
             of NLTK's tagged Brown corpus, without its tags. Two parsers read no file:
@@ -52,7 +52,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
         files: the corpus's files.
 
     Raises LingprobError at once for an unknown parser or a missing file. During iteration, it
-    raises LingprobError for a file or line of another format, and for a file without text.
+    raises LingprobError for a file or line in another format, and for a file without text.
     """
     if parser == "demo_sentences":
         return iter(pd.read_csv(MINIMAL_PAIRS)["good"])
@@ -97,7 +97,7 @@ def batches(
     size: int = 2**20,
     length: Callable[[Item], int] = len,  # type: ignore[assignment]
 ) -> Iterator[list[Item]]:
-    """Yield items in lists, each of which ends when its total length reaches `size`."""
+    """Yield lists of consecutive items. A list ends when its items' total length reaches `size`."""
     batch: list[Item] = []
     total = 0
     for item in items:
@@ -140,7 +140,7 @@ def _gutenberg(path: Path) -> Iterator[str]:
 
 
 def _decode(data: bytes) -> str:
-    """Return the text of bytes in UTF-8, or else in Latin-1, with line feeds as line ends."""
+    """Decode bytes as UTF-8, or else as Latin-1. Line ends of the text are line feeds."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -179,7 +179,7 @@ def _text(path: Path) -> Iterator[str]:
 def _documents_on_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file, or the field `text` of each JSON object in it.
 
-    A file has JSON if its suffix says so, or if its first line is an object or begins an array.
+    A file is JSON if it has a suffix of JSON, or if its first line is an object or begins an array.
     """
     is_json, first = bool(JSON_SUFFIXES & {suffix.lower() for suffix in path.suffixes}), True
     with _opened(path) as lines:
@@ -211,7 +211,7 @@ def _is_object(line: str) -> bool:
 
 
 def _json_array(path: Path, is_json: bool) -> Iterator[str]:
-    """Yield the field `text` of each object in a JSON array, or lines of text that is no JSON."""
+    """Yield the field `text` of each object in a JSON array, or lines if it is no JSON."""
     with _opened(path) as stream:
         content = stream.read()
     try:
@@ -245,7 +245,7 @@ def _text_field(where: str, record: Any) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    """Yield the stream of a text file, decompressed if its first bytes show a compression.
+    """Yield the stream of a text file, decompressed if its first bytes show that it is compressed.
 
     Raises LingprobError if the file is not text, at once or during reading.
     """

@@ -32,14 +32,14 @@ MIRROR_VARIABLE = "LINGPROB_MIRROR"
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
-# Returns the fault of the file at a path, or None if it is the file that the catalog describes.
+# Returns how the file at a path differs from the catalog's description, or None if it does not.
 Verify = Callable[[Path], str | None]
 File = Mapping[str, Any]
 Auth = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 
 class Unavailable(Exception):
-    """The error for a place that cannot give a file, with the HTTP status if there is one."""
+    """The error if a place (mirror or URL) gives no file. It has the HTTP status, if any."""
 
     def __init__(self, reason: str, status: int | None = None) -> None:
         super().__init__(reason)
@@ -47,11 +47,11 @@ class Unavailable(Exception):
 
 
 class Absent(Unavailable):
-    """The error for a place without the file, which needs no warning."""
+    """The error if a place does not have the file, which needs no warning."""
 
 
 class Transient(Unavailable):
-    """The error for a place at which a later attempt may succeed, after `wait` seconds."""
+    """The error if another attempt at the same place may succeed after `wait` seconds."""
 
     def __init__(self, reason: str, status: int | None = None, wait: float = 0.0) -> None:
         super().__init__(reason, status)
@@ -70,14 +70,14 @@ def fetch_files(
 
     A file is described as under `files` in the catalog. Its `name` is its path in the directory.
     `sha256`, `bytes`, `mirror` (its path in the mirror, by default DATASET/NAME) and `url` may be
-    absent. It is looked for in `directory`, then in the mirror (the directory or base URL `mirror`,
-    or LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the right
-    checksum is kept. An interrupted download stays as NAME.part for a later call.
+    absent. A file is looked for in `directory`, then in the mirror (the directory or base URL
+    `mirror`, or LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the
+    right checksum is kept. An interrupted download stays as NAME.part for a later call.
 
     The manifest has the columns name, sha256, bytes and source (`cache: PATH`,
     `mirror: PATH OR URL` or `url: URL`).
 
-    Raises LingprobError with the reason for each place and the ways out, such as the `instructions`
+    Raises LingprobError with the reason for each place and the remedies, such as the `instructions`
     for data sets of manual or gated access.
     """
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
@@ -132,7 +132,7 @@ def patiently(
     """Return the result of `attempt`, which is repeated after each Transient error.
 
     Waiting times are RETRY_SECONDS, after which the last error is raised. They begin again whenever
-    `measure` (bytes on disk) has exceeded its maximum. `what` names the attempt in the log.
+    `measure` (bytes on disk) exceeds its previous maximum. `what` names the attempt in the log.
     """
     best, waits = measure(), iter(RETRY_SECONDS)
     while True:
@@ -236,7 +236,7 @@ def _fault(file: File, path: Path) -> str | None:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Turn system errors in the body into Unavailable, after which the next place is tried."""
+    """Turn a system error in the body into Unavailable, so that the next place is tried."""
     try:
         yield
     except FileNotFoundError as error:
@@ -258,7 +258,7 @@ def _absent(reason: str) -> None:
 
 def _copy(source: Path, target: Path, verify: Verify) -> None:
     with _reading(), open(source, "rb"):
-        pass  # it may be read, so later errors are the target's
+        pass  # the file can be read, so later errors concern the target
     with atomic_path(target) as temporary:
         shutil.copyfile(source, temporary)
         _check(temporary, verify)
@@ -279,13 +279,13 @@ def _receive_rest(
     resumable: bool,
     auth: Auth | None,
 ) -> None:
-    """Append the rest of a file to `part` by one request. Raises Transient if some is missing."""
+    """Append the rest of a file to `part` by one request. Raises Transient if it is cut short."""
     have = _size(part) if resumable else 0
     if size is not None and have == size:
         return
     if size is not None and have > size:
         have = 0
-    # Compressed transfer would make lengths and ranges refer to other bytes than the file's.
+    # Compressed transfer would make lengths and ranges refer to compressed bytes.
     headers = {"Accept-Encoding": "identity", "User-Agent": f"lingprob/{lingprob.__version__}"}
     if have:
         headers["Range"] = f"bytes={have}-"

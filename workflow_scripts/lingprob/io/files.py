@@ -31,14 +31,14 @@ DISK_PROBLEMS = {
 
 
 def disk_problem(error: Exception, path: Path) -> str | None:
-    """Return the reason why `path` could not be written, with the remedy, or None.
+    """Return the reason why `path` could not be written, with the remedy, or None if it is unknown.
 
-    The number of the system's error is an attribute of Python's own errors. Other libraries give
-    it in their message.
+    Python's own exceptions have the system's error number as an attribute. Other libraries give it
+    in the message.
     """
     file = getattr(error, "filename", None)
     if file is not None and not path.is_relative_to(Path(os.fsdecode(file)).parent):
-        return None  # another file, which was read
+        return None  # the error concerns another file, which was read
     named = re.search(r"os error (\d+)", str(error))
     number = getattr(error, "errno", None) or (int(named[1]) if named else None)
     return DISK_PROBLEMS.get(number) if number else None
@@ -48,9 +48,9 @@ def disk_problem(error: Exception, path: Path) -> str | None:
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path for a new file, which becomes `path` if the body raises no error.
 
-    After an error the temporary file is deleted. So are those of `path` that killed processes left.
+    After an error, it is deleted. Temporary files that killed processes left are always deleted.
 
-    Raises LingprobError if the disk is full or read-only, or if the file is too large for it.
+    Raises LingprobError if the disk is full or read-only, or if it allows no such large files.
     """
     path = Path(path)
     temporary, handle = None, None
@@ -85,7 +85,7 @@ def give_usual_permissions(path: Path) -> None:
 
 
 def _delete_abandoned(path: Path) -> None:
-    """Delete temporary files of a path that no living process has locked."""
+    """Delete those temporary files of a path that no running process has locked."""
     for left in path.parent.glob(f".{escape(path.stem)}-????????{escape(path.suffix)}"):
         with suppress(OSError), left.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -102,10 +102,10 @@ def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
     """Return the paths of a data set's files: downloaded files in resources/, or the user's own.
 
     A user's `path` is a file, a folder (all visible files in it and its subfolders, sorted) or a
-    pattern such as `corpus/**/*.jsonl`. In a folder, a README or LICENSE counts only if it has no
-    other files.
+    pattern such as `corpus/**/*.jsonl`. In a folder, a README or LICENSE counts only if there are
+    no other files.
 
-    Raises LingprobError if a folder or pattern has no files, or two files of the same name.
+    Raises LingprobError if a folder or pattern has no files, or if two files have the same name.
     """
     if "path" in entry:
         return _own_paths(name, entry["path"])
@@ -129,7 +129,7 @@ def _own_paths(name: str, path: str) -> list[Path]:
 
 
 def identity_of(*parts: object) -> str:
-    """Return a digest (16 hexadecimal digits) of plain values, such as the facts of a job."""
+    """Return a digest (16 hexadecimal digits) of values in their JSON form."""
     text = json.dumps(parts, sort_keys=True, default=vars)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -20,7 +20,7 @@ from huggingface_hub.errors import (
 from lingprob.errors import LingprobError
 from lingprob.io.download import Transient, Unavailable, patiently
 
-# Entries of config.yaml for models and data that were fetched elsewhere.
+# Advice in messages: the entry of config.yaml for a model or data set that was fetched elsewhere.
 OWN_ENTRY = {
     "model": "fetch the model elsewhere and give it a `models:` entry in config.yaml with "
     "`source: local` and `path:`",
@@ -87,7 +87,7 @@ class HubRepository:
         )
 
     def unreachable(self, reason: str) -> LingprobError:
-        """Return the error for a hub that gives no answer or a wrong one."""
+        """Return the error if the hub gives no answer or an invalid one."""
         return LingprobError(
             f"{self.title} could not be fetched from {self.endpoint}: {reason}\n"
             "Ways out:\n"

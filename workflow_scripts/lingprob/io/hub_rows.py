@@ -1,7 +1,7 @@
 """Rows of a data set on the hub, streamed by the `datasets` library into one Parquet file.
 
-Meanwhile rows are kept in parts, each with the place in the stream at which it ends, so that a
-killed job goes on from there.
+During the download, rows are kept in parts. Each part records its end in the stream, so that a
+later job can continue from there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Entry = dict[str, Any]
 def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.DataFrame:
     """Put a data set's files into `folder`, and return their manifest, as `fetch_files` does.
 
-    Rows of a data set on the hub become the only file of its entry. Errors are those of
+    If `entry` describes rows of a hub data set, they become its only file. Errors are those of
     `fetch_rows` or `fetch_files`.
     """
     files = entry["files"]
@@ -55,8 +55,8 @@ def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:
     """Write rows of a data set on the hub to the Parquet file `target`, and return their source.
 
     The source names the repository and the commit that was read. Parts are kept in the folder of
-    `target` until all rows are there. A later call with the same `code` (a digest of the code)
-    continues from them. No code of the repository is run.
+    `target` until all rows are downloaded. A later call with the same `code` (a digest of this
+    project's code) continues from them. No code from the repository is run.
 
     Raises LingprobError if the repository, revision, configuration, split or a column does not
     exist, if the column of text has another type, or if the hub cannot be reached.
@@ -77,7 +77,7 @@ def open_stream(dataset: str, entry: Entry) -> Any:
 
     try:
         return datasets.load_dataset(
-            f"hf://datasets/{entry['repository']}",  # a mere name could be a folder here
+            f"hf://datasets/{entry['repository']}",  # a name alone could also match a local folder
             entry.get("configuration"),
             split=entry["split"],
             revision=entry["revision"],
@@ -96,8 +96,8 @@ def keep_rows(
 ) -> None:
     """Write the first rows of a stream, or all of them, to the Parquet file `target`.
 
-    `stream` opens an IterableDataset. Rows that an earlier call with the same `code` kept are not
-    read again. Raises LingprobError for a missing column or too few rows.
+    `stream` is a function that opens an IterableDataset. Rows that an earlier call with the same
+    `code` kept are not read again. Raises LingprobError for a missing column or too few rows.
     """
     wanted = entry.get("rows")
     identity = identity_of({**entry, "rows": None}, ROWS_PER_PART, code)
@@ -168,7 +168,7 @@ def _title(dataset: str, entry: Entry) -> str:
 
 
 def _kept_parts(folder: Path) -> tuple[list[Path], int, Any]:
-    """Return the undamaged parts up to the first gap, their rows, and the place where they end."""
+    """Return undamaged parts before the first gap, their row count and stream state."""
     parts: list[Path] = []
     rows, state = 0, None
     for path in sorted(folder.glob("[0-9]*.parquet")):
@@ -181,7 +181,7 @@ def _kept_parts(folder: Path) -> tuple[list[Path], int, Any]:
 
 
 def _batches(stream: Callable[[], Any], state: Any) -> Iterator[tuple[pa.Table, Any]]:
-    """Yield the rows of a stream from a place on in batches, each with the place where it ends."""
+    """Yield batches of a stream's rows after `state`, each with its end state."""
     opened = stream().with_format("arrow")
     if state is not None:
         opened.load_state_dict(state)

@@ -1,9 +1,9 @@
-"""Result files of experiment software as tables of reading times and of ratings for this project.
+"""Conversion of experiment software's result files to tables of reading times and of ratings.
 
 A file is first read as rows under the program's own names of columns, in lower case with
-underscores. The tables of names below then choose the needed columns. PCIbex and Ibex Farm write
-comments that name the columns of the lines below them. jsPsych writes trials as JSON or CSV,
-Gorilla one row per event, and OpenSesame one row per logged trial.
+underscores. The dictionaries of column names below then choose the needed columns. PCIbex and Ibex
+Farm write comments that name the columns of the lines below them. jsPsych writes trials as JSON or
+CSV, Gorilla one row per event, and OpenSesame one row per logged trial.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Software:
 
     Args:
         marks: columns that only this program writes.
-        columns: the program's names for each of our names, the preferred name first.
+        columns: the program's names for each of this project's names, the preferred name first.
         rows: for a kind of table, a column and the pattern of its values in rows of this kind.
     """
 
@@ -58,7 +58,7 @@ class Software:
     rows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-# Names that experimenters give to columns in every program.
+# Names that experimenters often give to columns, whatever the program.
 COMMON = {
     "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id",
     "item": "item item_id itemnum itemno item_no item_number",
@@ -141,7 +141,7 @@ def import_export(
     Args:
         path: the file, as the program writes it.
         kind: `reading_times` or `ratings`.
-        columns: the file's columns by our names, for names that this module does not know.
+        columns: the file's column for each of this project's names that this module cannot find.
         rows: the values of some columns in the rows to keep, such as {"label": ["experiment"]}.
         values: numbers for answers that are not numbers, such as {"F": "1", "J": "0"}.
 
@@ -197,9 +197,9 @@ def import_export(
 def _our_columns(
     path: Path, frame: pd.DataFrame, software: Software, columns: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Return the known columns of a file under our names, and the file's names for each of them.
+    """Return the known columns of a file under this project's names, and the file's names of each.
 
-    If there are several columns for one name, each row takes the first value among them.
+    If several columns have one name in this project, each row takes the first that is not empty.
     """
     given = {ours: plain_name(theirs) for ours, theirs in columns.items()}
     need_columns(path, frame, given.values(), "Name one of these in --column.")
@@ -235,7 +235,7 @@ def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFr
 
 
 def _kept(frame: pd.DataFrame, keep: pd.Series, reason: str, notes: list[str]) -> pd.DataFrame:
-    """Return the rows to keep, and append to `notes` how many others are left out, and why."""
+    """Return the rows to keep, and append to `notes` the number of other rows and the reason."""
     keep = keep.fillna(False).astype(bool)
     if not keep.all():
         notes.append(f"{int((~keep).sum()):,} rows are left out because of {reason}")
@@ -249,9 +249,9 @@ def plain_name(name: str) -> str:
 
 
 def read_export(path: Path, words: Collection[str] = ()) -> pd.DataFrame:
-    """Return the rows of a result file as text ('' if missing), under names as by `plain_name`.
+    """Return the rows of a result file as text ('' if missing), with `plain_name` names.
 
-    In columns of `words`, null is a word.
+    In columns that `words` names, the text null is a word and not a missing value.
 
     Raises LingprobError that names the file and the line at fault.
     """
@@ -289,8 +289,8 @@ def _cell(value: Any) -> str:
 def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
     """Return the rows of a file of PCIbex or Ibex Farm, in which comments name the columns below.
 
-    A comment replaces the names from its number on. Older files describe the lines of a group one
-    by one. Commas in texts are URL-encoded.
+    A comment with number n replaces the names of column n and all later ones. Older files describe
+    each line of a group of lines in turn. Commas in texts are URL-encoded.
     """
     forms: list[list[str]] = [[]]
     rows: list[Row] = []
@@ -349,7 +349,7 @@ def _with_sentences(frame: pd.DataFrame, software: Software) -> pd.DataFrame:
 
 
 def _plain_texts(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Return a table whose sentences have no HTML, which experiments in a browser show."""
+    """Return a table without the HTML that experiments in a browser have in their sentences."""
     for name in {"sentence", "good", "bad"} & {*table.columns}:
         plain = table[name].map(_without_html)
         if changed := int((plain != table[name]).sum()):
@@ -366,7 +366,7 @@ def _without_html(text: str) -> str:
 
 
 def _single_answers(path: Path, table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return one row per question for answers that are a JSON object of several."""
+    """Return one row per question if one answer is a JSON object with several answers."""
     if not any(text.startswith("{") for text in table["rating"]):
         return table
     answers = table["rating"].map(lambda text: _parsed(text) if text.startswith("{") else text)
@@ -378,7 +378,7 @@ def _single_answers(path: Path, table: pd.DataFrame, column: str) -> pd.DataFram
 
 
 def _parsed(text: str) -> Any:
-    """Return the value of a JSON text, or None if it is none."""
+    """Return the value of a JSON text, or None if the text is not JSON."""
     try:
         return json.loads(text)
     except ValueError:

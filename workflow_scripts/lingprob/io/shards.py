@@ -1,4 +1,4 @@
-"""Shards: finished parts of a job's result, in files that a later run of the same job reads."""
+"""Shards: finished parts of a job's result, saved so that a later run of the job can read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Shards:
-    """The shards (finished parts) of a job's result in a folder. Without one, nothing is kept.
+    """The shards (finished parts) of a job's result in a folder. Without a folder, none are kept.
 
     `identity`, such as `identity_of(provenance, code)`, names the weights and the code that made
     the shards. The argument `described` of `read` and `write` (JSON values) names one of them.

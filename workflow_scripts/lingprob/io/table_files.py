@@ -23,8 +23,8 @@ from lingprob.io.text_units import split_lines
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
 NO_NUMBER = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
-EXACT = 2**53  # whole numbers up to here are exact as floats
-LARGEST = 2**31 - 1  # whole number in the project's tables
+EXACT = 2**53  # float64 represents whole numbers up to this one exactly
+LARGEST = 2**31 - 1  # largest whole number in the project's tables
 logger = logging.getLogger(__name__)
 
 
@@ -105,7 +105,7 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
 
 
 def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs of a JSON object. Raises ValueError for a key that occurs twice."""
+    """Return a JSON object's pairs as a dict. Raises ValueError for a repeated key."""
     if len(content := dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
         raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
@@ -113,7 +113,7 @@ def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
-    """Raise LingprobError, followed by the remedy, if the frame of a file lacks needed columns."""
+    """Raise LingprobError, which ends with the remedy, if a file's table lacks needed columns."""
     if missing := [column for column in needed if column not in frame.columns]:
         alike = names_alike(frame, missing)
         hint = f"Did you mean {as_setting(alike)}? " if alike else ""
@@ -123,9 +123,9 @@ def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], r
 
 
 def names_alike(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, str]:
-    """Return, by name, the column that differs from it in capitals, spaces and marks alone.
+    """Return {name: column} for columns that differ from a name only in case, spaces or marks.
 
-    Names that the frame has are left out.
+    Names that are columns of the frame are left out.
     """
     plain = {re.sub(r"[\W_]", "", str(column)).lower(): str(column) for column in frame.columns}
     absent = [name for name in names if name not in frame.columns]
@@ -134,7 +134,7 @@ def names_alike(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, str]:
 
 
 def warn_of_spelling(path: str | Path, columns: Mapping[str, str], remedy: str) -> None:
-    """Log a warning that names columns (by our names) whose spelling keeps them from being read."""
+    """Log a warning about columns that are not read because of their spelling."""
     if columns:
         logger.warning(
             "%s: the spelling of some names keeps these columns from being read: %s. %s",
@@ -143,7 +143,7 @@ def warn_of_spelling(path: str | Path, columns: Mapping[str, str], remedy: str) 
 
 
 def as_setting(columns: Mapping[str, str]) -> str:
-    """Return names of columns as they are in a configuration file."""
+    """Return {this project's name: the file's name} as it is written in a configuration file."""
     return "{" + ", ".join(f"{ours}: {theirs}" for ours, theirs in columns.items()) + "}"
 
 
@@ -182,14 +182,14 @@ def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -
 
 
 def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
-    """Return a column of a file as strings, with NA for an empty one. Whole numbers become text.
+    """Return a column of a file as strings, pandas.NA if empty. Whole numbers become text.
 
     Raises LingprobError that names the first row with another value.
     """
     if types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
         said = "too large to be exact as a decimal number"
         refuse(path, column, values.abs() >= EXACT, said, values, "Write the column as text.")
-        values = values.astype("Int64")  # a gap has made 1 into 1.0
+        values = values.astype("Int64")  # pandas turns 1 into 1.0 if the column has missing values
     if not (types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
         values = values.astype(object)
         odd = values.map(lambda value: not isinstance(value, str | bool | int)) & values.notna()
@@ -198,7 +198,7 @@ def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
 
 
 def label_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
-    """Return a column of ids or names as `text_of` does, without white space at their ends."""
+    """Return a column of ids or names as `text_of` does, each without outer white space."""
     return text_of(path, column, values).str.strip().replace("", pd.NA)
 
 
@@ -208,7 +208,7 @@ def as_boolean(
     values: pd.Series,
     meaning: Mapping[object, bool] | None = None,
 ) -> pd.Series:
-    """Return a column of a file as booleans, missing if empty.
+    """Return a column of a file as booleans, with pandas.NA for empty values.
 
     The values are true/false, 1/0 or yes/no in any case, or the keys of `meaning`.
     """
@@ -237,7 +237,7 @@ def refuse(
     values: pd.Series | None = None,
     remedy: str = "Correct or delete the row.",
 ) -> None:
-    """Raise LingprobError with file, row, column, problem and remedy if a row is at fault, (n,).
+    """Raise LingprobError with file, row, column and remedy if `at_fault` (n,) has True.
 
     If `values` are given, the message also has the value of this row.
     """

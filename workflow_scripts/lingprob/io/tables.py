@@ -124,7 +124,7 @@ def iterate_table(
 
 
 def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:
-    """Return the tables in several files, of one schema, as one. Errors are as in `read_table`."""
+    """Return the rows of several files of a schema as one table. Errors are as in `read_table`."""
     return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
 
 

@@ -1,9 +1,9 @@
 """Rows of CSV and TSV files, read so that an unpaired quotation mark cannot swallow rows.
 
 One line is one row. A quotation mark may quote a field or be part of its text, so each file is read
-in both ways. In TSV the marks are text, unless the header is quoted or every field with a mark is
-quoted as a CSV writer would quote it. In CSV the marks quote, unless a line breaks CSV's rule. If
-both ways remain possible, the file is refused.
+in both ways. In a TSV file the marks are text, unless the header is quoted or every field with a
+mark is quoted as a CSV writer would quote it. In a CSV file the marks quote fields, unless a line
+breaks CSV's rule of quoting. If both ways remain possible, the file is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lingprob.errors import LingprobError, no_such_file
 from lingprob.io.text_units import split_lines
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
-# First bytes, in lower case, of files that are no plain text, whatever their names.
+# First bytes, in lower case, of files that are not plain text, whatever their names.
 KINDS = {
     b"\x1f\x8b": "compressed (gzip)", b"\xfd7zxz": "compressed (xz)",
     b"pk\x03\x04": "a workbook or a zip archive",
@@ -108,7 +108,7 @@ def refuse_other_kinds(path: Path, content: bytes) -> None:
 
 
 def _choose_tsv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -> Rows:
-    """Return the rows of a TSV file. In `plain`, its quotation marks are text."""
+    """Return the rows of a TSV file. `plain` are its rows if all quotation marks are text."""
     quoted = _quoted(texts, separator)
     if quoted is None:
         return plain
@@ -170,7 +170,7 @@ def _is_even(rows: Rows) -> bool:
 
 
 def _even(path: Path, separator: str, numbers: Sequence[int], rows: Rows) -> tuple[list[str], Rows]:
-    """Return the header and rows with as many fields, without empty columns at the end.
+    """Return the header and the rows below it, without empty columns at the end.
 
     `numbers` are the numbers of the rows' lines. Raises LingprobError for a row of another length.
     """

@@ -17,7 +17,7 @@ import numpy as np
 from lingprob.errors import LingprobError
 
 LINE_END = re.compile(r"\r\n|\n|\r")
-NO_BREAK = "\u00a0\u2007\u202f"  # white space to Python, and not to a typesetter
+NO_BREAK = "\u00a0\u2007\u202f"  # Python treats them as white space, but they join words
 HALF = re.compile("[\ud800-\udfff]")
 WORD = re.compile(rf"(?:[^\s]|[{NO_BREAK}])+")
 # Marks that end a sentence in Latin, Greek, Chinese, Indic and Arabic scripts, with the ellipsis,

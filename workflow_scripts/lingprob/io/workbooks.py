@@ -16,7 +16,7 @@ TIMES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
-    """Yield the rows of a workbook's first sheet, one at a time: some have 51 million cells.
+    """Yield the rows of a workbook's first sheet one at a time, because a sheet may be very large.
 
     Raises OSError if there is no such file, and ValueError if it is no workbook.
     """
@@ -72,7 +72,7 @@ def _refuse_lost_values(path: Path, sheet: str) -> None:
             return
         books = [load_workbook(path, read_only=True, data_only=values) for values in (True, False)]
         cells = [[cell for row in book[sheet] for cell in row] for book in books]
-    except Exception as error:  # the libraries raise whatever a damaged part leads to
+    except Exception as error:  # a damaged part can make the libraries raise any exception
         raise ValueError(str(error)) from error
     for value, given in zip(*cells, strict=True):
         if value.data_type == "e":
@@ -88,7 +88,7 @@ def _refuse_lost_values(path: Path, sheet: str) -> None:
 
 
 def as_text(cell: object) -> str:
-    """Return a cell as in a CSV file. Excel has only floats, so 3.0 becomes 3."""
+    """Return a cell's text as in a CSV file. Excel has only floats, so 3.0 becomes 3."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 

@@ -6,12 +6,12 @@ import pyarrow as pa
 
 
 def required(kind: str | pa.DataType, *names: str) -> list[pa.Field]:
-    """Return columns of a type (Arrow's name for it, such as `int32`) without null or NaN."""
+    """Return columns of a type (Arrow's name, such as `int32`) that may not contain null or NaN."""
     return [pa.field(name, kind, nullable=False) for name in names]
 
 
 def optional(kind: str | pa.DataType, *names: str) -> list[pa.Field]:
-    """Return columns of a type in which values may be missing."""
+    """Return columns of a type that may contain null or NaN."""
     return [pa.field(name, kind) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""Prefixes before sentences, and judgments after them."""
+"""Tables of prefixes that precede sentences, and of judgments of the sentences after them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import estimated, optional, required
 
 SCHEMAS = {
-    # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli in it, and
-    # `char_ends` the last character of each. `suite` is that of the targets (null: several),
-    # `source_suite` that of the sentences if they have one by design. `similarity` is a perturbed
-    # prefix's to the original.
+    # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli in the
+    # prefix, and `char_ends` the places where they end. `suite` is the targets' (null: several).
+    # `source_suite` is the prefix's, if it comes from one suite by design. `similarity` compares a
+    # perturbed prefix with the original.
     "context_prefixes": pa.schema(
         required("string", "dataset", "prefix_id", "kind")
         + optional("string", "suite", "source_suite", "perturbation")
@@ -20,7 +20,7 @@ SCHEMAS = {
         + required(pa.list_(pa.string()), "source_ids")
         + required(pa.list_(pa.int32()), "char_ends")
     ),
-    # One row per pair (or item of a suite), prefix and length. Length 0 has no prefix.
+    # One row per pair (or item of a suite), prefix and length. Length 0 means no prefix.
     "context_judgments": pa.schema(
         required("string", "model", "dataset", "suite")
         + optional("string", "phenomenon")
@@ -31,8 +31,8 @@ SCHEMAS = {
         + optional("float64", "margin")
     ),
     # One row per group of pairs (all, a phenomenon or a suite), kind and length of prefixes: their
-    # accuracy with its 95% interval. `delta` is the difference to the same pairs without a prefix,
-    # `similarity` is a perturbation's mean F1 with the original prefixes.
+    # accuracy with its 95% interval. `delta` is the accuracy minus that of the same pairs without a
+    # prefix. `similarity` is the mean F1 of perturbed and original prefixes.
     "context_accuracy": pa.schema(
         required("string", "model", "dataset", "level", "group", "kind")
         + optional("string", "perturbation")
@@ -44,8 +44,9 @@ SCHEMAS = {
         + optional("float64", "similarity")
         + required("string", "scale")
     ),
-    # One row per term of a mixed logistic regression of accuracy. `std_error`, z and p are for
-    # these suites, `suite_std_error` and `suite_p` (t of `suite_df` degrees) for suites like these.
+    # One row per term of a mixed logistic regression of accuracy. `std_error`, z and p apply to
+    # these suites alone, `suite_std_error` and `suite_p` (t with `suite_df` degrees of freedom) to
+    # similar ones.
     "context_regression": pa.schema(
         required("string", "model", "dataset", "prefixes", "term")
         + optional("float64", "estimate", "std_error", "z", "p", "suite_std_error", "suite_df")
@@ -53,8 +54,8 @@ SCHEMAS = {
         + required("int32", "n")
         + required("string", "scale")
     ),
-    # One row per target suite and prefix suite: accuracy after acceptable sentences of the latter,
-    # with 95% intervals.
+    # One row per target suite and prefix suite: accuracy after acceptable prefixes of the prefix
+    # suite, with 95% intervals.
     "context_matrix": pa.schema(
         required("string", "model", "dataset", "target_suite", "prefix_suite")
         + required("float64", *estimated("accuracy"), "baseline", *estimated("delta"))

@@ -16,7 +16,7 @@ SCHEMAS = {
     # One row per longest overlap of a passage with a searched corpus, and per place of that length.
     # As published, `corpus` is the text, `article_num` its passage and `searched` the corpus.
     # Lengths are in tokens, `overlap_last_token` counts from 0 (-1 without overlap), and the n-gram
-    # log-probability is log10. `below_threshold` depends on the convention (compat, corrected).
+    # log-probability is log10. `below_threshold` has two versions: published (compat), corrected.
     "overlap": pa.schema(
         required("string", "searched", "origin", "corpus")
         + required("int32", "article_num")
@@ -28,8 +28,9 @@ SCHEMAS = {
         + required("string", "scale")
     ),
     # One row per passage and searched corpus (or file of it): the longest soft overlap, in folded
-    # words, of which `gaps` are replaced, left out or put in. `first_word` and `last_word` count as
-    # `word_index` does (null without an overlap). `overlap_text` is the corpus's wording.
+    # words (without case and punctuation), with `gaps` words replaced, left out or added.
+    # `first_word` and `last_word` count as `word_index` does (null without an overlap).
+    # `overlap_text` is the corpus's text.
     "soft_overlap": pa.schema(
         required("string", "searched", "corpus", "passage_id")
         + required("int32", "passage_words", "overlap_words", "gaps")
@@ -75,8 +76,8 @@ SCHEMAS = {
         + required("string", "word")
         + optional("int32", "sentence_index")
     ),
-    # One row per reader and word, or per mean over readers (`subject_id` mean). `excluded` says why
-    # a row is in no regression, `partition` (fit, exploratory, held_out) in which part it is.
+    # One row per reader and word, or per word if times are means over readers (`subject_id` mean).
+    # `excluded` is the reason why no regression uses a row. `partition` follows (fit, ...).
     "reading_times": pa.schema(
         required("string", "subject_id", "passage_id")
         + required("int32", "word_index")
@@ -110,9 +111,9 @@ SCHEMAS = {
         + required("bool", "converged", "singular")
         + required("string", "scale")
     ),
-    # One row per model, subject and item: their share in ΔLogLik (`of` delta, by
-    # sentence, with the subject `mean` for means), or in log perplexity (by passage). It is the sum
-    # over `n` reading times or words, in nats. `convention` is that of a published fit, or empty.
+    # One row per model, subject and item: their share of ΔLogLik (`of` delta, by sentence, with the
+    # subject `mean` for means), or in log perplexity (by passage). It is the sum over `n` reading
+    # times or words, in nats. `convention` is that of a published fit, or empty.
     "reading_gains": pa.schema(
         required("string", "dataset", "convention", "model", "of", "subject", "item")
         + required("float64", "nats")
@@ -128,7 +129,7 @@ SCHEMAS = {
     ),
     # One model's log-likelihood (nats) of the evaluated times minus another's, with its interval
     # over draws of `items` that both share, the p-value of a permutation test within items, and
-    # the same corrected for all differences of the data set.
+    # this p-value corrected for all comparisons in the data set.
     "model_differences": pa.schema(
         required("string", "dataset", "rt_source", "model", "other")
         + required("float64", *estimated("difference"), "p", "p_holm")
@@ -163,7 +164,7 @@ SCHEMAS = {
         + required("string", "scale")
     ),
     # One row per model and convention of a published fit to the means of Natural Stories: `delta`
-    # is our value, `published_delta` the published one.
+    # is this run's value, `published_delta` the published one.
     "published_delta": pa.schema(
         required("string", "model", "convention", "description")
         + optional("float64", "published_delta", "published_perplexity")

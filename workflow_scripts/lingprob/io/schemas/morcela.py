@@ -21,7 +21,7 @@ SCHEMAS = {
         + optional("float64", *estimated("beta"), *estimated("gamma"))
         + required("float64", "sse", "aic", "bic")
         + required("int32", "predictors", "n")
-        # r_cv minus SLOR's, and MORCELA's minus this function's, on the same resamples.
+        # r_cv minus that of SLOR, and that of MORCELA minus r_cv, on the same resamples.
         + optional("float64", *estimated("over_slor"), *estimated("below_morcela"))
         + required("string", "scale")
     ),
@@ -72,7 +72,7 @@ SCHEMAS = {
         + required("int64", "n_tokens", "n_documents")
         + required("string", "scale")
     ),
-    # The same tokens in bins of unigram log-probability, which the slope summarises.
+    # One row per bin of unigram log-probability of the same tokens.
     "frequency_bins": pa.schema(
         required("string", "model", "corpus", "start_token")
         + required("float64", "bin_low", "bin_high")

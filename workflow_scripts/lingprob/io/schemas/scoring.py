@@ -7,9 +7,9 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import optional, required
 
 SCHEMAS = {
-    # One row per sentence. A sample has the name of the whole `dataset`. `rating` is the mean of
-    # the judgments (of z-scores if the data set has them). `rating_source` is human, simulated or
-    # null.
+    # One row per sentence. `dataset` is the whole data set's name even for a sample. `rating` is
+    # the mean of the judgments (of z-scores if the data set has them). `rating_source` is human,
+    # simulated or null.
     "stimuli": pa.schema(
         required("string", "dataset", "item_id")
         + optional("string", "pair_id", "condition")
@@ -76,8 +76,8 @@ SCHEMAS = {
         + required("int64", "overlap_tokens", "n_tokens", "occurrences")
     ),
     # One row per published number (`column` of `row`), or per claim (its id) about a population
-    # (`row`), with our value and its 95% interval. `expected` is the claim about the value, and
-    # `role` says if the row decides the verdict on the sentence.
+    # (`row`), with this run's value and its 95% interval. `expected` is the claim about the value.
+    # `role` states whether the row decides the verdict on the paper's sentence.
     "scorecard": pa.schema(
         required("string", "paper", "kind", "role", "item", "row", "column")
         + optional("string", "sentence", "expected")

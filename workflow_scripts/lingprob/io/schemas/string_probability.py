@@ -15,8 +15,8 @@ SCHEMAS = {
         + required("float64", "cosine_distance")
     ),
     # One row per sentence and model; metrics from `logprob` on, in nats or nats per token.
-    # `meaning_matched`: the pair passes the filter of Prediction 2 (null if the set is not for it).
-    # `weight`: sentences of the whole data set per sentence of the sample.
+    # `meaning_matched`: the pair passes the filter of Prediction 2 (null if the filter does not
+    # apply to the data set). `weight`: sentences of the whole data set per sentence of the sample.
     "string_scores": pa.schema(
         required("string", "model", "dataset", "item_id")
         + optional("string", "pair_id", "phenomenon", "paradigm")
