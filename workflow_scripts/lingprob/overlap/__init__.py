@@ -1,1 +1,1 @@
-"""Overlap of texts with corpora of any size, exact, in the memory of the stimuli."""
+"""Exact overlap of texts with corpora of any size, in memory that depends only on the texts."""

@@ -1,7 +1,7 @@
 """The index of the passages: a suffix automaton, small enough to stay in the processor's cache.
 
 A state represents all token sequences that end at the same places of the passages. It has the
-length of the longest of them, and a suffix link to the state of the next shorter sequences. States
+length of its longest sequence, and a suffix link to the state of the next shorter sequences. States
 are numbered by length, so that links lead to lower numbers and often visited states lie together.
 """
 
@@ -29,7 +29,7 @@ NO_EDGE = -1
 MULTIPLIER = 0x1E3779B97F4A7C15  # odd, for multiplicative hashing of 64-bit keys
 HASH = np.uint64(MULTIPLIER)
 TARGET_BITS = 24
-MAX_TOKENS = 2**22  # states (at most twice as many) must fit in 23 bits
+MAX_TOKENS = 2**22  # numbers of states (at most two per token) must fit in 23 bits
 MAX_NARROW = 2**16
 
 Record = TypeVar("Record")
@@ -88,7 +88,7 @@ class PassageIndex:
         return self._symbol_of_id if self.is_narrow else np.arange(MAX_NARROW, dtype=np.uint16)
 
     def encode(self, tokens: np.ndarray) -> np.ndarray:
-        """Return a corpus's token ids as 16-bit codes, which are the ids or else their symbols.
+        """Return a corpus's token ids as 16-bit codes: the ids if they fit, or else their symbols.
 
         Raises LingprobError for ids outside the vocabulary.
         """
@@ -183,8 +183,8 @@ def check_ids(tokens: np.ndarray, vocabulary_size: int, where: str) -> None:
 def find_target(nodes, slots, state, symbol):
     """Return the target of a state's edge for a symbol, or -1 without an edge.
 
-    `root_targets` has the root's edges. State and symbol are uint64, because Numba checks signed
-    places for negative values.
+    `root_targets` has the root's edges. State and symbol are uint64, because Numba checks whether
+    signed indices are negative.
     """
     only = nodes[state, 2]
     if only == np.int64(symbol):
@@ -204,7 +204,7 @@ def find_target(nodes, slots, state, symbol):
 
 @njit(cache=True)
 def _find_edge(table, edges, state, symbol):
-    """Return the number of a state's edge for a symbol, or -place - 1 for its free place."""
+    """Return the number of a state's edge for a symbol, or -place - 1 for a free place."""
     mask = len(table) - 1
     key = (np.int64(state) << 16) | np.int64(symbol)
     place = ((key * MULTIPLIER) >> 24) & mask
@@ -234,7 +234,7 @@ def _build(symbols, offsets):
     states of prefixes.
     """
     n_tokens = len(symbols)
-    room = 2 * n_tokens + 1  # states: the root, and at most two a token
+    room = 2 * n_tokens + 1  # the root, and at most two states per token
     lengths = np.zeros(room, np.int32)
     links = np.full(room, -1, np.int32)
     heads = np.full(room, -1, np.int64)

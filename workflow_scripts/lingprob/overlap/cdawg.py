@@ -1,4 +1,4 @@
-"""A compacted directed acyclic word graph (CDAWG) of a corpus, in which any text is searched."""
+"""A compacted directed acyclic word graph (CDAWG) of a corpus, which finds overlaps with texts."""
 
 # Compiled functions are typed by Numba.
 # mypy: disable-error-code="no-untyped-def"
@@ -30,10 +30,10 @@ FACTS = ("tokenizer_hash", "vocabulary_size", "n_words")
 class Cdawg:
     """The CDAWG of a corpus: nodes, and edges whose labels are stretches of the corpus's text.
 
-    text: the token ids of all documents, each followed by `mark`, which is no token id.
+    text: the token ids of all documents. After each document, it has `mark`, which is no token id.
     lengths, links: length of the longest sequence, and suffix link, of each node, int32 (n_nodes,).
-    first_edges: node i has edges[first_edges[i]:first_edges[i + 1]], int64 (n_nodes + 1,).
-    edges: first symbol of the label, its start in the text, its length, and the target node, int32
+    first_edges: node i has edges[first_edges[i]:first_edges[i + 1]], int64 (n_nodes + 1,). edges:
+    first symbol of the label, its start in the text, its length, and the target node, int32
         (n_edges, 4).
     counts: occurrences of each node's sequences in the corpus, int64 (n_nodes,).
     tokenizer_hash: digest of the tokenizer.
@@ -72,7 +72,7 @@ class Cdawg:
         return _match(*arrays, tokens, np.asarray(offsets, dtype=np.int64))
 
     def save(self, directory: str | Path) -> None:
-        """Write the arrays to .npy files in a directory, and then the other facts to cdawg.json."""
+        """Write the arrays to .npy files in a directory, then other fields to cdawg.json."""
         facts: dict[str, Any] = {name: getattr(self, name) for name in FACTS}
         facts["bytes"] = {name: getattr(self, name).nbytes for name in ARRAYS}
         about = Path(directory, "cdawg.json")
@@ -89,7 +89,7 @@ def build_cdawg(
 ) -> Cdawg:
     """Return the CDAWG of a corpus, built in memory (leakage, §2.1; Inenaga et al. 2005).
 
-    It takes about 25 bytes per token of natural text. Each block has whole documents. Raises
+    The graph takes about 25 bytes per token of natural text. Each block has whole documents. Raises
     LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
     dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
@@ -154,7 +154,7 @@ def _find(first_edges, edges, node, symbol):
 
 @njit(cache=True)
 def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
-    """Return `longest_matches`. The state is a node, its matched length, and a place on an edge."""
+    """Return `longest_matches`. A search state is a node, a matched length, a place on an edge."""
     matched = np.zeros(len(tokens), np.int32)
     frequencies = np.zeros(len(tokens), np.int64)
     for query in range(len(offsets) - 1):

@@ -4,8 +4,8 @@ The text consists of all documents, each followed by a separator. A separator co
 from every symbol, also from other separators, so that no label runs from one document into the
 next. No query follows an edge for a separator. Such edges are therefore only counted (`ends`).
 
-The edges of a node lie together in a block of `pool`: up to sixteen in a row, more in a hash table.
-A block that has become too small goes to the list of free blocks of its size.
+The edges of a node lie together in a block of `pool`: up to sixteen in a list, more in a hash
+table. A block that has become too small goes to the list of free blocks of its size.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -25,7 +25,7 @@ DEGREE_BITS = 24
 DEGREE_MASK = 2**DEGREE_BITS - 1
 ENDS_FLAG = 2**30
 SIZES = np.array([0, 2, 3, 4, 6, 8, 12, 16] + [size << k for k in range(21) for size in (24, 32)])
-LONGEST_ROW = 7  # index of the largest block that is searched in a row
+LONGEST_ROW = 7  # index of the largest block that is searched edge by edge
 FULL = 0.85  # of a hash table
 
 
@@ -67,7 +67,7 @@ def _find(nodes, pool, node, symbol):
 
 @njit(cache=True)
 def _put(pool, block, index, used, edge):
-    """Write an edge, a row of four, into a block with room, of which `used` rows are taken."""
+    """Write an edge, a row of four, into a block with free rows after `used` ones."""
     row = block + used
     if index > LONGEST_ROW:
         size = SIZES[index]
@@ -218,8 +218,8 @@ def _separate(nodes, pool, ends, state, free, text, place):
 def build(text: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return nodes and pool (int32, four columns each) and ends (int32) of a text's CDAWG.
 
-    Room for natural text is allocated at once. Pages that stay unused take no memory, and NumPy
-    requests large pages, which halves the time.
+    Enough room for natural text is allocated at the start. Unused memory pages take no memory, and
+    NumPy requests large pages, which halves the time.
     """
     room = len(text) + 4096
     nodes = np.empty((room // 4, 4), np.int32)

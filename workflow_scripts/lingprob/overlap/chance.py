@@ -1,7 +1,7 @@
 """The chance that a corpus contains an overlap by accident, and a verdict on each text.
 
-The probability of an overlap comes from an n-gram model of words (leakage, §2.1), of KenLM or of
-`lingprob.ngrams`.
+The probability of an overlap comes from an n-gram model of words (leakage, §2.1), which KenLM or
+`lingprob.ngrams` estimated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lingprob.errors import LingprobError
 
 # An n-gram model of words: a `kenlm.Model`, or another one with its methods (`ngrams.words`).
 WordModel: TypeAlias = Any
-LEVEL = 0.05  # below it, an overlap is not by chance
+LEVEL = 0.05  # an overlap with a lower chance level is not by chance
 WHOLE, PART, CHANCE, ABSENT, OPEN = "whole", "in part", "by chance", "absent", "not judged"
 
 
@@ -31,8 +31,8 @@ def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
 def known_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
     """Return the joint log10-probability of the known words of each text, float64 (n,).
 
-    The probability of a word that the model's corpus lacks is a guess, far too low for a name.
-    Without such words, a text is at least as probable. 0 for a text without a known word.
+    For a word that the model's corpus lacks, the model only guesses a probability, far too low for
+    a name. A text is at most as probable as its known words. The result is 0 if it has none.
     """
     scored = (model.full_scores(text, bos=False, eos=False) for text in texts)
     known = [sum(prob for prob, _, unknown in words if not unknown) for words in scored]
@@ -61,7 +61,7 @@ def chance_level(log10_prob: np.ndarray, n_words: float) -> np.ndarray:
 
 
 def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float) -> pd.DataFrame:
-    """Return the table of overlaps with one corpus, with columns for their chance levels.
+    """Return a table of overlaps with one corpus, with columns for their chance levels.
 
     The chance level of an overlap is the probability that the corpus contains it (leakage, §2.1).
     Only known words that lie entirely within the overlap count. The overlap cannot be more probable
@@ -77,7 +77,7 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
         The table with ngram_logprob (nats, joint), chance_level, and chance_level_holm, corrected
         for the number of texts (Holm 1979).
     """
-    from statsmodels.stats.multitest import multipletests  # slow, and few jobs come here
+    from statsmodels.stats.multitest import multipletests  # slow to import, and few jobs need it
 
     log10_prob = known_log10_prob(ngrams, overlaps["whole_words"].tolist())
     level = np.where(overlaps["overlap_tokens"] > 0, chance_level(log10_prob, n_words), 1.0)

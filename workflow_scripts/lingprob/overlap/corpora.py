@@ -1,8 +1,8 @@
 """Corpora that are searched for passages: files that are streamed, or saved graphs (CDAWGs).
 
 A saved corpus is a folder with corpus.json and a folder with the graph of each file, which takes
-about 25 bytes per token. A search of it gives the same result as one of the corpus, but reads no
-text.
+about 25 bytes per token. A search in a saved corpus gives the same result as in its files, but
+reads no text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class CorpusFile:
     name: name of the file in the corpus.
     entry: the corpus's catalog entry. Its parser is a text parser, or `token_rows` for rows of
         token ids, in which the token `separator` ends a document.
-    paths: the path of the file, or nothing for a corpus in the package.
+    paths: the path of the file, or [] for a corpus that is part of the package.
     """
 
     name: str
@@ -93,7 +93,7 @@ class CorpusFile:
 
 @dataclass(frozen=True, eq=False)
 class SavedFile:
-    """A file of a saved corpus, in which a search gives the same result as in the file itself."""
+    """The saved graph of a corpus's file. A search in it gives the same result as in the file."""
 
     name: str
     graph: Cdawg
@@ -137,7 +137,7 @@ class Corpus:
 
     @property
     def is_text(self) -> bool:
-        """Return whether all files have text, which an n-gram model can be estimated from."""
+        """Return whether all files have text, which the estimation of an n-gram model needs."""
         return all(file.is_text for file in self.files)
 
     def documents(self) -> Iterator[str]:
@@ -150,7 +150,7 @@ class Corpus:
 def index_texts(
     texts: Mapping[str, pd.Series], tokenizer: Tokenizer
 ) -> tuple[PassageIndex, pd.DataFrame]:
-    """Return an index of the passages of several texts, and the `overlap_passages` table of names.
+    """Return an index of the passages of several texts, and its `overlap_passages` table.
 
     `texts` has the passages of each text by passage_id. They are normalised as corpora are
     (leakage, §2.1) and tokenised without special tokens. Letters without a token are logged.

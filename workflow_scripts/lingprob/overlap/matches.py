@@ -1,4 +1,4 @@
-"""The longest matches of passages with a corpus, from those with its files."""
+"""The longest matches of passages with a corpus, merged from those with each of its files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lingprob.overlap.automaton import PassageIndex
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """The longest match with one or several files that ends at each token of the passages.
+    """For each token of the passages, the longest match with one or several files that ends at it.
 
     name, digest: name of the file and digest of its tokens.
     index_digest: digest of the index of the passages.
@@ -36,7 +36,7 @@ class Matches:
 
 
 def without_short(matches: Matches) -> Matches:
-    """Return the matches with a file without those shorter than `min_length`."""
+    """Return the matches of at least `min_length` tokens."""
     counts = matches.lengths >= matches.min_length
     return replace(
         matches,
@@ -46,7 +46,7 @@ def without_short(matches: Matches) -> Matches:
 
 
 def merge(parts: Sequence[Matches]) -> Matches:
-    """Return the longest matches with all files of a corpus, from those with each of its files.
+    """Merge the longest matches with each file of a corpus into those with the whole corpus.
 
     Raises LingprobError if the files were searched for other passages or with other minimal
     lengths, or if two files have the same tokens.

@@ -32,7 +32,7 @@ def longest_overlaps(
     the most frequent overlap.
 
     Args:
-        texts: by text_id, none empty. Runs of white space count as one space.
+        texts: texts that are not empty, indexed by text_id. Runs of white space count as one space.
         corpora: the corpora to search.
         tokenizer: tokenizes the texts and the corpora.
         min_length: number of tokens of the shortest overlap that counts.
@@ -74,7 +74,7 @@ def find_sentences(
 
 
 def whole_words(before: str, overlap: str, after: str) -> str:
-    """Return the words of an overlap without a first or last word of which it has only a part.
+    """Return the words that lie entirely within an overlap.
 
     `before` and `after` are the parts of the text around the overlap.
     """

@@ -1,4 +1,4 @@
-"""Soft overlap: the longest match of a passage with a corpus but for case, punctuation and gaps.
+"""Soft overlap: the longest match of a passage with a corpus, despite case, punctuation and gaps.
 
 A word is a run of letters and digits, which may have apostrophes inside. A folded word has neither
 apostrophes nor case, and its characters are in Unicode's form NFKC (a ligature becomes its
@@ -34,7 +34,7 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.overlap.token_blocks import normalise
 
 COLUMNS = ["overlap_words", "gaps", "first", "last"]
-PLACES = ["document", "begin", "end"]  # of the match in the corpus, in columns after COLUMNS
+PLACES = ["document", "begin", "end"]  # the match's place in the corpus, in columns after COLUMNS
 PASSAGE = ["searched", "corpus", "passage_id"]
 BASE = np.uint64(0x9E3779B97F4A7C15)  # odd base of the polynomial that hashes sequences of words
 WORD = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
@@ -87,8 +87,8 @@ def _build_index(
 ) -> tuple[SoftIndex, dict[str, int]]:
     """Return an index of passages for matches of `min_words` words with up to `gaps` gaps.
 
-    `passages` are lists of folded words, which may be empty. Also returns the number of each folded
-    word in them, from 1. All other words have the number 0.
+    `passages` are lists of folded words, which may be empty. Also returns a number (from 1) for
+    each folded word in the passages. All other words have the number 0.
     """
     vocabulary: dict[str, int] = {}
     for word in chain.from_iterable(passages):
@@ -235,8 +235,8 @@ def _extend(codes, i, i_stop, corpus, j, j_stop, ends):
 
     The words are read from i in the passage and j in the corpus up to `i_stop` and `j_stop`, or
     down to them if they are lower. Equal words always match, because no other alignment has more
-    words in common. The only choice is the kind of gap that follows a run. -1 words means that a
-    number of gaps is of no use.
+    words in common. The only choice is the kind of gap that follows a run. -1 words means that this
+    number of gaps is useless.
     """
     step = 1 if i_stop > i else -1
     states = np.empty((2, 3 ** (len(ends) - 1), 3), np.int64)
@@ -289,7 +289,7 @@ def soft_overlaps(
 ) -> pd.DataFrame:
     """Return a `soft_overlap` table: each passage's longest soft overlap with documents.
 
-    A passage without an overlap has 0 words, 0 gaps and no place.
+    A passage without an overlap has 0 words, 0 gaps and a null place.
 
     Args:
         texts: `words` tables by the names of the texts.

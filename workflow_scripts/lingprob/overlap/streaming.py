@@ -1,7 +1,7 @@
 """One pass of a corpus through the index of the passages, which counts matches per state.
 
-The counts of a state are sums and maxima, so that they do not grow with the corpus. They take 24
-bytes per state.
+The counts of a state are sums and maxima, so that their memory (24 bytes per state) does not grow
+with the corpus.
 """
 
 # Compiled functions are typed by Numba.
@@ -108,7 +108,7 @@ def scan(
 
 @njit(cache=True)
 def _word(codes, place):
-    """Return the four codes from `place` on as one uint64. The compiler makes this one load."""
+    """Return the four codes from `place` on as one uint64. The compiler turns it into one load."""
     return (
         np.uint64(codes[place])
         | (np.uint64(codes[place + ONE]) << np.uint64(16))
@@ -125,7 +125,7 @@ def _is_set(bitmap, gram, shift):
 
 @njit(cache=True)
 def _may_hold(bitmap, shift, codes, place):
-    """Return whether the k-gram at `place` may occur in a passage. False is always right."""
+    """Return whether the k-gram at `place` may occur in a passage. False is certain."""
     return _is_set(bitmap, _word(codes, place), shift)
 
 
@@ -267,9 +267,9 @@ def _scan_filtered(tables, bitmap, codes, offsets, min_length):
 def _propagate(nodes, counts):
     """Return the length of each state's longest sequence in the corpus, and its frequency.
 
-    If longer states that link to a state were visited, its longest sequence occurs in full. Its
-    frequency is the number of their visits, and of its own visits in full. Another visited state
-    occurs as far as it was visited, and an unvisited state as far as its suffix link.
+    If states that link to a state were visited, the state's longest sequence occurs. Its frequency
+    is then the number of their visits and of its own visits in that length. Any other visited state
+    has the greatest length of its visits, and an unvisited state has that of its suffix link.
     """
     n_states = len(nodes)
     below = np.zeros(n_states, np.int64)

@@ -44,7 +44,7 @@ def block_of(
 def normalise(text: str) -> str:
     """Return a text with each run of white space as one space and none at its ends (§2.1).
 
-    Letters are composed (NFC), because copies of a text differ in that without a visible trace.
+    Letters are composed (NFC), because copies of a text differ in this invisibly.
     """
     return " ".join(normalize("NFC", text).split())
 
@@ -77,7 +77,7 @@ def read_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> Iterator[Tok
 def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
     """Return the rows of a pre-tokenised corpus, unsigned integers (n_rows, row_length).
 
-    The rows stay on the disk and are mapped into memory. By default they have Pythia's length.
+    The rows stay on the disk and are mapped into memory. By default a row has Pythia's length.
 
     Args:
         path: a .npy file of 16- or 32-bit unsigned integers, (n_rows, row_length) or

@@ -16,7 +16,7 @@ from lingprob.errors import LingprobError, refuse_rows
 logger = logging.getLogger(__name__)
 
 PUNCTUATION = re.compile(r"[^\w%$&]+")
-LONGEST_REPLACEMENT = 3  # words: a typing error, a word cut in two
+LONGEST_REPLACEMENT = 3  # in words, such as a typing error or a word that is cut in two
 SMALLEST_SHARE = 0.95
 KEYS = ["passage_id", "word_index"]
 
@@ -26,8 +26,8 @@ def align_words(found: Sequence[str], expected: Sequence[str], about: str) -> np
 
     Both lists are in reading order. Words are compared without case and punctuation. Up to three
     consecutive words that differ from as many words of `expected` count as typing errors, and get
-    the indices of these. Raises LingprobError if fewer than 95% of the words of `found` match.
-    `about` is the beginning of its message.
+    the indices of those words. Raises LingprobError if fewer than 95% of the words of `found`
+    match. `about` is the beginning of the error message.
     """
     ours, theirs = [_plain(word) for word in found], [_plain(word) for word in expected]
     place = np.full(len(ours), -1)
@@ -89,7 +89,7 @@ def check_words(
 
     Both tables have passage_id, word_index and word. Case and punctuation are ignored. Raises
     LingprobError at an index that the text does not have, or if more than 5% of the words differ.
-    A warning counts fewer differences, such as typing errors. `kind` names the data in messages.
+    If fewer differ, as in typing errors, a warning counts them. `kind` names the data in messages.
     """
     seen = times[[*KEYS, "word"]].drop_duplicates()
     both = seen.merge(words[[*KEYS, "word"]], on=KEYS, how="left", suffixes=("", "_of_text"))

@@ -23,7 +23,7 @@ from lingprob.reading.printed import printed_geco
 from lingprob.reading.tables import READER, Source, read_times
 
 DUNDEE_ENCODING = "cp1252"
-SMALLEST_SHARE = 0.9  # of GECO's words that must be in its material
+SMALLEST_SHARE = 0.9  # smallest share of GECO's words that must be in its material
 
 
 def ucl_first_pass(source: Source) -> pd.DataFrame:
@@ -37,7 +37,8 @@ def ucl_first_pass(source: Source) -> pd.DataFrame:
 def provo_first_pass(source: Source) -> pd.DataFrame:
     """Return first-pass times from Provo_Corpus-Eyetracking_Data.csv (Luke & Christianson 2018).
 
-    A word that was skipped at first (IA_SKIP) has NaN: its first run of fixations is a later pass.
+    A word that was skipped at first (IA_SKIP) has NaN, because its fixations belong to a later
+    pass.
     """
     path = source.files[0]
     columns = {"subject_id": "Participant_ID", "passage_id": "Text_ID", "number": "IA_ID",
@@ -137,7 +138,7 @@ def dundee_first_pass(source: Source) -> pd.DataFrame:
 
 
 def _dundee_text(path: Path) -> pd.DataFrame:
-    """Return word, number (WNUM), text (NN) and at_edge (first or last of a line) by word."""
+    """Return word, number (WNUM), text (NN) and at_edge (first or last of a line) of words."""
     rows = []
     for line in path.read_text(encoding=DUNDEE_ENCODING).splitlines():
         fields = line.split()
@@ -181,9 +182,9 @@ def _dundee_passes(path: Path) -> pd.DataFrame:
 
 
 def provo_first_pass_means(source: Source) -> pd.DataFrame:
-    """Return Provo's mean first-pass times over readers; a skipped word counts as 0 ms in a mean.
+    """Return Provo's first-pass times as means over readers. A skipped word counts as 0 ms.
 
-    The file lacks the first word of each passage. It has neither passages nor word numbers, so
+    The file lacks the first word of each passage. It also lacks passage ids and word numbers, so
     `align_words` finds its words in the text. The saccade to each word counts as 1.
     """
     path = source.files[0]

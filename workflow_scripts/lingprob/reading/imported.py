@@ -49,10 +49,10 @@ def import_word_surprisals(
     Args:
         path: a table (`table_files.FORMATS`) with the columns passage_id, word_index (from 0) and
             surprisal, and optionally word (compared with the text) and text (only rows equal to the
-            argument `text` are read). Or JSON {passage_id: numbers}, the numbers possibly in one
-            list per sentence. Passages that `words` lacks are ignored.
+            argument `text` are read). Or JSON {passage_id: surprisals}, in which the surprisals may
+            be in one list per sentence. Passages that `words` lacks are ignored.
         words: the `words` table of the text, whose passages must all be in the file.
-        unit: `bits` or `nats`, of the file.
+        unit: unit of the file's surprisals, `bits` or `nats`.
         text: the text's name.
         texts_in_file: names of all texts in the file. If there are several, the file must have a
             column `text`, because passages of different texts may have the same id.

@@ -1,7 +1,7 @@
 """A user's own tables of reading times and of the texts that were read.
 
-Both may be one file as a laboratory exports it: a row has a reader's time on a word, or on a region
-of several words. `item` and `condition` name a passage if there is no `passage_id`.
+Both tables may be the same file, in which a row has a reader's time on a word, or on a region of
+several words. `item` and `condition` name a passage if there is no `passage_id`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def own_reading_times(source: Source) -> pd.DataFrame:
     condition). An optional `word`, a word or region, is compared with the text later.
 
     Raises LingprobError for negative times, and if half of a reader's times are below SECONDS,
-    because they are then not milliseconds. Means over readers are one time per word.
+    because they are then not milliseconds. If times are means over readers, a word has one time.
     """
     path = source.files[0]
     frame = _read(path, source.entry, ["subject_id", "word_index", "rt_ms"])

@@ -44,12 +44,12 @@ class Predictors:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Columns of all predictors, in the order of the paper's formula."""
+        """The columns of all predictors, in the order of the leakage paper's formula."""
         return (self.surprisal, *self.previous, *self.baseline)
 
     @property
     def roles(self) -> dict[str, str]:
-        """The paper's name of each column in `all` (such as `surprisal`), by column."""
+        """The leakage paper's name (such as `surprisal`) of each column in `all`."""
         lags = {name: previous_name("surprisal", n) for n, name in enumerate(self.previous, 1)}
         return {self.surprisal: "surprisal"} | lags | {name: name for name in self.baseline}
 
@@ -88,7 +88,7 @@ def regression_frame(
         A frame with subject_id, sentence (int from 0 through all passages), partition, rt_ms,
         unigram_surprisal (bits), length (letters), index (place in the sentence, from 1),
         previous_fixated if the data set has it, and the surprisals of each model (bits). Rows that
-        lack any predictor are left out. Then a list with the Predictors of each model.
+        lack any predictor are left out. The second result lists each model's Predictors.
 
     Raises LingprobError if nothing is left, if a surprisal is infinite, or if the times do not fit
     the words.
@@ -184,8 +184,8 @@ def standardised(frame: pd.DataFrame, columns: Sequence[str], about: str = "") -
 def perplexity(surprisal: pd.DataFrame, corrected: bool = True) -> tuple[float, float | None]:
     """Return the perplexity per word and per token of a text from its `surprisal` table.
 
-    The perplexity per token is 2 to the uncorrected surprisal (bits) divided by the number of
-    tokens, or None if the number is unknown.
+    Per token, it is 2 to the power of the mean uncorrected surprisal (bits), or None if the number
+    of tokens is unknown.
     """
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"]
     by_word = float(2 ** bits.mean())
@@ -222,8 +222,8 @@ def unigram_surprisal(
 
     Counts are the sums over `word_counts` tables, in which words have no case and no outer
     punctuation. The probability of a word with count c is (c + s) / (N + s (V + 1)) for N words of
-    V forms, with s the `smoothing`. The paper instead takes KenLM's unigrams of OpenWebText
-    (leakage, Appendix B). A region of several words gets the sum over its words.
+    V forms, with s the `smoothing`. The leakage paper instead takes KenLM's unigrams of OpenWebText
+    (Appendix B). A region of several words gets the sum over its words.
 
     Raises LingprobError if a word is absent from the corpus and `smoothing` is 0.
     """

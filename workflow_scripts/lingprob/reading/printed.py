@@ -3,7 +3,7 @@
 The public material of GECO (Cop et al. 2017) has no punctuation. It also lacks the names and
 compounds that its lexicon lacks, about one word in thirty. But its ids count the words that readers
 saw: 1-5-42 after 1-5-40 means that one word between them is missing. The words are aligned with the
-novel ("the print"), which gives each word its printed form and has the missing words.
+novel ("the print"), which gives each word its printed form and supplies the missing words.
 """
 
 from __future__ import annotations
@@ -174,13 +174,13 @@ def _of_other_words(
 
 
 def cut_out(words: Sequence[str], text: str) -> tuple[list[str], list[str], list[str]] | None:
-    """Find words in a text by their letters, and return the words before them, they, and the rest.
+    """Find words in a text by their letters, and return the words before them, them, and the rest.
 
     >>> cut_out(["girl", "who"], "the girl--who, perhaps")
     (['the'], ['girl--', 'who,'], ['perhaps'])
 
-    Punctuation belongs to the word before it. The result is None if the text does not have the
-    letters without a gap.
+    Punctuation belongs to the word before it. The result is None if the text lacks the letters or
+    has gaps between them.
     """
     at = [place for place, letter in enumerate(text) if _letters(letter)]
     offset = "".join(_letters(text[place]) for place in at).find("".join(map(_letters, words)))
@@ -228,8 +228,8 @@ def ids_between(
 ) -> list[str | None]:
     """Return the ids of `count` words between two words with the (trial, number) before and after.
 
-    A trial's numbers start from 1, and its length is unknown. The ids are None if the numbers leave
-    room for another count of words. The list is empty if they leave no room.
+    A trial's numbers start from 1, and its length is unknown. The ids are None if the numbers would
+    also fit more or fewer words. The list is empty if they leave no room.
 
     >>> ids_between(("1-5", 8), ("1-6", 2), 3)
     ['1-5-9', '1-5-10', '1-6-1']
@@ -249,8 +249,8 @@ def ids_between(
 def _sentences(rows: pd.DataFrame, sentence_ids: pd.Series) -> np.ndarray:
     """Return the sentence id of each word. Words that the material lacks get their neighbours' id.
 
-    Between two sentences, such a word belongs to the first if it, or a later one there, has the
-    punctuation of a sentence's end.
+    Between two sentences, such a word belongs to the first sentence if it, or a later such word,
+    has the punctuation of a sentence's end.
     """
     sentence = sentence_ids.reindex(rows["place"]).reset_index(drop=True)
     before, after = sentence.ffill().bfill(), sentence.bfill().ffill()

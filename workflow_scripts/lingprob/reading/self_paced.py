@@ -46,7 +46,7 @@ def natural_stories_means(source: Source) -> pd.DataFrame:
 
 
 def shifted(times: pd.DataFrame, source: Source) -> pd.DataFrame:
-    """Replace zones (`number`, from 1) by word_index, moved on by the entry's `zone_shift`.
+    """Replace `number` (the word's zone, from 1) by word_index, plus the entry's `zone_shift`.
 
     Releases of Natural Stories before May 2025 give a zone the time of the next word, which
     `zone_shift: 1` corrects. The column `word` is compared with the text before times are moved.
@@ -91,9 +91,9 @@ def natural_stories_maze(source: Source) -> pd.DataFrame:
     """Return the A-maze times of each subject in Natural Stories (Boyce & Levy 2023).
 
     Columns of the file: rt, wlen, subject, docid, sentid (from 0 through all stories) and sentpos
-    (from 1). Its sentences are those of the text except for two that it splits. First and last
+    (from 1). Its sentences are those of the text, except for two that it splits. First and last
     words have no times. So a sentence has one word after its last position, and a sentence without
-    any times has the remaining words of its story. The lengths of words (wlen) must be the text's.
+    any times has the remaining words of its story. Word lengths (wlen) must fit the text.
     """
     path = source.files[0]
     columns = {"subject_id": "subject", "passage_id": "docid", "sentence": "sentid",
@@ -175,7 +175,7 @@ def ucl(source: Source) -> pd.DataFrame:
 def demo_reading_times(source: Source) -> pd.DataFrame:
     """Return simulated self-paced times (ms) of eight readers.
 
-    They are longer for long words and for words that occur once in the text. Readers differ in
+    The times are longer for long words and for words that occur once in the text. Readers differ in
     pace and in the time per letter. Noise is log-normal.
     """
     words = source.words

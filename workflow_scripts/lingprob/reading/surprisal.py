@@ -2,8 +2,8 @@
 
 A token of a byte-level vocabulary contains the space before its word. So the tokens of a word mark
 its beginning but not its end. The correction moves the probability of the following space to the
-word before the space: P(word) times P(a space follows the word) over P(a space follows the words
-before) (Oh & Schuler 2024, Pimentel & Meister 2024).
+word before the space: P(word) times P(a space follows the word) divided by P(a space follows the
+words before) (Oh & Schuler 2024, Pimentel & Meister 2024).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lingprob.scoring.engine import Scorer, worker_map
 # How byte-level and sentence-piece vocabularies write a space. Passages contain no other white
 # space, so a line break ends no word.
 OF_BYTES, OF_PIECES = "Ġ", "▁"
-# Number of tokens of a window that are not predicted in it.
+# Number of a window's tokens that are not predicted, for each value of `window_counts`.
 WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
 CONTEXTS = ("passage", "sentence")
@@ -69,7 +69,7 @@ class ScoredPassage(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """A passage or sentence, which a model reads without any other.
+    """A passage or sentence, which a model reads separately.
 
     Its `name` is for messages, and `keys` has KEYS for each of its `words`. `glued`, bool of shape
     (n_words,), is true for words that follow the previous word without a space.
@@ -96,7 +96,7 @@ def word_surprisals(
         lm: the language model.
         words: a `words` table. A column `glued` (bool, optional) is true for words that follow the
             previous word without a space.
-        scorer: a Scorer of `lm` that is used again. Default: a new one.
+        scorer: an existing Scorer of `lm`. Default: a new one.
         shards: store of finished batches, so that a killed job can resume.
         workers: number of threads that score batches at the same time on a CPU.
         convention: fields of Convention.
@@ -166,7 +166,7 @@ def token_word_index(
 ) -> np.ndarray:
     """Return the index (int, from 0) of the word of every token of `join_words`, shape (n_tokens,).
 
-    A token belongs to the word of its last letter. A token of a space alone belongs to the word
+    A token belongs to the word of its last letter. A token that is only a space belongs to the word
     after it. Raises LingprobError for a token that spans two words and for a letter that no token
     covers. `where` is the beginning of the message.
     """
@@ -195,7 +195,7 @@ def token_word_index(
     for start, end in zip(tokens.char_start, tokens.char_end, strict=True):
         missing[start:end] = False
     text = join_words(words, glued)
-    # A normaliser may have composed an accent with its letter. Regions have spaces of their own.
+    # A normaliser may have composed an accent with its letter. Regions may contain spaces.
     for at in np.flatnonzero(missing).tolist():
         missing[at] = text[at] != " " and not unicodedata.category(text[at]).startswith("M")
     if missing.any():
@@ -247,7 +247,7 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
 
 
 class _Passages:
-    """Log-probabilities of passages under a Convention, computed in batches that are kept."""
+    """Log-probabilities of passages under a Convention, computed in batches that are saved."""
 
     def __init__(self, scorer: Scorer, convention: Convention, shards: Shards) -> None:
         lm = scorer.language_model
@@ -261,7 +261,7 @@ class _Passages:
         self.settings = [self.start_id, self.window, self.stride, digest, str(lm.dtype)]
 
     def score(self, sequences: Sequence[np.ndarray], workers: int) -> list[ScoredPassage]:
-        """Return the log-probabilities of sequences of token ids (n,), in their order."""
+        """Return the log-probabilities of sequences of token ids (n,), in the same order."""
         found: list[ScoredPassage] = []
         batches = list(_batches(sequences))
         with (
@@ -279,7 +279,7 @@ class _Passages:
     def _table(self, batch: list[np.ndarray]) -> pa.Table:
         """Return `logprob` and `space` of a batch, with n + 1 rows for a passage of n tokens.
 
-        The last token is repeated, so that `space` has a row after it. The copy is not fed.
+        The last token is repeated, so that `space` has a row after it. The model does not read it.
         """
         described = [self.settings, [ids.tolist() for ids in batch]]
         if (kept := self.shards.read(described)) is not None:
@@ -295,7 +295,7 @@ class _Passages:
 
 
 def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
-    """Yield consecutive sequences until they have TOKENS_PER_BATCH_OF_PASSAGES tokens."""
+    """Yield lists of sequences, each with at least TOKENS_PER_BATCH_OF_PASSAGES tokens."""
     batch: list[np.ndarray] = []
     for ids in sequences:
         batch.append(ids)
@@ -307,10 +307,10 @@ def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
 
 
 def passages_of(words: pd.DataFrame, context: str) -> list[Piece]:
-    """Cut a `words` table into pieces, each of which a model reads without the others.
+    """Cut a `words` table into pieces, each of which a model reads separately.
 
-    `context` is `passage` or `sentence`. Raises LingprobError for any other, and for sentences if
-    they are not marked.
+    `context` is `passage` or `sentence`. Raises LingprobError for any other value, and for
+    `sentence` if no sentences are marked.
     """
     if context not in CONTEXTS:
         raise unknown_name("context", context, CONTEXTS, "(reading.context)")

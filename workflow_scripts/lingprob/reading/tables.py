@@ -19,13 +19,13 @@ from lingprob.errors import LingprobError
 from lingprob.io.table_files import numeric, whole
 from lingprob.io.workbooks import as_text, rows_of_first_sheet
 
-READER = "mean"  # of times that are only known as means over readers
+READER = "mean"  # subject_id if only means over readers are known
 NUMBERS = {"rt_ms", "correct", "skipped"}
 WHOLE = {"number", "sentence", "position", "letters"}
 
 
 class Source(NamedTuple):
-    """The argument of a parser: a data set's files, the `words` table of its text, catalog entry.
+    """The argument of a parser: a data set's files, its text's `words` table, its entry.
 
     `seed` is the seed of simulated times.
     """
@@ -46,7 +46,7 @@ def read(
 ) -> pd.DataFrame:
     """Return `columns` of a CSV file or workbook as text, '' if empty.
 
-    `quoting` is that of pandas, and with 3, quotation marks are text. Raises LingprobError that
+    `quoting` is an option of pandas. With 3, quotation marks are text. Raises LingprobError that
     names the file if it cannot be read or lacks a column.
     """
     try:
@@ -90,8 +90,8 @@ def read_times(path: Path, separator: str, columns: Mapping[str, str], **how: An
     """Return a table of times with the columns that are the keys of `columns`.
 
     The values of `columns` are the names in the file. NUMBERS are floats, NaN if the field is
-    empty, a dot or NA. WHOLE are ints, and others text. `how` has options of `read`. Errors name
-    the file, the column and the first row at fault.
+    empty, a dot or NA. WHOLE are ints, and other columns are text. `how` has options of `read`.
+    Errors name the file, the column and the first row at fault.
     """
     table = read(path, separator, list(columns.values()), **how)
     frame = pd.DataFrame({name: table[column] for name, column in columns.items()})

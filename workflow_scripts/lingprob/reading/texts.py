@@ -1,4 +1,4 @@
-"""Parse the texts of reading-time corpora to tables with one row per word.
+"""Parse the texts of reading-time corpora into tables with one row per word.
 
 A passage is its words joined by single spaces. Tokenised with Pythia's tokenizer, the passages of
 Brown, Provo and Natural Stories (except for one token of story 2) have the lengths in the paper's
@@ -67,7 +67,7 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
 
 
 def words_of(passages: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Return PARSED for passages given as (id, text), split by `text_units.split_words`."""
+    """Return the columns PARSED for passages (id, text), split by `text_units.split_words`."""
     rows = [(name, word, None) for name, text in passages for word in split_words(text)]
     return pd.DataFrame(rows, columns=PARSED)
 
@@ -98,7 +98,7 @@ def passage_texts(words: pd.DataFrame) -> pd.Series:
 
 
 def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
-    """Return PARSED of Natural Stories from all_stories.tok (Futrell et al. 2021).
+    """Return the columns PARSED of Natural Stories from all_stories.tok (Futrell et al. 2021).
 
     A second file with story_num, sentence_num and word_num_in_story marks the sentences.
     """

@@ -3,7 +3,7 @@
 A catalog entry of kind `reading_times` names the text that was read (`texts`) and the `method`
 (self_paced or eye_tracking), which decides the exclusions and the regression. Its `unit` is
 `subject` if a row has a reader's time, and `word` if it has a mean over readers. Exclusions are
-those of leakage, Appendix B.
+those of the leakage paper (Appendix B).
 """
 
 from __future__ import annotations
@@ -101,15 +101,15 @@ def load_parser(corpus: str, parser: str) -> Callable[[Source], pd.DataFrame]:
 def partitions(times: pd.DataFrame) -> pd.Series:
     """Return the partition of each row of reading times by (subject + sentence) mod 4.
 
-    0 and 1 are `fit`, 2 is `exploratory`, 3 `held_out`. The subject is its `subject_numbers`, and
-    the column `sentence` numbers sentences from 0 through all passages.
+    0 and 1 are `fit`, 2 is `exploratory`, 3 `held_out`. A subject's number is from
+    `subject_numbers`, and the column `sentence` numbers sentences from 0 through all passages.
     """
     total = subject_numbers(times["subject_id"]) + times["sentence"]
     return (total % 4).map(dict(enumerate(PARTITIONS)))
 
 
 def subject_numbers(subjects: pd.Series) -> pd.Series:
-    """Return the number of each row's subject, from 0 by the digits in subjects' names."""
+    """Return the number of each row's subject, from 0 in the order of the digits in names."""
 
     def in_order(name: object) -> tuple[int, str]:
         return int("".join(filter(str.isdecimal, str(name))) or 0), str(name)
@@ -131,7 +131,7 @@ def sentence_boundaries(words: pd.DataFrame) -> np.ndarray:
 
 
 def count_exclusions(times: pd.DataFrame) -> pd.DataFrame:
-    """Return `fate` (a reason for exclusion or a partition) and its number of `rows`, in order."""
+    """Return the number of `rows` with each `fate` (a reason for exclusion, or a partition)."""
     fate = times["excluded"].fillna(times["partition"])
     counts = fate.value_counts().rename_axis("fate").reset_index(name="rows")
     order = [*SELF_PACED, *EYE_TRACKING, "fit", "exploratory", "held_out"]
@@ -207,7 +207,7 @@ def saccades(times: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     reading = order.groupby(["subject_id", "passage_id"], sort=False).ngroup().to_numpy()
     index = order["word_index"].to_numpy(np.int64)
     fixated = order["rt_ms"].to_numpy(float) > 0
-    # Places of all readings on one line, each with a place -1 before its first word.
+    # All readings on one number line, each with a place -1 before its first word.
     offset = reading * (index.max() + 2) + 1
     latest = np.maximum.accumulate(np.where(fixated, offset + index, offset - 1))
     before = np.maximum(np.append(-1, latest[:-1]), offset - 1)

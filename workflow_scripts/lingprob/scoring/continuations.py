@@ -26,7 +26,7 @@ from lingprob.scoring.trees import Branch, pack, shared_length
 
 logger = logging.getLogger(__name__)
 
-# Tokens of a chain that are run at a time. In longer pieces more of the attention is wasted.
+# Tokens of a chain that are run at a time. Longer pieces waste more of the attention.
 TOKENS_PER_PIECE = {"cpu": 256, "cuda": 4096, "mps": 2048}
 # Columns that identify a target after a cut of its prefix.
 TARGET = ("item_index", "cut_index", "target_index")
@@ -57,7 +57,7 @@ class Continuation:
     """A target after a cut, with the tokens of the whole text (prefix, separator and target).
 
     The first `first` tokens are the prefix's. `begin` is the place of the target's first character
-    in the text. `is_retokenized` says whether the cut changed tokens of the prefix.
+    in the text. `is_retokenized` states whether the cut changed tokens of the prefix.
     """
 
     cut_index: int
@@ -80,9 +80,9 @@ def score_in_context(
 ) -> pd.DataFrame:
     """Return the log-probability of each token of every target after every cut of its prefix.
 
-    The text is `prefix[:cut] + separator + target` (the target alone for a cut of 0), tokenised
-    as a whole, after `start_token` (as in `LanguageModel.start_id`). A target's tokens are those
-    that end after the prefix, including one that begins before its end. If a cut changes tokens of
+    The text is `prefix[:cut] + separator + target` (the target alone for a cut of 0), tokenised as
+    a whole, after `start_token` (as in `LanguageModel.start_id`). A target's tokens are those that
+    end after the prefix, including one that begins within the prefix. If a cut changes tokens of
     the prefix, these are run again from the first that differs.
 
     Args:
@@ -93,11 +93,12 @@ def score_in_context(
         shards: store of finished items, so that a killed job can resume.
         items_per_shard: number of items in a shard. A kill loses at most one shard per worker.
         workers: number of shards that are scored at once on a CPU, with one thread of torch each if
-            there are several. On two cores two take 6 to 19% less time than one with two threads.
+            there are several. On two cores, two workers take 6 to 19% less time than one worker
+            with two threads.
 
     Returns:
-        One row per token of a target: item_index, cut_index and target_index into the arguments,
-        prefix_tokens (those before the target, without the start token), token_index, token_id,
+        One row per token of a target: item_index, cut_index and target_index (in the arguments),
+        prefix_tokens (tokens before the target, without the start token), token_index, token_id,
         char_start and char_end (in the target), and logprob (nats, float32; NaN for a first token
         that nothing precedes).
 
@@ -150,7 +151,7 @@ def score_in_context(
 
 
 def sum_tokens(tokens: pd.DataFrame, by: Sequence[str] = TARGET) -> pd.DataFrame:
-    """Return sums over the tokens of `score_in_context`, one row per value of the columns `by`.
+    """Return sums over the tokens of `score_in_context`, one row per combination of `by`.
 
     Columns are those of `by`, prefix_tokens, logprob (nats, summed in float64 over the scored
     tokens) and n_tokens (their number). Rows are in the order of the tokens.
@@ -176,7 +177,7 @@ def _check(number: int, item: ContextItem) -> None:
 
 
 def _rows(scored: list[tuple[int, Continuation, np.ndarray]]) -> pd.DataFrame:
-    """Return COLUMNS of the tokens of each (item number, continuation, log-probabilities)."""
+    """Return a table with COLUMNS from (item number, continuation, log-probabilities)."""
     columns: dict[str, list[np.ndarray]] = {name: [np.empty(0)] for name in COLUMNS}
     for item_index, one, logprobs in scored:
         n = len(logprobs)
@@ -257,11 +258,12 @@ def score_along(
 ) -> list[np.ndarray]:
     """Return the log-probability of each token of `sequences[k][score_from[k]:]`, one array per k.
 
-    Each token is given those before it. `chain` (n,) has token ids that begin the sequences, each
-    as far as it agrees, and are run once. `start_id` precedes all. If it is None, the value of a
-    first token is NaN. Results are float32, or float64 for a float64 model. A model that takes no
-    trees reads every sequence from its beginning. Raises LingprobError if a sequence exceeds the
-    context window, does not fit into memory, or has a value that is not finite.
+    Each token is given those before it. `chain` (n,) has token ids that begin the sequences and are
+    run once. A sequence uses them up to the first that differs. `start_id` precedes all sequences.
+    If it is None, the value of a first token is NaN. Results are float32, or float64 for a float64
+    model. A model that cannot run trees reads every sequence from its beginning. Raises
+    LingprobError if a sequence exceeds the context window, does not fit into memory, or has a value
+    that is not finite.
     """
     before = [] if start_id is None else [start_id]
     whole = [np.array([*before, *ids], dtype=np.int64) for ids in sequences]
@@ -291,7 +293,7 @@ def score_along(
 
 @dataclass(frozen=True)
 class _Sequences:
-    """Sequences (`whole`), the first wanted token of each, and its number of tokens of the chain.
+    """Sequences (`whole`), the first wanted token of each, and the number of tokens from the chain.
 
     The last token of a sequence is not run, so it does not count in `common`.
     """
@@ -303,8 +305,8 @@ class _Sequences:
     def along(self, start: int, end: int, with_branches: bool) -> tuple[list[int], list[Branch]]:
         """Return branches for the chain's tokens from `start` to `end`, and each one's sequence.
 
-        They predict wanted tokens in this piece and, `with_branches`, all later ones of sequences
-        that leave the chain in it.
+        They predict wanted tokens in this piece and, `with_branches`, all later wanted tokens of
+        sequences that leave the chain in it.
         """
         owners, branches = [], []
         for k, ids in enumerate(self.whole):
@@ -342,7 +344,7 @@ def _run(
     while start < len(chain):
         size = min(TOKENS_PER_PIECE[scorer.language_model.device.type], scorer.tokens_per_batch)
         end = min(start + size, len(chain))
-        piece = Branch(np.append(chain[start:end], 0), end - start + 1, start)  # none wanted
+        piece = Branch(np.append(chain[start:end], 0), end - start + 1, start)  # no token is wanted
         for together in (True, False):
             owners, branches = sequences.along(start, end, with_branches=together)
             (row,) = pack([*branches, piece], sum(map(len, sequences.whole)))

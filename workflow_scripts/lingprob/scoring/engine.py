@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 # On a CPU, larger batches exceed its cache and are no faster.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384, "mps": 4096}
-# A longer row shares more beginnings, and has more tokens that do not see each other.
+# In a longer row, more sequences share beginnings, but more tokens do not see each other.
 TOKENS_PER_ROW = {"cpu": 128, "cuda": 512, "mps": 512}
 
 
@@ -50,8 +50,8 @@ def worker_map(
 ) -> Iterator[Callable[..., Iterator[Any]]]:
     """Yield a function like `map` that runs in `workers` threads, each with one thread of torch.
 
-    After an error, calls that have not begun are dropped. The caller's thread runs all if there is
-    one worker, or if the model's rotary frequencies depend on the pass before.
+    After an error, calls that have not begun are dropped. With one worker, or if the model's rotary
+    frequencies depend on earlier forward passes, all calls run in the caller's thread.
     """
     changes = rotation_of(language_model.model.config) is not None
     if changes:
@@ -72,8 +72,8 @@ def worker_map(
 class Scorer:
     """A language model, the fastest exact way to run it, and the number of tokens in a batch.
 
-    `tokens_per_batch` shrinks if memory runs out. A `forward` of another scorer of the same model
-    need not be checked again.
+    `tokens_per_batch` shrinks if memory runs out. The `forward` of another scorer of the same model
+    can be reused without new checks.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Scorer:
                 NaN.
             window: number of tokens in a window (default: the context window). Longer sequences are
                 scored in windows.
-            stride: tokens from one window to the next (default: half a window).
+            stride: number of tokens between the starts of two windows (default: half a window).
             members: token ids. If given, results have shape (n, 2), and the second column is the
                 log-probability that the token at this place is any of them.
             progress: advanced by each finished sequence.
@@ -130,7 +130,7 @@ class Scorer:
         logprobs = [np.full((len(ids), *width), np.nan, dtype=self.result_dtype) for ids in unique]
         after_start = self.prepare(unique, start_id)
         if members is not None:
-            after_start = None  # it has no log-probability of the members
+            after_start = None  # its log-probabilities lack those of the members
         segments: list[Segment] = []
         for number, ids in enumerate(unique):
             segments += _segments(number, ids, window, stride, after_start is not None)
@@ -151,7 +151,7 @@ class Scorer:
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
 
     def prepare(self, sequences: Sequence[np.ndarray], start_id: int | None) -> KeyValues | None:
-        """Return the keys and values of the start token, or None if each sequence must run it.
+        """Return the start token's keys and values, or None if it is run with each sequence.
 
         The first call checks the model on its longest and shortest sequence (which include the
         start token).
@@ -209,7 +209,7 @@ class Scorer:
     def _try(
         self, rows: list[Row], prefix: KeyValues | None, members: np.ndarray | None
     ) -> list[np.ndarray] | None:
-        """Return log-probabilities by branch, in the order of the rows, or None without memory."""
+        """Return log-probabilities by branch, in the order of rows, or None if out of memory."""
         start = max(max(row.start) for row in rows)
         try:
             before = None if prefix is None else prefix.crop(start)
@@ -223,7 +223,7 @@ class Scorer:
         return np.split(values, np.cumsum([n for row in rows for n in row.wanted])[:-1])
 
     def shrink(self, tokens: int, whole: bool = False) -> None:
-        """Halve the budget after this many tokens exceeded memory; if `whole`, raise instead."""
+        """Halve the budget after `tokens` exceeded memory. Raise LingprobError if `whole`."""
         if whole or tokens < 2:
             raise LingprobError(
                 f"{self.language_model.directory}: out of memory on {self.language_model.device} "

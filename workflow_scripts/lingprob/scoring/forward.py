@@ -3,7 +3,7 @@
 Four shortcuts make this fast, and each is checked against the plain model before use. A row may
 have trees, in which a token attends only to its ancestors. Only hidden states that predict a wanted
 token go through the output embedding, and their logits are reduced to a log-sum-exp. Rows are
-padded on the right, which earlier positions never see. Tokens before a whole batch are run once.
+padded on the right, which earlier positions never see. Tokens before all rows are run once.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ UNSUPPORTED = (AttributeError, IndexError, KeyError, NotImplementedError, Runtim
 class Batch:
     """Token ids (rows, length) to run. Column `column[k]` of row `row[k]` predicts `targets[k]`.
 
-    `mask` (rows, length, prefix + length) has the tokens that each token attends to, and
-    `positions` (rows, length) its position. Both are None if it attends to all tokens before it.
+    `mask` (rows, length, prefix + length) has True for tokens that a token attends to, and
+    `positions` (rows, length) are positions. Both are None if each token attends to all before it.
     """
 
     ids: torch.Tensor
@@ -116,7 +116,7 @@ class Forward:
 
     @torch.inference_mode()
     def extend(self, prefix: KeyValues | None, row: Row, kept: int) -> tuple[KeyValues, np.ndarray]:
-        """Run a row after `prefix`; return `prefix` with a branch after it, and log-probabilities.
+        """Run a row after `prefix`. Return `prefix` plus one branch, and log-probabilities.
 
         `kept` is the number of that branch, which begins at the end of `prefix`. The
         log-probabilities are those of the row's targets, in their order.
@@ -134,7 +134,7 @@ class Forward:
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
-        """Choose how to run the model, and check this on `probes`, arrays of at least 2 token ids.
+        """Choose how to run the model. Check it on `probes`, arrays of at least 2 token ids.
 
         Raises LingprobError if padding changes earlier positions: then the model is not causal.
         """
@@ -253,9 +253,9 @@ class Forward:
     def _separate_head(
         self, ids: np.ndarray, logits: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor | None] | None:
-        """Return weight and bias of the output embedding, or None if it alone gives no logits.
+        """Return the output embedding's weight and bias, or None if they do not give logits.
 
-        They are in float32 (or float64). It does not give the `logits` of `ids` if these are capped
+        They are in float32 (or float64). They do not give the `logits` of `ids` if these are capped
         or scaled, or if weights are not on the device.
         """
         model = self.language_model.model
@@ -277,9 +277,9 @@ class Forward:
     def _read_start(self, start_id: int) -> KeyValues | None:
         """Return the keys and values of the start token, or None if the model cannot keep them.
 
-        A float32 model runs it in float64 if the device can. The activations of a first token are
-        huge, and their rounding errors reach every later token: SmolLM2-135M errs by 2.9e-5 nats
-        per sentence with float32, and by 1.0e-5 with float64.
+        A float32 model runs the start token in float64 if the device can. The activations of a
+        first token are huge, and their rounding errors reach every later token: SmolLM2-135M errs
+        by 2.9e-5 nats per sentence with float32, and by 1.0e-5 with float64.
         """
         device, dtype = self.language_model.device, self.language_model.dtype
         exactly = dtype == torch.float32 and has_float64(device)

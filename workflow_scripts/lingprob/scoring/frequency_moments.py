@@ -18,7 +18,7 @@ from lingprob.scoring.engine import Scorer, sliding_windows
 from lingprob.stats.least_squares import SUMS, merge_sums, sum_tokens
 
 CHARACTERS_PER_BATCH = 2**20
-WINDOW, STRIDE = 2048, 1024  # tokens of a sliding window, and from one to the next
+WINDOW, STRIDE = 2048, 1024  # tokens in a window, and between the starts of two windows
 WINDOWS_PER_PIECE = 4
 BATCHES_PER_CHUNK = 8
 BINS = 20
@@ -38,8 +38,8 @@ def frequency_moments(
     """Return sums of tokens' log-probabilities in context, by unigram log-probability and document.
 
     The first token of a document is only context, even if a start token precedes it. Few documents
-    are in memory at a time. They are scored in windows of WINDOW tokens that advance by STRIDE, or
-    in windows of the model's context window that advance by half of it.
+    are in memory at a time. They are scored in windows of WINDOW tokens that advance by STRIDE, or,
+    if these are too long for the model, in context windows that advance by half their length.
 
     Args:
         lm: the language model.
@@ -47,7 +47,7 @@ def frequency_moments(
         regressed: `corpus` (a name), its `parser` and `paths`, `start_tokens` by name (as in
             `LanguageModel.start_id`), and the greatest number of `tokens` in all shards and
             (`document_tokens`) in a document.
-        shard, shards: number of this job, from 0, and of all jobs that share the tokens.
+        shard, shards: the number of this job (from 0), and of the jobs that share the tokens.
 
     Returns:
         The sums that `frequency_slopes` regresses: start_token, n_tokens, x (unigram
@@ -107,17 +107,17 @@ def _sums(
 
 
 def _window_of(lm: LanguageModel) -> tuple[int, int]:
-    """Return the number of tokens in a window, and from one window to the next."""
+    """Return the number of tokens in a window, and between the starts of two windows."""
     window = min(WINDOW, lm.context_window)
     return window, STRIDE if window > STRIDE else max(window // 2, 1)
 
 
 def _token_sequences(lm: LanguageModel, regressed: Mapping[str, Any]) -> Iterator[np.ndarray]:
-    """Yield the token ids of documents until they have `tokens` tokens besides their first ones.
+    """Yield the token ids of documents until they have `tokens` tokens without first ones.
 
     Documents of a single token are left out.
     """
-    left, longest = regressed["tokens"], regressed["document_tokens"]  # maybe None: the whole
+    left, longest = regressed["tokens"], regressed["document_tokens"]  # None: no limit
     documents = iter_documents(regressed["parser"], [Path(path) for path in regressed["paths"]])
     for texts in batches(documents, CHARACTERS_PER_BATCH):
         for tokens in lm.tokenize(texts):
@@ -134,8 +134,8 @@ def _pieces(
 ) -> Iterator[Piece]:
     """Yield pieces of documents, cut so that their windows are those of the whole document.
 
-    Each piece repeats the context of its first new token. So memory does not grow with a document,
-    and its progress is visible.
+    Each piece repeats the context of its first new token. So memory does not grow with the length
+    of a document.
     """
     window, stride = _window_of(lm)
     for document, text in enumerate(_token_sequences(lm, regressed)):

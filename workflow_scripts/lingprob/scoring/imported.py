@@ -48,8 +48,8 @@ def import_sentence_scores(
     the sentence), `n_tokens` and, if known, `unigram_logprob` (nats). Sentences that the
     stimuli lack are ignored.
 
-    Raises LingprobError that names the file, column and row for bad values, positive
-    log-probabilities among them, or the first stimulus that the file lacks.
+    Raises LingprobError that names the file, column and row for bad values, such as positive
+    log-probabilities, or the first stimulus that the file lacks.
     """
     given, frame = _read(path, ["logprob", "n_tokens"], found)
     frame["logprob"] = _logprobs(path, "logprob", given["logprob"])
@@ -73,8 +73,8 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     `token_id`, `logprob` (nats; empty for first tokens without context) and, if known, `char_start`
     and `char_end`.
 
-    Raises LingprobError as `import_sentence_scores` does, and for tokens that are missing, twice
-    there or negative.
+    Raises LingprobError as `import_sentence_scores` does, and for token indices that are missing,
+    repeated or negative.
     """
     given, frame = _read(path, ["token_index", "token_id", "logprob"])
     for column in ("token_index", "token_id"):

@@ -11,7 +11,7 @@ import torch
 from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-# Keys of configurations that limit how far back a token sees.
+# Keys of a model's config.json that limit how far back a token sees.
 LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
 
 
@@ -63,7 +63,7 @@ def make_room(cache: DynamicCache, length: int) -> None:
 class KeyValues:
     """The keys and values of `length` tokens, one pair per layer.
 
-    `logprobs` (vocabulary,), if known, are ln p of the token after the last of them.
+    `logprobs` (vocabulary,), if known, are ln p of each possible token after the last one.
     """
 
     states: Sequence[tuple[torch.Tensor, torch.Tensor]]
@@ -115,7 +115,7 @@ class Rotation:
     by_length: bool
 
     def length_class(self, length: int) -> int:
-        """Return a number that passes of two lengths share if their frequencies are the same."""
+        """Return a number that is the same for lengths with the same frequencies."""
         return 0 if length <= self.boundary else length if self.by_length else 1
 
 
@@ -142,7 +142,7 @@ def forget_lengths(model: Any, device: torch.device) -> None:
 
 
 def local_attention(config: Any) -> int | None:
-    """Return how many tokens back some layer of a model sees; None if all see all tokens."""
+    """Return how many tokens back the most limited layer sees, or None without a limit."""
     config = config.get_text_config()
     windows = [getattr(config, name, None) for name in LOCAL_ATTENTION]
     return min((window for window in windows if isinstance(window, int)), default=None)

@@ -1,4 +1,4 @@
-"""Sum token log-probabilities to sentence scores, under each convention."""
+"""Sum token log-probabilities into sentence scores, under each convention."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def summarise_sentences(
     """Return the `sentence_scores` table: one row per BOS policy, unigram source and sentence.
 
     `logprob` and `unigram_logprob` are sums (nats, float64) over the scored tokens of a sentence.
-    The lengths are its numbers of scored tokens and of words.
+    Its lengths are its numbers of scored tokens and of words.
 
     Args:
         stimuli: `stimuli` table.
-        token_scores: `scores` table by start token.
+        token_scores: a `scores` table for each start token.
         bos_policies: by name, the `start_token` whose scores a policy uses, and whether the
             `first_token` of a sentence is `scored` or `excluded` (morcela, footnote 2). An
             excluded token counts in neither the sums nor the length.
@@ -72,7 +72,7 @@ def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.S
 
 
 def _refuse_unscored(n_tokens: pd.Series, bos: str) -> None:
-    """Raise LingprobError for the first item without a number of scored tokens."""
+    """Raise LingprobError for the first item whose number of scored tokens is missing."""
     unscored = n_tokens.index[n_tokens.isna()]
     if len(unscored):
         scored = bos.removesuffix("_first_excluded") if bos.endswith("_first_excluded") else "bos"

@@ -1,11 +1,11 @@
 """Token log-probabilities of stimuli under any model with weights, causal or masked.
 
-A masked model gives pseudo-log-likelihoods: each token of a text given all others. The
-*correction* says which tokens are masked with it: none (Salazar et al. 2020, Masked Language Model
-Scoring), the later tokens of its word (`within_word_l2r`) or all tokens of its word
-(`whole_word`), both by Kauf & Ivanova (2023, A Better Way to Do Masked Language Model Scoring).
-Without one, a word of several tokens is nearly known from its other tokens. Scores are kept in
-shards, so that a killed job continues from there.
+A masked model gives pseudo-log-likelihoods: each token of a text given all others. The *correction*
+determines which tokens are masked with it: none (Salazar et al. 2020, Masked Language Model
+Scoring), the later tokens of its word (`within_word_l2r`) or all tokens of its word (`whole_word`),
+both by Kauf & Ivanova (2023, A Better Way to Do Masked Language Model Scoring). Without one, a
+word's other tokens make a token easy to predict. Scores are kept in shards, so that a killed job
+can resume.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 CORRECTIONS = ("within_word_l2r", "whole_word", "none")
 # Tokens of a masked model in one pass.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
-# Scores a `stimuli` table after a start token (or under a correction), given its name.
+# A function of a `stimuli` table, the start token or correction, and the data set's name.
 StimuliFunction = Callable[[pd.DataFrame, str, str], pd.DataFrame]
 
 
@@ -56,7 +56,7 @@ def score_stimuli(
         start_token: as in `LanguageModel.start_id`. With 'none', first tokens are not scored.
         dataset: its name, for messages.
         workers: threads on a CPU, which score several shards at once.
-        kept: shards and sentences_per_shard of `_score_in_shards`.
+        kept: the arguments shards and sentences_per_shard of `_score_in_shards`.
 
     Raises LingprobError, before any scoring, for a text without a token to score.
     """
@@ -163,7 +163,7 @@ def scores_table(
     tokens: Mapping[str, Tokens],
     logprobs: Mapping[str, np.ndarray],
 ) -> pd.DataFrame:
-    """Return a `scores` table: one row per token of each item, `scored` if it has a number."""
+    """Return a `scores` table: one row per token of each item, `scored` unless NaN."""
     of_items = [tokens[text] for text in texts]
     lengths = [len(one.ids) for one in of_items]
     logprob = np.concatenate([logprobs[text] for text in texts]).astype(np.float32)
@@ -251,7 +251,8 @@ def pseudo_logprobs(
 def _logits_at(lm: MaskedLanguageModel, inputs: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """Return the logits (rows, V) at one place in each row of `inputs` (rows, n).
 
-    If a separate layer computes them from hidden states (rows, n, width), it gets only these.
+    If a separate layer computes them from hidden states (rows, n, width), it gets only the states
+    at these places.
     """
     rows = torch.arange(len(places), device=places.device)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Branch:
-    """Tokens `ids` (n,) int64 to run after the first `start` tokens of a prefix (maybe 0).
+    """Tokens `ids` (n,) int64 to run after the first `start` (0 or more) tokens of a prefix.
 
     The log-probabilities of `ids[score_from:]` are wanted. `score_from` is at least 1. The last
     token is not run.
@@ -91,7 +91,7 @@ def pack(branches: Sequence[Branch], row_length: int, merge: bool = True) -> lis
 
 
 def batches(rows: Sequence[Row], tokens_per_batch: int) -> Iterator[list[Row]]:
-    """Yield consecutive rows, one or as many as fit when padded to the longest."""
+    """Yield lists of consecutive rows: as many as fit when padded to the longest, or one."""
     first = 0
     while first < len(rows):
         count = max(1, tokens_per_batch // len(rows[first].ids))
@@ -108,7 +108,7 @@ def visible(row: Row, prefix: int) -> np.ndarray:
 
 
 def _shared(one: Branch, other: Branch) -> int:
-    """Return the number of tokens that two branches share, of those that are run."""
+    """Return the number of run tokens that two branches share at their beginnings."""
     return shared_length(one.ids[:-1], other.ids[:-1]) if one.start == other.start else 0
 
 
