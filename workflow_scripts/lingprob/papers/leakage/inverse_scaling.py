@@ -105,7 +105,7 @@ def _delta(
     bootstrap: int,
     seed: int,
 ) -> tuple[dict[str, object], pd.DataFrame]:
-    """Return a model's row of `published_delta`, and item, nats and n of its sentences."""
+    """Return a model's row of `published_delta`, and its rows (item, nats, n) by sentence."""
     frame = means.assign(**_lagged(means, stories, convention == "compat"))
     if convention.startswith("realigned"):
         frame["time"] = frame.groupby("article")["time"].shift().fillna(0.0)

@@ -73,7 +73,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _estimate(row: Any, name: str) -> Estimate:
-    """Return a trend's slope or change, with the interval over resamples or else over models."""
+    """Return a trend's slope or change with its interval, over resamples if any, else models."""
     value = float(getattr(row, name))
     if not math.isfinite(value):
         return NOTHING

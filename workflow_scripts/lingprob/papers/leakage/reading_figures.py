@@ -34,11 +34,11 @@ from lingprob.papers.run import Run, Tables
 
 COLUMNS = 4
 ROW_INCHES = 1.55
-# Of the figure of differences between models: around a panel, and of a row of it.
+# Inches in the figure of differences between models: around a panel, and per row.
 DIFFERENCE_COLUMNS, MARGIN_INCHES, MODEL_INCHES = 2, 0.6, 0.09
 SIGNIFICANT = 0.05
-TIMES = 1000  # reading times that differences are given for
-STEP_ASIDE = 0.04  # of the axis: a marker's width
+TIMES = 1000  # number of reading times to which differences are scaled
+STEP_ASIDE = 0.04  # share of the axis: a marker's width
 # The title of each convention of the published fits.
 CONVENTIONS = {
     "compat": "as published",
@@ -49,7 +49,7 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw `figure_2` and, if their tables are there, `inverse_scaling` and `model_differences`."""
+    """Draw `figure_2`, and `inverse_scaling` and `model_differences` if their tables exist."""
     of_tables = {
         "figure_2": ("delta_log_likelihood", figure_2),
         "inverse_scaling": ("published_delta", inverse_scaling),
@@ -66,9 +66,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
     """Draw ΔLogLik (with 95% intervals) and perplexity of every data set by model size.
 
-    Perplexity is by word, because tokens of different tokenizers are not alike. Models of unknown
+    Perplexity is per word, because tokenizers differ in their tokens. Models of unknown
     size are named in the legend and not drawn. Models of one size, such as one before and after
-    fine-tuning, are drawn next to each other. A cross marks a singular fit.
+    fine-tuning, are drawn next to each other. A cross marks a singular mixed-model fit.
     """
     datasets = list(dict.fromkeys(deltas["dataset"]))
     bands = -(-len(datasets) // COLUMNS)
@@ -90,7 +90,7 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         upper.plot(singular["place"], singular["delta"], "x", color=palette.BLACK, zorder=4)
         _by_size(lower, part, "place", "word_perplexity", run.models)
         sizes = part["parameters"]
-        if 1 < sizes.max() / sizes.min() < 100:  # too close for the labels of two powers of ten
+        if 1 < sizes.max() / sizes.min() < 100:  # too narrow for labels at two powers of ten
             lower.set_xticks([sizes.min(), sizes.max()])
             lower.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
         upper.set_title(wrapped_title(datasets[number], run.titles, 22))
@@ -110,7 +110,7 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
 
 
 def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
-    """Draw the published fits to Natural Stories, and corrected, by model size and perplexity.
+    """Draw published and corrected fits to Natural Stories by model size and perplexity.
 
     Dashed lines are regressions within a family of published models, with slopes in nats per
     tenfold. Models of unknown size are named in the legend and not drawn. `fits` is a
@@ -190,7 +190,7 @@ def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
 
 
 def side_by_side(sizes: pd.Series) -> pd.Series:
-    """Return places on a logarithmic axis: equal sizes a step apart, around their size."""
+    """Return x positions on a logarithmic axis: models of equal size lie a step apart."""
     alike = sizes.groupby(sizes)
     steps = alike.cumcount() - (alike.transform("size") - 1) / 2
     decades = max(1.0, np.log10(sizes.max() / sizes.min()))
@@ -198,7 +198,7 @@ def side_by_side(sizes: pd.Series) -> pd.Series:
 
 
 def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) -> None:
-    """Draw models in order of x, one line per family, with intervals of ΔLogLik."""
+    """Draw a table's models in order of x, with one line per family and intervals of ΔLogLik."""
     table = table.sort_values(x)
     errors = None
     if y == "delta":
@@ -209,7 +209,7 @@ def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) ->
 
 
 def _regression_lines(axis: Axes, part: pd.DataFrame, place: str, models: Models) -> None:
-    """Draw the line of each family of at least three models, and write the slopes in a corner."""
+    """Draw a regression line per family of three models or more, with slopes in a corner."""
     said = []
     for family, rows in part.groupby(part["model"].map(lambda name: models[name]["family_title"])):
         if len(rows) < 3:
@@ -223,12 +223,12 @@ def _regression_lines(axis: Axes, part: pd.DataFrame, place: str, models: Models
     axis.text(
         0.97 if falls else 0.03, 0.95, "\n".join(text for _, text in said), fontsize=6,
         transform=axis.transAxes, va="top", ha="right" if falls else "left", color=palette.GREY,
-        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},  # over error bars
+        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},  # above error bars
     )  # fmt: skip
 
 
 def _handles(names: pd.Series, models: Models) -> list[Line2D]:
-    """Return legend entries for families, and one that names the models of unknown size."""
+    """Return legend entries: one per family, and one that names the models of unknown size."""
     unsized = [name for name in dict.fromkeys(names) if models[name]["parameters"] is None]
     handles = group_handles(names[~names.isin(unsized)], models)
     if unsized:

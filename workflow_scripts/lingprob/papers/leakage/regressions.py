@@ -29,9 +29,9 @@ from lingprob.stats.resampling import sum_interval
 
 logger = logging.getLogger(__name__)
 
-SUBJECTS = "subjects"  # instead of a partition: cross-validation over subjects
+SUBJECTS = "subjects"  # value of `partition` for cross-validation over subjects
 FOLDS = 5
-REACH = 1.96  # standard errors to either end of an interval of a fixed effect
+REACH = 1.96  # standard errors from a fixed effect to either end of its 95% interval
 PARTS = ["fit", "exploratory", "held_out"]
 
 
@@ -39,7 +39,7 @@ class Study(NamedTuple):
     """A data set of reading times, with the tables of its regressions.
 
     `entry` is its catalog entry. `times` and `words` are its `reading_times` and `words` tables.
-    The sum of `counts`, `word_counts` tables, gives unigram surprisals. `surprisals` has the
+    The sum of the `word_counts` tables in `counts` gives unigram surprisals. `surprisals` has the
     `surprisal` table of each model.
     """
 
@@ -52,13 +52,13 @@ class Study(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The data set's name in messages."""
+        """The data set's name for messages."""
         return f"data set {self.dataset!r}"
 
     def frame(
         self, smoothing: float, *, corrected: bool, previous_words: int = 1
     ) -> tuple[pd.DataFrame, list[Predictors]]:
-        """Return the frame of the regressions and each model's Predictors (`regression_frame`)."""
+        """Return the table of the regressions and each model's Predictors (`regression_frame`)."""
         is_factor = "condition" in self.entry.get("factors", [])
         return regression_frame(
             self.times if is_factor else self.times.assign(condition=None),
@@ -74,7 +74,7 @@ class Study(NamedTuple):
 def read_study(
     dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
 ) -> Study:
-    """Return the study of a data set. `files` has paths of tables by the names of Study's fields.
+    """Read the study of a data set. `files` has the paths of tables by the names of Study's fields.
 
     `files["surprisals"]` is in the order of `models`.
     """
@@ -86,11 +86,11 @@ def read_study(
 
 
 class Options(NamedTuple):
-    """The settings of all regressions.
+    """Settings of all regressions of a run.
 
-    - bootstrap, seed: number and seed of the resamples of readers and sentences for intervals.
+    - bootstrap, seed: number and seed of the resamples of subjects and sentences for intervals.
     - scale: scale of the run.
-    - corrected: use the surprisals that are corrected for trailing spaces.
+    - corrected: whether to use surprisals that are corrected for trailing spaces.
     - partition: the evaluated partition, or `subjects` for all rows, by cross-validation over
       subjects (over sentences for means).
     - random_effects: `paper` (Table 3), or `reduced` (from the maximal ones by the paper's rule).
@@ -135,7 +135,7 @@ def compare_regressions(
     corrections: Mapping[str, bool | None],
     **options: Any,
 ) -> dict[str, pd.DataFrame]:
-    """Return tables of how much each model's surprisal adds to the regression of one data set.
+    """Regress reading times of one data set with and without each model's surprisal.
 
     Mixed models with random effects by subject are fitted to the fit partition by maximum
     likelihood, with surprisal (of the word and of the one before) and without. The difference of
@@ -150,9 +150,9 @@ def compare_regressions(
         options: fields of Options.
 
     Returns:
-        By name, the tables `delta_log_likelihood` (one row per model), `reading_gains` (the parts
-        of ΔLogLik by subject and sentence, and of log perplexity by passage) and `reading_effects`
-        (the fixed effects of each model).
+        Tables by name: `delta_log_likelihood` (one row per model), `reading_gains` (the parts of
+        ΔLogLik by subject and sentence, and of log perplexity by passage) and `reading_effects`
+        (fixed effects).
     """
     chosen = Options(**options)
     frame, models = study.frame(
@@ -197,7 +197,7 @@ def compare_regressions(
 
 
 def _described(model: Predictors, one: Comparison) -> dict[str, Any]:
-    """Return the values of `delta_log_likelihood` that one model's comparison gives, by column."""
+    """Return one model's values in a `delta_log_likelihood` table, by column."""
     baseline, full = one.formulas
     sums = one.log_likelihoods.sum()
     terms = {"surprisal": model.surprisal, "previous": model.previous[0]}
@@ -237,7 +237,7 @@ def delta_parts(one: Comparison) -> pd.DataFrame:
 
 
 def perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
-    """Return rows of `reading_gains`, each with the surprisal (nats) and n words of a passage."""
+    """Return rows of `reading_gains`: surprisal (nats) and number of words by passage."""
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float).dropna()
     by_passage = (bits * np.log(2)).groupby(surprisal["passage_id"]).agg(nats="sum", n="size")
     table = by_passage.rename_axis("item").reset_index()
@@ -245,7 +245,7 @@ def perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
 
 
 def with_units(gains: pd.DataFrame) -> pd.DataFrame:
-    """Return `reading_gains` with `unit`, the subject (the item if there is one subject)."""
+    """Return `reading_gains` with a column `unit`: subjects, or items of a single subject."""
     one = gains["subject"].nunique() < 2
     return gains.assign(unit=gains["item" if one else "subject"])
 
@@ -271,7 +271,7 @@ def _compared(
     for fold in sorted(set(number % FOLDS)):
         parts = np.where(number % FOLDS == fold, SUBJECTS, "fit")
         folds.append(_split(frame.assign(partition=parts), models, study, SUBJECTS, slopes))
-    # The effects are those of all rows.
+    # Effects come from the fit to all rows.
     return [
         one._replace(log_likelihoods=pd.concat([fold.log_likelihoods for fold in of_model]))
         for one, *of_model in zip(whole, *folds, strict=True)
@@ -285,7 +285,7 @@ def _split(
     partition: str,
     slopes: tuple[str, ...] | None,
 ) -> list[Comparison]:
-    """Return each model's regressions fitted to the partition `fit` and evaluated on another.
+    """Return comparisons of regressions fitted to the partition `fit` and evaluated on another.
 
     `slopes` are the random slopes, or None for `_reduced_slopes`.
     """
@@ -315,7 +315,7 @@ def fit_formulas(
 
 
 def _formula(model: Predictors, fixed: Sequence[str], slopes: Sequence[str]) -> MixedFormula:
-    """Return a formula with the random slopes of `slopes` (paper's names) that are in `fixed`."""
+    """Return a formula with those random slopes in `slopes` (paper's names) that are in `fixed`."""
     columns = {role: column for column, role in model.roles.items() if column in fixed}
     random = [columns[name] for name in slopes if name in columns]
     return MixedFormula("rt_ms", (INTERCEPT, *fixed), (INTERCEPT, *random), "subject_id")
@@ -324,9 +324,9 @@ def _formula(model: Predictors, fixed: Sequence[str], slopes: Sequence[str]) -> 
 def _reduced_slopes(data: MixedModelData, models: Sequence[Predictors]) -> tuple[str, ...]:
     """Return the random slopes with which all models converge (leakage, Appendix B).
 
-    All slopes are tried first. Then the slope is taken out whose removal costs all fits together
-    the least log-likelihood, and so on. Fits here end at their optimum, at which lme4 often stops
-    with a warning because the covariance is singular. So a singular fit counts as not converged.
+    The first fits have all slopes. Each next step removes the slope whose removal costs all fits
+    together the least log-likelihood. lme4 often warns at an optimum with singular covariance, so a
+    singular fit counts as not converged.
 
     Raises LingprobError if the models do not converge without any slope.
     """
@@ -384,9 +384,9 @@ def _warn(name: str, formula: str, fit: MixedFit) -> None:
 
 
 def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
-    """Return how two least-squares fits to `fitted`, without and with surprisal, compare.
+    """Compare least-squares fits to the rows `fitted`, without and with surprisal.
 
-    Their log-likelihoods are of the rows of `evaluated`.
+    Log-likelihoods are those of the rows `evaluated`.
     """
     fits = [fit_least_squares(fitted, "rt_ms", names) for names in (model.baseline, model.all)]
     values = evaluated[["subject_id", "sentence"]].assign(
@@ -412,7 +412,7 @@ def reading_counts(
 
 
 def table_2(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 2 with the exclusions: one row per data set, one column per fate."""
+    """Return Table 2: the number of reading times per data set in each partition and exclusion."""
     order = [fate for fate in counts["fate"].unique() if fate not in PARTS] + PARTS
     wide = counts.pivot(index=["dataset", "rt_source"], columns="fate", values="rows")
     wide = wide.reindex(columns=order).fillna(0).astype(int)
@@ -420,6 +420,6 @@ def table_2(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_3(deltas: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 3: the formulas of each data set, with and without surprisal."""
+    """Return Table 3: each data set's regression formulas with and without surprisal."""
     columns = ["dataset", "rt_source", "regression", "formula", "baseline_formula"]
     return deltas[columns].drop_duplicates().reset_index(drop=True)

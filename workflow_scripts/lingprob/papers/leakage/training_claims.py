@@ -1,6 +1,6 @@
 """Judge effects of size and fine-tuning on perplexity (leakage, Figure 2 and §3.2).
 
-Models are few and fixed. The sample is the texts' passages, which are the same for all models.
+Models are few and fixed, so intervals are over passages, which are the same for all models.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from lingprob.scorecard.estimates import student
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 from lingprob.training.sizes import ALL_TEXTS
 
-FEWEST_SIZES = 3  # of a slope
-FEWEST_PASSAGES = 3  # which leave two degrees of freedom
+FEWEST_SIZES = 3  # for a slope
+FEWEST_PASSAGES = 3  # leave two degrees of freedom
 
 
 def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estimate:
     """Return a weighted sum of models' log perplexities, with its interval over passages.
 
     Log perplexity is a ratio of sums over passages, of surprisals and of tokens. The standard error
-    is therefore that of a ratio estimator (linearised), and the interval is Student's t's. Fewer
-    than three passages give no estimate.
+    is that of a linearised ratio estimator, and the interval uses Student's t. Fewer than three
+    passages give no estimate.
 
     Args:
         passages: a `passage_logprobs` table of one text, or of several together.
-        weights: by (size, fine_tuning_steps). Those of a difference or a slope sum to 0.
+        weights: weights by (size, fine_tuning_steps). They sum to 0 for a difference or a slope.
     """
     items = ["corpus", "passage"]
     models = ["size", "fine_tuning_steps"]
@@ -74,7 +74,7 @@ def _equal_weights(passages: pd.DataFrame) -> pd.Series:
 
 
 def _slope_weights(passages: pd.DataFrame) -> pd.Series:
-    """Return the weight of each size in the slope on log10 parameters, none for too few sizes."""
+    """Return the weight of each size in the slope on log10 parameters, empty for too few sizes."""
     sizes = passages.drop_duplicates("size").set_index("size")["parameters"]
     if len(sizes) < FEWEST_SIZES or sizes.nunique() < 2:
         return pd.Series(dtype=float)
@@ -89,7 +89,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield all texts together, if there are several, and each text, with its passages."""
+    """Yield (name, passages) of all texts together, if there are several, and of each text."""
     if passages["corpus"].nunique() > 1:
         yield ALL_TEXTS, passages
     for text, part in passages.groupby("corpus", sort=False):
@@ -97,7 +97,7 @@ def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:
-    """Return `log_perplexity_contrast` for weights by size, given for some fine-tuning steps."""
+    """Return `log_perplexity_contrast`, given weights by size for each number of steps."""
     by_state = {
         (size, steps): value for steps, part in weights.items() for size, value in part.items()
     }

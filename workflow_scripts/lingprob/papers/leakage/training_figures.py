@@ -13,7 +13,7 @@ from lingprob.training.sizes import ALL_TEXTS
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2's perplexities of the table `perplexity`, by name of the figure."""
+    """Draw the perplexities of Figure 2 from the table `perplexity`. Returns figures by name."""
     figures = draw_each(
         {"figure_2_perplexity": lambda: perplexity_by_size(tables["perplexity"], run)}
     )

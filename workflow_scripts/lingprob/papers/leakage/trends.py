@@ -1,10 +1,9 @@
 """Estimate how ΔLogLik and perplexity change with model size (leakage, §3.2) and between models.
 
-The paper's claim is about slopes: ΔLogLik falls as models of one family grow, and the more steeply
-the longer they were fine-tuned on the texts. Models are few and fixed. The sample is the readers
-and sentences (passages, for perplexity), so these are drawn again, the same ones for all models.
-Differences are on the same draws, because readers whom one model predicts well are predicted well
-by the others.
+Oh et al. (2025) claim that ΔLogLik falls as models of one family grow, the more steeply the longer
+they were fine-tuned on the texts. Models are few and fixed. Intervals therefore resample subjects
+and sentences (passages for perplexity), with the same resamples for all models, because subjects
+whom one model predicts well are predicted well by the others.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from lingprob.stats.resampling import CrossedDraws, swap_p_values
 
 FEWEST = 3  # models
 STATE = "fine_tuning_steps"
-STEP = "training_step"  # of a model that was kept before its training ended
+STEP = "training_step"  # column with the training step of an unfinished model
 GROUP = [
     "dataset", "rt_source", "context", "corrected", "convention", "family", STEP, STATE, "scale"
 ]  # fmt: skip
@@ -44,21 +43,21 @@ def size_trends(
     draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Return a `reading_trends` table: one row per slope, family, state, data set and convention.
+    """Return a `reading_trends` table: a slope per family, state, data set and convention.
 
     Args:
         deltas: a `delta_log_likelihood` table.
-        gains: `reading_gains` tables of its data sets and of the published fits, in one.
+        gains: concatenated `reading_gains` tables of the data sets and of the published fits.
         published: a `published_delta` table, if there is one.
         models: family, parameters and, if they were fine-tuned, fine_tuning_steps by model.
         draws: number of resamples of subjects and sentences, or of passages.
         seed: seed of the resamples.
 
-    Slopes are per tenfold of their predictor: of `delta` in nats, of `log_perplexity` (the mean
+    Slopes are per tenfold of the predictor, of `delta` in nats and of `log_perplexity` (the mean
     surprisal of a word) in nats per word. `change` is the slope minus that of the same family
     before fine-tuning: the interaction of state and size. Intervals are widened if `items`, the
-    smaller number of drawn units, is small. Groups of fewer than three models of known size have no
-    row. Models with other contexts or another correction for spaces are not mixed.
+    smaller number of resampled units, is small. Groups of fewer than three models of known size
+    have no row. A slope never mixes contexts or corrections for spaces.
     """
     points = _points(deltas, published, models)
     by_set = ["dataset", "convention", "of"]
@@ -86,15 +85,15 @@ def size_trends(
 
 
 class Drawn:
-    """Resamples of all models' values on one data set, over the same units for all models.
+    """Resamples of all models' values on one data set. All models share the resampled units.
 
     A value is ΔLogLik, a sum over subjects and sentences, or log perplexity, the mean over the
-    words of passages. `sums` are the CrossedDraws, and `resampled` names the units.
+    words of passages. `sums` are their CrossedDraws, and `resampled` is the name of the units.
     """
 
     def __init__(self, gains: pd.DataFrame, draws: int, seed: int) -> None:
         is_mean = gains["of"].iloc[0] == "log_perplexity"
-        if is_mean:  # as a sum: each passage's part, to first order
+        if is_mean:  # log perplexity as a sum of the passages' parts, to first order
             by_model = gains.groupby("model")[["nats", "n"]].transform("sum")
             mean = by_model["nats"] / by_model["n"]
             parts = gains.groupby("model")["n"].transform("size")
@@ -109,7 +108,7 @@ class Drawn:
         self.resampled = items if len(subjects) == 1 else f"subjects and {items}"
 
     def weights(self, by_model: Mapping[str, float]) -> np.ndarray:
-        """Return the weight of each of `models` in a sum, (models,), 0 if it is not given."""
+        """Return the weight of each of `models` in a sum, (models,), 0 if `by_model` lacks it."""
         return np.array([by_model.get(name, 0.0) for name in self.models])
 
 
@@ -123,7 +122,7 @@ def slope_weights(sizes: pd.Series) -> pd.Series:
 def _points(
     deltas: pd.DataFrame, published: pd.DataFrame | None, models: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Return one row per fit, with its model's family, state and size, base models first."""
+    """Return one row per fit, with its model's family, state and size. Base models come first."""
     parts = [deltas.assign(convention="")]
     if published is not None:
         both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
@@ -144,7 +143,7 @@ def _points(
 def _groups(
     points: pd.DataFrame,
 ) -> Iterator[tuple[dict[str, Any], str, str, pd.DataFrame]]:
-    """Yield the names of each group with enough models, the columns of a slope, and its rows."""
+    """Yield each group with enough models: its names, the x and y of a slope, and its rows."""
     for key, part in points.groupby(GROUP, sort=False, dropna=False):
         names = {name: None if pd.isna(v) else v for name, v in zip(GROUP, key, strict=True)}
         for of, on in SLOPES:
@@ -159,15 +158,15 @@ def model_differences(
     """Return a `model_differences` table: one row per data set and two models.
 
     Args:
-        gains: `reading_gains` tables of the data sets, in one.
+        gains: concatenated `reading_gains` tables of the data sets.
         deltas: a `delta_log_likelihood` table of the same data sets.
-        draws: number of resamples of subjects and sentences for the intervals.
+        draws: number of resamples of subjects and sentences for intervals.
         seed: seed of the resamples and of the permutations.
 
     `difference` is the first model's log-likelihood (nats) of the evaluated times minus that of the
-    second, with its interval over draws that both share. `p` is the permutation test's in which the
-    models change places within subjects, or sentences of means (`swap_p_values`). `p_holm` is the
-    same corrected for all differences of the data set (Holm 1979).
+    second, with its interval over shared resamples. `p` is from a permutation test that swaps the
+    two models within subjects, or within sentences of mean times (`swap_p_values`). `p_holm`
+    corrects p for all differences of the data set (Holm 1979).
 
     Raises LingprobError if models were evaluated on different times.
     """
@@ -185,7 +184,7 @@ def model_differences(
 def _of_dataset(
     gains: pd.DataFrame, fits: pd.DataFrame, dataset: str, draws: int, seed: int
 ) -> pd.DataFrame:
-    """Return the rows of `model_differences` of one data set, from its gains and fits."""
+    """Return the `model_differences` rows of one data set, given its gains and fits."""
     models = fits["model"].tolist()
     by_part = gains.pivot(index=["subject", "item"], columns="model", values="nats")[models]
     if by_part.isna().any(axis=None) or fits["n_evaluated"].nunique() > 1:

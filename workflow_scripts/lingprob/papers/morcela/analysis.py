@@ -24,12 +24,12 @@ from lingprob.stats.linking_fits import (
 
 logger = logging.getLogger(__name__)
 
-# A BOS policy and a unigram source.
+# The pair (BOS policy, unigram source).
 Convention = tuple[str, str]
 # Columns that linking functions are fitted to.
 FITTED_COLUMNS = ("logprob", "unigram_logprob", "n_tokens", "rating")
-# Columns of a `stimuli` table with the units of sentences, from the finest to the coarsest.
-# Linguistic Inquiry's sentences were sampled by article. Other data sets have a phenomenon there.
+# Columns of `stimuli` with sampling units of sentences, from the finest to the coarsest.
+# Linguistic Inquiry's sentences were sampled by article, which it has in the column phenomenon.
 UNITS = {
     "sentence": "item_id",
     "pair": "pair_id",
@@ -39,7 +39,7 @@ UNITS = {
 # Columns of a prediction in the table of sentences.
 PREDICTED = ["fitted_to", "predicted", "predicted_low", "predicted_high", "rating_low",
              "rating_high", "held_out", "residual"]  # fmt: skip
-# Fewer clusters than this tell little of how much clusters differ.
+# Fewer clusters than this give a poor estimate of the variance between clusters.
 FEWEST = 20
 
 
@@ -53,7 +53,7 @@ class DataSet(NamedTuple):
 def read_datasets(
     names: Iterable[str], stimuli: Iterable[str], scores: Iterable[str]
 ) -> dict[str, DataSet]:
-    """Read data sets from the files of their tables, by name."""
+    """Read data sets from the paths of their two tables. Returns them by name."""
     return {
         name: DataSet(read_table(items, "stimuli"), read_table(scored, "sentence_scores"))
         for name, items, scored in zip(names, stimuli, scores, strict=True)
@@ -82,8 +82,8 @@ def scores_under(
 def with_ratings(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Return sentence scores with ratings and units, in the order of `stimuli`.
 
-    One order for all models gives them the same folds and resamples. Raises LingprobError if a
-    sentence has no rating.
+    The order is the same for all models, so they share folds and resamples. Raises LingprobError if
+    a sentence has no rating.
     """
     columns = ["item_id", "rating", "pair_id", "paradigm", "phenomenon"]
     about = stimuli[[name for name in columns if name in stimuli]]
@@ -101,7 +101,7 @@ def with_ratings(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> p
 
 
 def rating_source(stimuli: pd.DataFrame) -> str:
-    """Return `simulated` if any rating of a data set is, else `human`."""
+    """Return `simulated` if any rating of a data set is simulated, else `human`."""
     return "simulated" if (stimuli["rating_source"] == "simulated").any() else "human"
 
 
@@ -110,13 +110,13 @@ def sampling_units(
 ) -> tuple[str, pd.Series]:
     """Return the name of the sampled unit (of UNITS), and the id of each sentence's unit.
 
-    It is the wanted unit if every sentence has one and there are at least `fewest`. Otherwise it is
-    the coarsest finer unit for which this is true, and a warning is logged.
+    The wanted unit is taken if every sentence has one and there are at least `fewest` of them.
+    Otherwise it is the coarsest finer unit for which this is true, and a warning is logged.
     """
     names = list(UNITS)
     for name in reversed(names[: names.index(wanted) + 1]):
         ids = stimuli.get(UNITS[name])
-        # The last, the finest, is taken in any case.
+        # The last unit, the finest, is taken in any case.
         if ids is not None and ids.notna().all() and ids.nunique() >= fewest:
             break
     if name != wanted:
@@ -142,8 +142,8 @@ def fit_model(
     Args:
         model: name of the model.
         datasets: rated data sets with the model's scores, by name.
-        default_convention: the convention whose fits figures show.
-        cluster, keep_together: units (`UNITS`) that intervals resample and that no fold separates.
+        default_convention: BOS policy and unigram source of the fits that figures show.
+        cluster, keep_together: units (`UNITS`) to resample for intervals, and to keep within folds.
         scale: scale of the run.
         fitting: folds, repeats, bootstrap and seed of `fit_linking_functions`.
 
@@ -181,7 +181,7 @@ def fit_model(
 def as_table(
     tables: Sequence[pd.DataFrame], schema: str, model: str, scale: str, **about: str
 ) -> pd.DataFrame:
-    """Return tables of a model as one with a schema's columns, and with the values `about`."""
+    """Concatenate a model's tables to a schema's columns, with the constant columns `about`."""
     columns = SCHEMAS[schema].names
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
     return table.assign(model=model, scale=scale, **about)[columns]
@@ -197,8 +197,7 @@ def correlate_participant_groups(
 ) -> pd.DataFrame:
     """Return an `intergroup_correlation` table of the data sets that have single judgments.
 
-    Arguments are the names of the data sets and their `stimuli` and `ratings` tables. (morcela,
-    §3.4)
+    Arguments are names of data sets, with their `stimuli` and `ratings` tables (morcela, §3.4).
     """
     columns = SCHEMAS["intergroup_correlation"].names
     tables = [pd.DataFrame(columns=columns)]
@@ -220,15 +219,15 @@ def predict_datasets(
     cluster: str,
     scale: str,
 ) -> pd.DataFrame:
-    """Return a `predicted_ratings` table of data sets, by functions fitted to rated data sets.
+    """Predict ratings of data sets (`predicted_ratings`) by functions fitted to rated data sets.
 
     Args:
         model: name of the model.
         datasets: data sets with the model's scores, rated or not, by name.
-        fitted_to: names of the rated ones that functions are fitted to. Their own rows have
+        fitted_to: names of rated data sets to which functions are fitted. Their own rows have
             residuals, and predictions by fits without the sentence's cluster (`held_out`).
         convention: BOS policy and unigram source.
-        cluster: the sampled unit (`morcela.cluster`).
+        cluster: the sampled unit of sentences (setting `morcela.cluster`).
         scale: scale of the run.
 
     Raises LingprobError for a sentence without a score, a rated data set that lacks a rating, and
@@ -258,7 +257,7 @@ def predict_datasets(
 def _predicted(
     function: str, sample: pd.DataFrame, unit: pd.Series, rows: pd.DataFrame, *, within: bool
 ) -> pd.DataFrame:
-    """Return predictions of `rows` by a function fitted to `sample`, the same rows if `within`."""
+    """Predict `rows` by a function fitted to `sample`. If `within`, both are the same rows."""
     scores = (sample["logprob"], sample["unigram_logprob"], sample["n_tokens"])
     data = rated_sentences(function, *scores, sample["rating"], unit)
     found = predict_ratings(data, rows["logprob"], rows["unigram_logprob"], rows["n_tokens"])
@@ -284,14 +283,14 @@ def tabulate_sentences(
     Args:
         model: name of the model.
         datasets: data sets with the model's scores, by name.
-        described: `item_id` and other columns of each data set, which are kept.
-        predicted: the `predicted_ratings` of the data sets. MORCELA's are shown, fitted to the data
-            set itself or, if it is not rated, to the first that is.
+        described: table of `item_id` and columns to keep, by data set.
+        predicted: the `predicted_ratings` of the data sets. MORCELA's predictions are taken, fitted
+            to the data set itself or, if it has no ratings, to the first rated one.
         convention: BOS policy and unigram source.
 
     Returns the kept columns, then model, bos, unigrams, n_tokens, then (nats) logprob,
     unigram_logprob, mean_logprob (per token) and slor, then PREDICTED. Values that need unigrams
-    are missing without them.
+    are NaN without them.
     """
     columns = ["item_id", "model", "bos", "unigrams", "n_tokens", "logprob", "unigram_logprob"]
     by_morcela = predicted[predicted["linking_function"] == "morcela"]

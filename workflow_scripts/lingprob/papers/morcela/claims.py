@@ -58,14 +58,14 @@ def estimate_of(fit: dict, column: str) -> Estimate:
 
 
 def note_on(rating_source: str) -> str:
-    """Return the note that ratings are simulated, or an empty string if people gave them."""
+    """Return a note if ratings are simulated, else an empty string."""
     return "simulated ratings" if rating_source == "simulated" else ""
 
 
 def bic_difference(tables: Tables, run: Run) -> Found:
     """Yield the BIC of MORCELA with beta = 1 minus MORCELA's, per model and data set.
 
-    Its "interval" reaches NO_EVIDENCE to either side.
+    The interval is the difference plus and minus NO_EVIDENCE.
     """
     fits = judged(default_fits(tables["linking_functions"]), run)
     for (model, dataset), group in fits.groupby(["model", "dataset"], sort=False):
@@ -80,7 +80,7 @@ def bic_difference(tables: Tables, run: Run) -> Found:
 def small_models(tables: Tables, run: Run) -> Found:
     """Yield r of MORCELA for small OPT models minus that of Pythia models of about their size.
 
-    The draws of both models are of the same resamples of sentences.
+    Both models' draws use the same resamples of sentences.
     """
     fits = default_fits(tables["linking_functions"])
     chosen = {*SMALL, *SMALL.values()}
@@ -98,7 +98,7 @@ def small_models(tables: Tables, run: Run) -> Found:
 def people_above_models(tables: Tables, run: Run) -> Found:
     """Yield r between halves of the judgments minus MORCELA's r, per model and data set.
 
-    The ends of its interval are the farthest differences between the two intervals.
+    The ends of its interval are the extreme differences between the two intervals.
     """
     fits = judged(default_fits(tables["linking_functions"]), run)
     halves = tables["intergroup_correlation"]
@@ -154,7 +154,7 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
 def morcela_quantities(tables: Tables, run: Run) -> Quantities:
     """Return a run's estimates of the published numbers, by their row and column.
 
-    They are of the paper's data set under each model's default convention.
+    Estimates are from the paper's data set under each model's default convention.
     """
     every = default_fits(tables["linking_functions"])
     fits = every[every["dataset"] == PAPER_DATASET]
@@ -176,7 +176,7 @@ def morcela_quantities(tables: Tables, run: Run) -> Quantities:
 
 
 def _sentences(stimuli: pd.DataFrame) -> Quantities:
-    """Return the number of sentences, and the mean ratings of those in Figure 1."""
+    """Return the number of sentences, and the mean rating of each sentence in Figure 1."""
     found: Quantities = {}
     paper = stimuli[stimuli["dataset"] == PAPER_DATASET]
     if len(paper):
@@ -201,10 +201,10 @@ def _sizes(names: pd.Series, run: Run) -> Quantities:
 
 
 def _gains(fits: pd.DataFrame, run: Run) -> Quantities:
-    """Return MORCELA's gains over log-probability and SLOR, and the latter in % of SLOR's error.
+    """Return MORCELA's gains in r over log-probability and SLOR, and in % of SLOR's error.
 
-    The error is the printed r between two groups of judgments minus SLOR's r (morcela, §4.1). With
-    the r of this run as ceiling, percentages could not be compared with the paper's.
+    The error is the printed r between two groups of judgments minus SLOR's r (morcela, §4.1). The
+    run's own r between groups would make percentages differ from the paper's.
     """
     found: Quantities = {}
     ceiling = printed_agreement(run.published, PAPER_DATASET) or np.nan

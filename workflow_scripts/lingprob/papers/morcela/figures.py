@@ -60,8 +60,8 @@ STYLES = {
 SHORT_LABELS = {"beta": "β", "gamma": "γ (nats)"}
 QUANTITIES = {"r_cv": R_LABEL, "beta": PARAMETER_LABELS["beta"], "gamma": PARAMETER_LABELS["gamma"]}
 ROW_INCHES = 0.2
-MOST_WRITTEN = 6  # models for which differences are also written
-# Models and panels for which slanted names do not overlap.
+MOST_WRITTEN = 6  # most models for which cells also show the difference as text
+# Most models and panels for slanted names that do not overlap.
 MOST_SLANTED = 24
 OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "trends")
 
@@ -78,7 +78,7 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), comparable_fits(run.published, every)
-    # Two published r are at odds. All linking functions have the one of the SSE.
+    # Two published r disagree. The one from the SSE is known for all linking functions.
     published = published.assign(r_cv=published["r"])
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
@@ -117,7 +117,7 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
 
 
 def uncertain_parameters(fits: pd.DataFrame, run: Run) -> str:
-    """Return a note on models whose parameters figures leave out, or nothing.
+    """Return a note on models whose parameters figures leave out, or ''.
 
     The parameters are MORCELA's, unless the note names an ablation.
     """
@@ -141,8 +141,8 @@ def correlation_by_model(
 ) -> Figure:
     """Draw Figures 2 and 3: cross-validated r of each linking function, by model size.
 
-    Rows are data sets, panels are families. Filled markers are of this run, with 95% bootstrap
-    intervals. Hollow markers follow from the published SSE of the paper's data set.
+    Rows are data sets, panels are families. Filled markers are values of this run, with 95%
+    bootstrap intervals. Hollow markers are computed from the published SSE.
     """
     models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
     fits, theirs = (
@@ -179,7 +179,7 @@ def correlation_by_model(
 def family_panels(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models
 ) -> dict[str, list[str]]:
-    """Return the models with a point in each family, sorted by training steps, then by size.
+    """Return each family's models that have a point, sorted by training steps, then by size.
 
     Families of this run come first.
     """
@@ -194,7 +194,7 @@ def family_panels(
 
 
 def _name_models(ax: Axes, names: list[str], models: Models, upright: bool) -> None:
-    """Write the models' names below a panel, upright if `upright` or if names have two lines."""
+    """Write the models' names below a panel, vertical if `upright` or if names have two lines."""
     titles = [short_title(name, models) for name in names]
     if len(names) > 1 and (upright or any("\n" in title for title in titles)):
         titles = [" ".join(title.split()) for title in titles]
@@ -212,9 +212,9 @@ def _plot_family(
     linking_function: str,
     models: Models,
 ) -> None:
-    """Plot a linking function's r for the models with a place on the x axis.
+    """Plot a linking function's r for the models with an x position in `place`.
 
-    Lines join a group of a family, such as the sizes after one step of training.
+    A line joins each group of a family, such as all sizes after one step of training.
     """
     colour, marker = STYLES[linking_function]
     of_panel, ours = (
@@ -232,7 +232,7 @@ def _plot_family(
 
 
 def _draw_ceiling(ax: Axes, agreement: pd.DataFrame, printed: float | None) -> None:
-    """Draw the r of halves of the judgments, the highest possible r, and the printed r."""
+    """Draw r between halves of the judgments, the highest possible r, and the paper's printed r."""
     if printed is not None:
         ax.axhline(printed, color=palette.GREY, linestyle=":", linewidth=0.8)
     halves = agreement[agreement["definition"] == "equal_halves"]
@@ -269,8 +269,8 @@ def linking_function_handles(
 def conventions(fits: pd.DataFrame, run: Run) -> Figure:
     """Draw MORCELA's r, beta and gamma under each BOS policy and unigram source.
 
-    Rows are conventions, the default first. Blocks are families on a data set. Each model has a
-    point, darker if it is larger. Hollow squares are SLOR's r. Intervals are 95%.
+    Rows are conventions, the default first. A block is one family on one data set. Each model has a
+    point, darker for larger models. Hollow squares are SLOR's r. Intervals are 95%.
     """
     models = run.models
     shown = fits[fits["linking_function"].isin(["slor", "morcela"])]
@@ -304,7 +304,7 @@ def conventions(fits: pd.DataFrame, run: Run) -> Figure:
 
 
 def source_name(source: str) -> str:
-    """Return a unigram source's name without the model or `corpus_` before the corpus."""
+    """Return a unigram source's name without its model, and without `corpus_`."""
     kind, _, of = source.partition("_")
     return of if kind == "corpus" else kind if kind.startswith("unigrahams") else source
 
@@ -334,9 +334,9 @@ def _plot_rows(
 
 
 def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figure:
-    """Draw beta and gamma of each model minus those of each other, one row per data set.
+    """Draw differences in beta and gamma between every two models, one row per data set.
 
-    A cell is grey if the 95% interval of the difference on shared resamples includes 0.
+    A cell is grey if the 95% interval of the difference, over shared resamples, includes 0.
     """
     table = parameter_differences(fits, draws)
     if table.empty:

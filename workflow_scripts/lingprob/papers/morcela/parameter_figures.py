@@ -36,7 +36,7 @@ from lingprob.figures.panels import (
 )
 from lingprob.papers.run import Run, Tables
 
-Fit = Mapping[Any, Any]  # a row of a table of fits
+Fit = Mapping[Any, Any]  # one row of `linking_functions`
 R_LABEL = "Pearson r with ratings"
 PARAMETER_LABELS = {"gamma": "Optimal γ (nats)", "beta": "Optimal β"}
 NAMES = {
@@ -48,7 +48,7 @@ NAMES = {
     "morcela": "MORCELA",
 }
 ROWS = {"r_cv": R_LABEL, **PARAMETER_LABELS}
-FIXED = {"gamma": 0.0, "beta": 1.0}  # SLOR's
+FIXED = {"gamma": 0.0, "beta": 1.0}  # SLOR's values
 
 
 def parameters_by_correlation(
@@ -56,9 +56,9 @@ def parameters_by_correlation(
 ) -> Figure:
     """Draw Figures 4 and 6: optimal gamma (top) and beta (bottom) against r.
 
-    Each data set has two rows, each linking function a column. Points of this run have 95%
-    bootstrap intervals. Published points (MORCELA's alone) are hollow and joined by model size. The
-    smallest and the largest have names. Dotted: SLOR's fixed value.
+    Each data set has two rows, and each linking function one column. Points of this run have 95%
+    bootstrap intervals. Published points (of MORCELA) are hollow and joined in order of model size,
+    with names at the smallest and largest model. Dotted: the value that SLOR fixes.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
     free = {
@@ -95,11 +95,11 @@ def parameters_by_correlation(
 def frequency_slopes(
     fits: pd.DataFrame, slopes: pd.DataFrame, bins: pd.DataFrame, run: Run
 ) -> Figure:
-    """Draw Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
+    """Draw Figure 5: slopes of token on unigram log-probability against r and beta, and bins.
 
-    Intervals are 95%: 1.96 standard errors by document of slopes, bootstrap intervals of beta and
-    r. The left panel has the mean token log-probability by bin of unigram log-probability, under
-    the first start token of `slopes` and for finished models. Hollow: another start token.
+    Intervals are 95%: for slopes 1.96 standard errors over documents, for beta and r bootstrap
+    intervals. The left panel shows mean token log-probability by bin of unigram log-probability,
+    for fully trained models after the first start token in `slopes`. Hollow: other start tokens.
     """
     models = run.models
     figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.4))
@@ -132,7 +132,7 @@ def frequency_slopes(
 
 
 def _plot_bins(ax: Axes, within: pd.DataFrame, fit: Fit, models: Models) -> None:
-    """Plot a model's tokens in bins, and the line of all tokens."""
+    """Plot a model's mean token log-probability by bin, and its regression line over all tokens."""
     x, look = within["mean_unigram_logprob"], models[fit["model"]]
     ax.errorbar(
         x, within["mean_logprob"], color=look["colour"], marker=look["marker"], markersize=2.5,
@@ -145,7 +145,7 @@ def _plot_bins(ax: Axes, within: pd.DataFrame, fit: Fit, models: Models) -> None
 def _with_interval(
     ax: Axes, fit: Fit, x: str, y: str, models: Models, *, hollow: bool = False
 ) -> None:
-    """Plot a fit in its model's look, with intervals both ways."""
+    """Plot a fit in its model's colour and marker, with intervals of x and y."""
 
     def lengths(quantity: str) -> np.ndarray:
         return whiskers(fit[quantity], fit[f"{quantity}_low"], fit[f"{quantity}_high"])
@@ -161,7 +161,7 @@ def _with_interval(
 def _plot_parameter(
     ax: Axes, fits: pd.DataFrame, parameter: str, models: Models, x: str = "r_cv"
 ) -> None:
-    """Plot fits with intervals both ways and names, or numbers by size in groups of many."""
+    """Plot fits with intervals of x and y, and with names, or numbers in large groups."""
     numbers = numbered(fits["model"], models)
     for fit in fits.dropna(subset=[x, parameter]).to_dict("records"):
         _with_interval(ax, fit, x, parameter, models)
@@ -196,7 +196,7 @@ def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list
         group = [name for name in numbers if models[name]["group"] == one.get_label()]
         if group:
             first, *_, last = sorted(group, key=numbers.__getitem__)
-            # The group also has the part after a comma, the state of a training.
+            # A group's name has a state of training after a comma.
             ends = [short_title(name, models).partition(",")[0] for name in (first, last)]
             sizes = " to ".join(" ".join(end.split()) for end in ends)
             one.set_label(f"{one.get_label()} (1 to {len(group)}: {sizes})")
@@ -208,7 +208,7 @@ def _plot_published(
 ) -> None:
     """Plot published values as hollow points, joined by model size within a family.
 
-    The first and last have names, unless points of this run have numbers.
+    The first and last points have names, unless points of this run have numbers.
     """
     rows = rows.dropna(subset=[parameter])
     sizes = rows["model"].map(lambda name: models[name]["parameters"])
@@ -225,14 +225,14 @@ def _plot_published(
 def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run: Run) -> Figure:
     """Draw r, optimal gamma and beta against bits per byte (left) and parameters (right).
 
-    Lines join the steps of a training and the orders of n-grams, which have no sizes. Bootstrap
+    Lines join checkpoints of one training, and n-gram models of one corpus by order. Bootstrap
     intervals (95%) are cut off if they reach far beyond the points. Hollow: published.
 
     Args:
         fits: default fits to one data set.
         published: the paper's fits to that data set, if any.
         quality: bits per byte by model (`quality_of`).
-        run: with the looks of models.
+        run: its `models` have colours and markers.
     """
     ours, theirs = (table[table["linking_function"] == "morcela"] for table in (fits, published))
     ours, theirs = (
@@ -265,14 +265,14 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
 
 
 def quality_of(tables: Tables, dataset: str, scored_first: Collection[str]) -> pd.Series:
-    """Return bits per byte of the sentences that are rated acceptable, by model.
+    """Return bits per byte of the sentences with acceptable ratings, by model.
 
     Args:
         tables: `stimuli`, and `sentence_scores` of models that read from left to right. Imported
-            scores and pseudo-log-likelihoods are no bits of a text.
+            scores and pseudo-log-likelihoods do not give bits per byte.
         dataset: name.
-        scored_first: BOS policies that score a sentence's first token. A model's first of these
-            counts, so that all bytes are scored.
+        scored_first: BOS policies that score a sentence's first token. The first one that a model
+            has is used, so that all bytes are scored.
     """
     if "sentence_scores" not in tables:
         return pd.Series(dtype=float)
@@ -289,5 +289,5 @@ def quality_of(tables: Tables, dataset: str, scored_first: Collection[str]) -> p
 
 
 def middle(rating: pd.Series) -> float:
-    """Return the limit of acceptable ratings: 0 if they lie on both sides of it, else the mean."""
+    """Return the lowest acceptable rating: 0 if ratings lie on both sides of 0, else their mean."""
     return 0.0 if rating.min() < 0 < rating.max() else float(rating.to_numpy().mean())

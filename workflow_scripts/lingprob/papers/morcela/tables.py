@@ -32,7 +32,7 @@ def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
 
 
 def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.DataFrame:
-    """Return beta, gamma and r of MORCELA for each model, with the published ones (Table 2)."""
+    """Return beta, gamma and r of MORCELA for each model, with the published values (Table 2)."""
     ours = fits.loc[
         fits["linking_function"] == "morcela",
         ["dataset", "rating_source", "model", "bos", "unigrams"]
@@ -48,7 +48,7 @@ def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.D
 def table_of_criteria(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models, number: int
 ) -> pd.DataFrame:
-    """Return AIC, BIC and SSE by linking function, and the published ones, sorted by BIC.
+    """Return AIC, BIC and SSE by linking function, with the published values, sorted by BIC.
 
     Table 4 has the Pythia models, Table 3 the OPT models and all others.
     """
@@ -75,7 +75,7 @@ def table_of_criteria(
 def _side_by_side(
     ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], models: Models
 ) -> pd.DataFrame:
-    """Return a run's and the published rows with the same keys side by side, in order of models.
+    """Join a run's rows and the published rows by their keys, in order of models.
 
     Published columns end in _published. `place` is a model's number in that order.
     """
@@ -92,9 +92,9 @@ def _side_by_side(
 def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
     """Return MORCELA's beta, gamma and r_cv of each model minus those of each later one.
 
-    The intervals, _low and _high, are of draws paired by their number. They are narrower than the
-    models' own intervals suggest, because both models fit the same ratings. Models that scored
-    different sentences are not compared.
+    Intervals (_low, _high) are over draws paired by number. They are narrower than the models' own
+    intervals suggest, because both models fit the same ratings. Models that scored different
+    sentences are not compared.
 
     Args:
         fits: `linking_functions` under each model's default convention.
@@ -125,7 +125,7 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
 
 
 def comparable_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
-    """Return `printed_fits`, without rows if no fit is to the paper's ratings."""
+    """Return `printed_fits`, or no rows if `fits` lacks the paper's data set."""
     table = printed_fits(published)
     return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
 
@@ -134,8 +134,8 @@ def printed_fits(published: Published) -> pd.DataFrame:
     """Return Tables 2, 3 and 4 as one row per model and linking function of the paper's data set.
 
     Columns: dataset, those of the tables, r_cv as Table 2 prints it for MORCELA, and r, which
-    follows from the SSE of each linking function: sqrt(1 - SSE / SST). For six models the two are
-    at odds.
+    follows from the SSE of each linking function: sqrt(1 - SSE / SST). For six models the two
+    disagree.
     """
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for item in published["items"]:
@@ -160,8 +160,8 @@ def printed_agreement(published: Published, dataset: str) -> float | None:
 def with_certain_parameters(fits: pd.DataFrame) -> pd.DataFrame:
     """Return fits with NaN for beta and gamma if `slope_may_be_zero`.
 
-    Both are ratios to the slope of log-probability. If that may be 0, they may have any value of
-    either sign, and their intervals are too narrow.
+    Both are ratios to the slope of log-probability. If this slope may be 0, the ratios may have any
+    value and sign, and their intervals are too narrow.
     """
     if "logprob_slope" not in fits:
         return fits
@@ -180,11 +180,11 @@ def slope_may_be_zero(fits: Any) -> Any:
 
 
 def main_dataset(fits: pd.DataFrame) -> str:
-    """Return the paper's data set or, if the run has only others, the first of them."""
+    """Return the paper's data set or, if `fits` lacks it, the first data set."""
     shown = list(dict.fromkeys(fits["dataset"]))
     return PAPER_DATASET if PAPER_DATASET in shown else str(shown[0])
 
 
 def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows under each model's default BOS policy and unigram source."""
+    """Return the fits under each model's default BOS policy and unigram source."""
     return linking_functions[linking_functions["default_convention"]].reset_index(drop=True)

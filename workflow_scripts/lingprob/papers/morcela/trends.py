@@ -1,9 +1,9 @@
 """Estimate trends of MORCELA's parameters with models' size, r or frequency slope (§4, §5).
 
-All models are fitted to the same sentences, whose chance moves the beta and gamma of better models
-and of worse ones differently. Student's t over models misses this and finds a trend of beta in half
-of the samples, even if models differ in quality alone. So a trend's interval also has the spread
-over the resamples of sentences that all models share.
+All models are fitted to the same sample of sentences, which shifts beta and gamma of better and of
+worse models differently. Student's t over models ignores this, and finds a trend of beta in half of
+the samples even if models differ only in quality. So a trend's interval also includes the spread
+over resamples of sentences, which all models share.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def less_in_opt(tables: Tables, run: Run) -> Found:
 
 
 def _or_too_few(slope: Estimate, points: pd.DataFrame) -> Estimate:
-    """Return a slope, with a note that names the models if they are too few."""
+    """Return a slope, or an unknown one whose note names the models if they are too few."""
     names = ", ".join(points.index.unique("model")) or "none"
     note = f"too few models for a slope within families: {names}"
     return slope if np.isfinite(slope.value) else replace(slope, note=note)
 
 
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return one row per model on which claims are tested, by data set.
+    """Return, by data set, a table with one row per model on which claims are tested.
 
     Columns: family, size (log10 of the parameters), r, slor and logprob (r of MORCELA, SLOR and
     log-probability); gain and gap (r of MORCELA minus those of SLOR and of beta = 1), beta and
@@ -87,9 +87,9 @@ def printed_sizes(published: Published) -> pd.Series:
 
 
 def draws_of(tables: Tables) -> dict[str, pd.DataFrame]:
-    """Return the fits' columns of `points_of` in each resample, indexed by draw and model.
+    """Return, by data set, columns of `points_of` in each resample, indexed by draw and model.
 
-    They are by data set, without data sets that were not resampled.
+    Data sets without resamples are left out.
     """
     if "linking_draws" not in tables:
         return {}
@@ -98,7 +98,7 @@ def draws_of(tables: Tables) -> dict[str, pd.DataFrame]:
 
 
 def drawn_slopes(draws: pd.DataFrame | None, points: pd.DataFrame, x: str, y: str) -> np.ndarray:
-    """Return the slope of y on x within families over known points, in each resample."""
+    """Return the slope of y on x within families in each resample, over points without NaN."""
     given = [drawn_values(draws, points, column) for column in (x, y)]
     return slopes_within(given[0], given[1], points["family"])
 
@@ -106,8 +106,8 @@ def drawn_slopes(draws: pd.DataFrame | None, points: pd.DataFrame, x: str, y: st
 def drawn_values(draws: pd.DataFrame | None, points: pd.DataFrame, column: str) -> np.ndarray:
     """Return a column of `points` in each resample, shape (resamples, models).
 
-    A column or model that was not resampled has its point estimate in each resample. Without draws
-    there is one row.
+    A column or model without draws has its point estimate in each resample. Without any draws there
+    is one row.
     """
     fixed = points[column].to_numpy(float)
     if draws is None:

@@ -1,8 +1,8 @@
 """Test the three predictions about string probability with one model's scores (Hu et al. 2026).
 
-Predictions 1b and 2b have confounds: r within a bin also falls with the spread of its messages and
-rises with the spread of its lengths. So they are also tested by r at a common spread, and by r with
-both lengths held constant.
+Predictions 1b and 2b compare r between bins, which has confounds: r is lower if messages in a bin
+vary less, and higher if lengths vary more. So they are also tested by r at a common spread of x,
+and by r with both sentence lengths partialled out.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ QUANTITIES = ("spread", "slope", "residual_sd", "r", "r_common_spread", "r_witho
 UNLIMITED = (-np.inf, np.inf)
 LIMITS = dict.fromkeys(("r", "r_common_spread", "r_without_length"), (-1.0, 1.0))
 LIMITS |= dict.fromkeys(("spread", "residual_sd"), (0.0, np.inf))
-FEWEST = 5  # pairs that a bin needs
+FEWEST = 5  # least number of pairs in a bin
 SINGULAR = 1e-9  # an eigenvalue below this part of the largest counts as 0
-# Metrics that outperform the others of the paper (§6.4), and those others.
+# The metrics that outperform the paper's other metrics (§6.4), and the other metrics.
 LEADERS = ("slor", "mean_logprob")
 FOLLOWERS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor")
-POOLED = "all data sets"  # name of several data sets together, which no data set may have
+POOLED = "all data sets"  # name of the pooled data sets, which no data set may have
 ROC_POINTS = 201
 
 
@@ -67,8 +67,8 @@ def analyse(
 ) -> dict[str, pd.DataFrame]:
     """Return a model's tables `string_` scores, correlations, confounds, separation and roc.
 
-    `pooled_datasets` are those that `separation` also pools. `vocabulary_size` is None if it is
-    unknown. Raises LingprobError without data sets.
+    `separation` also pools `pooled_datasets`. `vocabulary_size` is None if it is unknown. Raises
+    LingprobError if `datasets` is empty.
     """
     if not datasets:
         raise LingprobError(
@@ -178,7 +178,7 @@ def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
     common = columns[:, 0].std()
     unit = units(pairs, options.resample)
     drawn = drawn_quantities(columns, number, unit, common, options)
-    # After the bins comes their change, of all pairs.
+    # The last row is the change over bins, from all pairs.
     drawn = np.concatenate([drawn, changes(drawn)[:, None]], axis=1)
     values, drawn = drawn[0], drawn[1:]
     parts = [("bin", str(at), number == at) for at in range(1, options.bins + 1)]
@@ -232,7 +232,7 @@ def quantities(moments: Array, common: float) -> Array:
     """Return the QUANTITIES, (..., 6), of summed moment matrices (..., (k + 1)²).
 
     The regression is of y on x: slope b and standard deviation s of the residuals. At the common
-    spread S of x, r is b S / sqrt(b² S² + s²). Without length, r is that of the residuals of x and
+    spread S of x, r is b S / sqrt(b² S² + s²). Without length, r correlates the residuals of x and
     y on the lengths of the two sentences.
     """
     width = round(np.sqrt(moments.shape[-1]))
@@ -255,7 +255,7 @@ def without_lengths(covariance: Array) -> Array:
     """Return the covariance, (..., 2, 2), of the first two columns' residuals on the others."""
     filled = np.where(np.isfinite(covariance), covariance, 0.0)
     cross, lengths = filled[..., :2, 2:], filled[..., 2:, 2:]
-    # Sentences of a pair mostly have one length: the two columns may be the same.
+    # Sentences of a pair mostly have equal lengths, so the last two columns may be equal.
     inverse = np.linalg.pinv(lengths, rcond=SINGULAR, hermitian=True)
     explained = cross @ inverse @ np.swapaxes(cross, -1, -2)
     return covariance[..., :2, :2] - explained
@@ -269,8 +269,8 @@ def separation(
     Args:
         model: its name.
         scores: `string_scores` of the data sets that test Prediction 3.
-        pooled_datasets: those that also make one flat set. There a sample counts as much as the
-            whole data set that it was drawn from.
+        pooled_datasets: data sets that are also analysed as one. A sample then has the weight of
+            the data set that it was drawn from.
         options: of the analyses.
     """
     groups = [(name, "", group) for name, group in scores.groupby("dataset", sort=False)]
@@ -297,7 +297,7 @@ def separation(
 
 
 def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
-    """Return one row per metric, with 95% intervals from resamples that all quantities share.
+    """Return one row per metric. All 95% intervals use the same resamples.
 
     `auc` is the area under the ROC curve, without regard to pairs. `accuracy` is the share of pairs
     whose grammatical sentence scores higher. `gain` is accuracy minus area, the gain from pairing
@@ -345,7 +345,7 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
 
 
 def bounded(quantities: dict[str, Array], sizes: NDArray) -> dict[str, float]:
-    """Return NAME, NAME_low and NAME_high of each quantity, an array of value and draws.
+    """Return NAME, NAME_low and NAME_high of each quantity, an array [value, draws...].
 
     `sizes` are those of the resampled units, which widen the interval.
     """

@@ -17,25 +17,25 @@ from lingprob.papers.string_probability.data import METRICS
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
-# Bits by which half precision moves the surprisal of a string of a few tokens.
+# Error (bits) of half precision in the surprisal of a string of a few tokens.
 HALF_PRECISION = 0.05
 # Accuracy on pairs from which separation is tested: 10 points below the paper's 80% (§6.4).
 LOWEST_ACCURACY = 0.7
-# The data sets of pairs, "280K" together (§1).
+# The data sets of minimal pairs, together "280K" pairs (§1).
 PAIRED = ("blimp", "scamp_plausible", "scamp_implausible", "syntaxgym_pairs", "zhoblimp", "sling",
           "li_large", "hll")  # fmt: skip
 UNITS = {"millions": 1e6, "billions": 1e9}
 
 
 def estimate_of(row: dict, column: str, count: str) -> Estimate:
-    """Return a column of a row with its interval. `count` is the column with n."""
+    """Return the estimate in a column of a row, with its interval. `count` is the column with n."""
     note = "simulated ratings" if row.get("simulated") else ""
     return Estimate.of(row, column, row[count], note)
 
 
 @statistic
 def of_rows(tables: Tables, run: Run, table: str, column: str, **where: object) -> Found:
-    """Yield a column of those rows of a table that have the values `where`."""
+    """Yield the estimates in a column, for the rows that have the values `where`."""
     rows = tables[table]
     chosen = np.logical_and.reduce([rows[name] == value for name, value in where.items()])
     for row in rows[chosen].to_dict("records"):
@@ -48,7 +48,7 @@ def correlation(prediction: int) -> Statistic:
 
 
 def change_over_bins(prediction: int, quantity: str) -> Statistic:
-    """Return the statistic that is a quantity's change from the most to the least minimal bin."""
+    """Return the statistic of a quantity's change from the first (most minimal) bin to the last."""
     about = {"prediction": prediction, "subset": "change", "quantity": quantity}
     return of_rows("string_confounds", "value", **about)
 
@@ -84,10 +84,10 @@ def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
 def highest_area(tables: Tables, run: Run) -> Found:
     """Yield the highest area under the ROC curve of all metrics, per model and data set.
 
-    The ends of its interval are the highest ends of the metrics' intervals. A model that tells no
-    sentences apart says nothing about the claim. So this is tested only if all metrics of the paper
-    are known and the accuracy on pairs is at least LOWEST_ACCURACY. For a data set without pairs it
-    is the mean accuracy on the model's other data sets.
+    The ends of its interval are the highest ends of the metrics' intervals. A model at chance on
+    pairs is no evidence about the claim. So the claim is tested only if all metrics of the paper
+    are known and the accuracy on pairs is at least LOWEST_ACCURACY. If a data set has no pairs, the
+    mean accuracy on the model's other data sets is used.
     """
     groups = dict(whole(tables))
     accuracies: dict[str, list[float]] = {}
@@ -142,7 +142,7 @@ STATISTICS: dict[str, Statistic] = {
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Return the `scorecard` table of the paper's numbers and claims.
 
-    Claims are tested on the models that `judged` leaves. Tables: `string_correlations`,
+    Claims are tested on the models that `judged` keeps. Tables: `string_correlations`,
     `string_confounds`, `string_separation`, `toy_surprisals`, and `datasets` and `filters` of
     `tables.tabulate`.
     """

@@ -20,7 +20,7 @@ TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
 
 
 def paper_metrics(scores: pd.DataFrame, vocabulary_size: int | None) -> pd.DataFrame:
-    """Return the paper's five metrics with the index of `scores`, a `sentence_scores` table.
+    """Return the paper's five metrics for each row of `scores`, a `sentence_scores` table.
 
     p; p + N ln |V|, the log Bayes factor against random tokens; p - u, that against a unigram
     model; (p - u) / N, which is SLOR; p / N. NaN if |V| or u is unknown.
@@ -69,7 +69,7 @@ class Dataset:
         stimuli: its `stimuli` table.
         scores: its `sentence_scores` under one convention.
         distances: its `minimalness` table, None if it tests Prediction 3 alone.
-        weight: sentences of the whole data set per sentence of `stimuli`, above 1 for a sample.
+        weight: number of sentences in the whole data set per sentence of `stimuli` (1 if whole).
     """
 
     name: str
@@ -95,7 +95,7 @@ def assemble(
         predictions: the predictions of each data set, in the order of the tables.
         stimuli, sentence_scores, distances: tables of the data sets.
         convention: BOS policy and unigram source of the scores.
-        whole: `stimuli` tables that samples were drawn from. By default the tables themselves.
+        whole: `stimuli` tables from which samples were drawn. The default is `stimuli`.
     """
     datasets = []
     tables = zip(predictions, stimuli, whole or stimuli, sentence_scores, strict=True)
@@ -121,7 +121,7 @@ def of_convention(scores: pd.DataFrame, dataset: str, convention: tuple[str, str
 
 
 def countable_sentences(stimuli: pd.DataFrame, dataset: str) -> int:
-    """Return the number of sentences in pairs of different sentences, or without a pair."""
+    """Return the number of sentences that have no pair, or whose pair has different sentences."""
     texts = pair_texts(stimuli, dataset)
     different = int((texts["good"] != texts["bad"]).sum())
     return 2 * different + int(stimuli["pair_id"].isna().sum())
@@ -134,7 +134,8 @@ def string_scores(
 
     Pairs of identical sentences are left out. `meaning_matched` tells the pairs of Prediction 2,
     which differ by few edits (string_probability, §5.1). If Prediction 1 does not use the data set,
-    Prediction 3 uses these pairs too: Table 1a counts 1,883 pairs of LI for both.
+    Prediction 3 uses the same pairs as Prediction 2, because Table 1a counts 1,883 pairs of LI for
+    both.
     """
     stimuli = dataset.stimuli
     refuse_rows(
@@ -199,7 +200,7 @@ def units(table: pd.DataFrame, resample: str) -> NDArray[np.int64]:
 
 
 def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> pd.DataFrame:
-    """Return the table `name` from rows (maybe none) and constant columns."""
+    """Return a table with the schema `name` from rows, possibly none, and constant columns."""
     names = SCHEMAS[name].names
     if not rows:
         return pd.DataFrame(columns=names)
@@ -207,10 +208,10 @@ def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> 
 
 
 def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
-    """Return pairs with the correlated variables x and y, without those that lack x (§4.4, §5.2).
+    """Return pairs with the correlated variables x and y, without pairs with NaN in x.
 
-    Prediction 1: log-probabilities of the grammatical and of the ungrammatical sentence.
-    Prediction 2: differences of the ratings and of the log-probabilities of meaning-matched pairs.
+    Prediction 1 (§4.4): log-probabilities of the grammatical and of the ungrammatical sentence.
+    Prediction 2 (§5.2): differences in rating and log-probability in meaning-matched pairs.
     """
     good, bad = pairs["logprob_good"], pairs["logprob_bad"]
     if prediction == 1:
@@ -248,7 +249,7 @@ def toy_surprisals(
     Args:
         stimuli: the toy strings.
         scores: their `sentence_scores`, or None if no model can score them.
-        bos: the BOS policy by which each model's scores are read.
+        bos: the BOS policy of the scores, by model.
     """
     if scores is None:
         return pd.DataFrame(columns=TOY_COLUMNS)

@@ -49,7 +49,7 @@ CONFOUND_LINES = {
     "r_without_length": ("r without length", palette.ORANGE, ":"),
 }
 TREND_COLUMNS = 4
-# Values of a model that tells nothing apart.
+# Values at chance.
 NOTHING_TOLD = {"auc": 0.5, "accuracy": 0.5, "r": 0.0}
 
 
@@ -60,7 +60,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
         tables: `string_scores`, `string_correlations` and `string_separation` of all models,
             `string_roc` and `string_confounds` of those with panels, `stimuli`, `toy_surprisals`.
         run: with the looks of all models and the titles of data sets.
-        pooled: the data sets that are taken together if a model has any.
+        pooled: names of the data sets that Figure 4 pools.
     """
     scores, own, correlations = (
         judged(tables[f"string_{name}"], run) for name in ("scores", "separation", "correlations")
@@ -86,7 +86,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
         "deconfounded": lambda: deconfounded(confounds, run),
         "quality": lambda: quality(tables, run),
     }
-    # The models of a figure, if they are not those of `scores`.
+    # The models of figures whose models are not those of `scores`.
     shown = {
         "figure_1a": toy[:0], "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r,
         "figure_4b": separation, "figure_8": separation, "quality": separation,
@@ -97,7 +97,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
     sources = ["simulated"] if second["simulated"].any() else []
     for name, figure in figures.items():
         rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
-        # Simulated ratings are said alone, in large type.
+        # The label of simulated ratings is alone, in large type.
         said = [] if rated else notes(shown.get(name, scores)["model"], run)
         label_provenance(figure, [run.scale], sources if rated else [], note=" ".join(said))
     return figures
@@ -181,7 +181,7 @@ def pairs_by_prediction(
             said = f"r = {row.r:.2f} [{row.r_low:.2f}, {row.r_high:.2f}]\nn = {row.n:,}"
         ax.text(0.03, 0.97, said, transform=ax.transAxes, va="top", fontsize=6)
     ratings = scores[scores["dataset"].isin(overall["dataset"])].groupby("dataset")["rating"]
-    unit = " (z)" if (ratings.min() < 0).all() else ""  # own ratings may be means of 1 to 7
+    unit = " (z)" if (ratings.min() < 0).all() else ""  # users' ratings may be means on a scale from 1 to 7
     labels = {
         1: ("log p, grammatical (nats)", "log p, ungrammatical (nats)"),
         2: (f"Rating difference{unit}", "log p difference (nats)"),
@@ -212,10 +212,10 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
             if len(names) <= MOST_BANDS:
                 ends = line["r_low"], line["r_high"]
                 ax.fill_between(x, *ends, color=colour, alpha=0.2, linewidth=0)
-        if prediction == 2:  # of Prediction 1 all are far above 0
+        if prediction == 2:  # r of Prediction 1 is far above 0
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-        edges = bin_edges(bins, dataset)  # every third has its number
+        edges = bin_edges(bins, dataset)  # every third bin is numbered
         places = [place + 0.5 for place in range(len(edges))]
         ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
         ax.tick_params(axis="x", labelsize=6)
@@ -273,8 +273,8 @@ def quality(tables: Tables, run: Run) -> Figure:
     The x axis has bits per byte of grammatical sentences. Lines join the states of one training,
     and the orders of n-grams. Intervals are 95% of the bootstrap.
 
-    Bits are of models that read from left to right (`causal`): imported scores and
-    pseudo-log-likelihoods are no bits of a text.
+    Only models that read from left to right (`causal`) have bits per byte. Imported scores and
+    pseudo-log-likelihoods are no code lengths of a text.
     """
     points = points_of(tables)
     points = points[[run.models[name]["causal"] for name in points["model"]]]

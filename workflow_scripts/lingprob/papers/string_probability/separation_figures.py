@@ -1,4 +1,4 @@
-"""Draw Figures 4 to 6 and 8 of Hu et al. (2026), of how scores tell strings apart."""
+"""Draw Figures 4 to 6 and 8 of Hu et al. (2026): separation of strings by scores."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ METRICS = {
     "mean_logprob": ("mean log p", palette.SKY),
 }
 HISTOGRAM_BINS = 30
-ROW_LETTERS = 22  # of a line next to a row of densities
+ROW_LETTERS = 22  # width of a line of text next to a row of densities
 # No area exceeds this (§6.4).
 HIGHEST_AUC = 0.75
 # Beyond these quantiles a few long sentences would squeeze the rest.
 SHOWN = (0.002, 0.998)
-# Models whose markers fit next to each other in a narrow panel.
+# Largest number of models whose markers fit side by side in a narrow panel.
 MOST_ABREAST = 6
 
 
 def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
     """Draw Figures 4a and 5: densities of each metric for grammatical and ungrammatical strings.
 
-    A row is a model over all the data sets that `scores` has of it, or a model and data set. A
-    sample counts as much as the whole data set that it was drawn from.
+    A row is a model, over all its data sets in `scores`, or a model on one data set. A sample has
+    the weight of the data set that it was drawn from.
     """
     columns = ["model", "dataset"] if by_dataset else ["model"]
     groups = list(scores.groupby(columns, sort=False))
@@ -58,7 +58,7 @@ def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
 
 
 def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
-    """Draw the density of a metric for either kind of string, or a note if it is unknown."""
+    """Draw the density of a metric for each kind of string, or a note if the metric is unknown."""
     ax.set_yticks([])
     ax.tick_params(axis="x", labelsize=5)
     values = group[metric].dropna()
@@ -77,7 +77,7 @@ def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
 def areas(separation: pd.DataFrame, run: Run) -> Figure:
     """Draw Figure 4b: area under the ROC curve of each metric, by data set and over all.
 
-    Bars are 95% bootstrap intervals; dotted: the highest that the paper found.
+    Bars are 95% bootstrap intervals; dotted: the paper's highest area.
     """
     whole = separation[separation["phenomenon"] == ""]
     return metric_panels(whole, run, "auc", "Area under ROC curve", lines=(0.5, HIGHEST_AUC))

@@ -28,8 +28,8 @@ def tabulate(tables: Tables, run: Run, distances: Frames) -> dict[str, pd.DataFr
     """Return the tables `datasets` and `filters`.
 
     Args:
-        tables: `stimuli` as analysed, and `whole`, the `stimuli` they were sampled from.
-        run: with the titles of data sets.
+        tables: the analysed `stimuli`, and `whole`, from which they were sampled.
+        run: its `titles` are those of data sets.
         distances: `minimalness` of the rated data sets.
     """
     whole, used = (
@@ -61,11 +61,11 @@ def count_datasets(
 
     `counted` has the units of the paper: pairs of different sentences, rated pairs that pass the
     filter (those of Prediction 2), or sentences if there are no pairs. `used_pairs` and
-    `used_sentences` are scored. Prediction 1 uses all of them, and `data.string_scores` says which
-    the others use.
+    `used_sentences` count scored ones. Prediction 1 uses all of them. `data.string_scores` defines
+    which of them other predictions use.
 
     Args:
-        whole, used: `stimuli` tables by data set. `used` are samples of `whole`, or the same.
+        whole, used: `stimuli` tables by data set. `used` has samples of `whole`, or equals it.
         distances: `minimalness` tables of rated data sets.
         reading: interpretation of the filter.
         run: the paper's run.
@@ -90,7 +90,7 @@ def count_datasets(
                 "pairs": len(texts),
                 "identical_pairs": identical,
                 "duplicated_sentences": int(stimuli["text"].duplicated().sum()),
-                # A data set without any rating lacks none.
+                # In a data set without any rating, none counts as omitted.
                 "missing_ratings": 0 if unrated.all() else int(unrated.sum()),
                 "counted": counted,
                 "counted_published": published_value(run.published, section, f"{name}/{quantity}"),
@@ -131,7 +131,7 @@ def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: R
 
 
 def page(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the table `name` that its page shows. The CSV file has all."""
+    """Return the rows of the table `name` that its page shows. The CSV file has all rows."""
     if name != "confounds":
         return table
     chosen = table[table["subset"] == "change"].drop(columns=["subset", "name"])
