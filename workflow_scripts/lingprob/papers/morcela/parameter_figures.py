@@ -289,5 +289,5 @@ def quality_of(tables: Tables, dataset: str, scored_first: Collection[str]) -> p
 
 
 def middle(rating: pd.Series) -> float:
-    """Return the lowest acceptable rating: 0 if ratings lie on both sides of 0, else their mean."""
+    """Return the limit of acceptable ratings: 0 if both signs occur, else the mean."""
     return 0.0 if rating.min() < 0 < rating.max() else float(rating.to_numpy().mean())

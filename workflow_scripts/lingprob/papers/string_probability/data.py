@@ -133,9 +133,8 @@ def string_scores(
     """Return the `string_scores` table of a data set: each sentence's metrics.
 
     Pairs of identical sentences are left out. `meaning_matched` tells the pairs of Prediction 2,
-    which differ by few edits (string_probability, §5.1). If Prediction 1 does not use the data set,
-    Prediction 3 uses the same pairs as Prediction 2, because Table 1a counts 1,883 pairs of LI for
-    both.
+    which differ by few edits (string_probability, §5.1). Prediction 3 uses these pairs too if
+    Prediction 1 does not use the data set: Table 1a counts 1,883 pairs of LI for both.
     """
     stimuli = dataset.stimuli
     refuse_rows(

@@ -181,7 +181,7 @@ def pairs_by_prediction(
             said = f"r = {row.r:.2f} [{row.r_low:.2f}, {row.r_high:.2f}]\nn = {row.n:,}"
         ax.text(0.03, 0.97, said, transform=ax.transAxes, va="top", fontsize=6)
     ratings = scores[scores["dataset"].isin(overall["dataset"])].groupby("dataset")["rating"]
-    unit = " (z)" if (ratings.min() < 0).all() else ""  # users' ratings may be means on a scale from 1 to 7
+    unit = " (z)" if (ratings.min() < 0).all() else ""  # users' may be means of 1 to 7
     labels = {
         1: ("log p, grammatical (nats)", "log p, ungrammatical (nats)"),
         2: (f"Rating difference{unit}", "log p difference (nats)"),
