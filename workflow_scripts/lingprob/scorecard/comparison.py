@@ -30,12 +30,12 @@ from lingprob.scorecard.verdicts import (
 # The role of a row. Rows of the paper's own models and data decide the verdict on its sentence.
 # Other models and data are shown below it. Re-readings of published tables check the pipeline.
 PAPER, ALSO, CHECK, SIMULATED = "paper", "also", "check", "simulated"
-OWN, OWN_SIMULATED = "own", "own, simulated"  # of sentences that are not the paper's
+OWN, OWN_SIMULATED = "own", "own, simulated"  # role in sentences that are not the paper's
 # Sources of models that no sentence of a paper is about, unless the sentence names them.
 MADE_HERE = ("trained", "ngram")
 # The estimate of a run by row and column, as the files of `catalog/published` name them.
 Quantities = dict[tuple[str, str], Estimate]
-# From a paper's tables and its Run to the estimate of each population, by name ("MODEL/DATASET").
+# Yields, given a paper's tables and Run, each population's name ("MODEL/DATASET") and estimate.
 Statistic = Callable[[Mapping[str, pd.DataFrame], Any], Iterable[tuple[str, Estimate]]]
 
 
@@ -81,9 +81,9 @@ def role_of(
     """Return the role of a population in the verdict on a sentence: PAPER, ALSO, CHECK, ...
 
     A sentence is about the `models` and `datasets` (patterns) and the `scales` of its claim, else
-    about those of its paper; without any, about all. Each part of a population's name
-    ("MODEL/DATASET, condition") may match. Models trained here, n-gram models and masked models
-    count only for a claim that names them.
+    of its paper, else about all. Each part of a population's name ("MODEL/DATASET, condition") may
+    match. Models trained here, n-gram models and masked models count only for a claim that names
+    them.
 
     Args:
         published: the paper's part of the catalog.
@@ -144,10 +144,10 @@ def compare_numbers(
 ) -> list[dict[str, Any]]:
     """Return rows of a `scorecard` table, one for each number of `published`.
 
-    For each column, an item of the catalog has `places` (printed decimals, so that rounding is half
-    a unit of the last) and `decides` (with a wider half interval, a run is undecided). It may have
-    a `tolerance` with its `reason`, and `check: true` if the numbers are not the paper's own
-    results or come from its published tables.
+    For each column, an item of the catalog has `places` (number of printed decimals) and `decides`
+    (if the interval's half width exceeds it, the verdict is undecided). It may have a `tolerance`
+    with its `reason`, and `check: true` if the numbers are not the paper's own results or come from
+    its published tables.
     """
     rows = []
     for item in published["items"]:
@@ -175,7 +175,7 @@ def compare_numbers(
 def _judged(
     ours: Estimate, published: float, item: Mapping[str, Any], place: int
 ) -> dict[str, Any]:
-    """Return verdict and note on a number, and if it was computed, its value and difference."""
+    """Return the verdict and note on a number with, if computed, its value and difference."""
     rounding = 0.5 * 10.0 ** -item["places"][place]
     verdict, more = judge_number(ours, published, rounding, item["decides"][place])
     notes = [ours.note, more, item["note"]]

@@ -1,6 +1,6 @@
 """Compute the statistics that judge claims, each with its 95% interval.
 
-The points of a trend (models, bins or lengths) are few, so intervals are those of Student's t.
+The points of a trend (models, bins or lengths) are few, so intervals use Student's t.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def student(value: float, error: float, degrees: float, n: int, note: str = "") 
 def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = None) -> Estimate:
     """Return the slope of y on x within groups: one intercept per group, one slope for all.
 
-    Pooled groups of different levels would measure the differences between groups instead. The
-    slope is unknown with fewer than two residual degrees of freedom, or without an x that varies.
+    A single intercept would mix differences between groups into the slope. The slope is unknown
+    with fewer than two residual degrees of freedom, or if x does not vary within groups.
     """
     points = np.column_stack([np.asarray(x, float), np.asarray(y, float)])
     known = np.isfinite(points).all(axis=1)
@@ -54,8 +54,8 @@ def slopes_within(x: np.ndarray, y: np.ndarray, group: Sequence[object]) -> np.n
     """Return the slope of `slope_within` in each of many resamples.
 
     Args:
-        x, y: points of shape (resamples, points), all of them known.
-        group: of each point.
+        x, y: coordinates of points, (resamples, points), without NaN.
+        group: the group of each point, (points,).
     """
     codes, _ = pd.factorize(np.asarray(group, dtype=object))
     member = codes[:, None] == np.unique(codes)
@@ -65,11 +65,10 @@ def slopes_within(x: np.ndarray, y: np.ndarray, group: Sequence[object]) -> np.n
 
 
 def widened(estimate: Estimate, draws: ArrayLike) -> Estimate:
-    """Return an estimate with an interval that includes one more error, the spread of `draws`.
+    """Return an estimate whose interval also includes an independent error, the spread of `draws`.
 
-    The new error at each end is the distance from the median of the draws to their percentile. It
-    is added as an independent one (root of the sum of squares). Fewer than two draws change
-    nothing.
+    At each end the new error is the distance from the median to the percentile of the draws. Errors
+    add as the root of the sum of squares. Fewer than two draws change nothing.
     """
     known = np.asarray(draws, float)
     known = known[np.isfinite(known)]
@@ -116,9 +115,9 @@ def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
 def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
     """Return a correlation of n points with its interval, if there are at least four points.
 
-    The interval of Pearson's r is Fisher's. That of Spearman's rho (`ranks`) has all rho that are
-    not rejected by a test of Fisher's z with the variance of Bonett & Wright (2000) at the tested
-    rho. At 0 this is Fisher's variance.
+    The interval of Pearson's r is Fisher's. The interval of Spearman's rho (`ranks`) contains every
+    rho that a test of Fisher's z does not reject, with the variance of Bonett & Wright (2000) at
+    the tested rho (at 0, Fisher's variance).
     """
     if not np.isfinite(r):
         return NOTHING
@@ -127,7 +126,7 @@ def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     reach = stats.norm.ppf((1 + CONFIDENCE) / 2) / np.sqrt(n - 3)
     low, high = z - reach, z + reach
-    # Variances at either end, until they no longer move the ends.
+    # Update the variance at each end until the ends no longer move.
     for _ in range(100 if ranks else 0):
         low, high = (
             z + side * reach * np.sqrt(1 + np.tanh(end) ** 2 / 2)
@@ -139,8 +138,8 @@ def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
 def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     """Return a weighted sum of independent estimates (Zou & Donner 2008, MOVER).
 
-    The interval is too wide if the estimates are positively correlated and the weights differ in
-    sign, as with differences on the same pairs.
+    The interval is too wide if estimates are positively correlated and weights differ in sign, as
+    for differences on the same pairs.
     """
     parts = [
         (w * one.value, *sorted((w * one.low, w * one.high)))

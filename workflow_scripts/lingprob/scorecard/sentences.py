@@ -33,7 +33,7 @@ def judge_sentences(card: pd.DataFrame) -> pd.DataFrame:
     without any. For sentences that are not the paper's (`own`), all rows decide.
 
     `populations`, `also` (other models and data), `check` and `simulated` count verdicts in words.
-    `p` is two-sided, the largest of the deciding rows, as if estimates were normal. `p_holm` is
+    `p` is the largest two-sided p of the deciding rows, which assumes normal estimates. `p_holm` is
     corrected over the paper's tested sentences (Holm 1979).
     """
     claims = card[card["kind"] == "claim"]
@@ -99,8 +99,8 @@ def recovered(rows: pd.DataFrame) -> str:
 def _p_value(row: dict[Any, Any]) -> float:
     """Return the two-sided p of a row's estimate against the nearest limit that it must exceed.
 
-    The standard error is the reach of the interval towards that limit by the normal quantile, so
-    p < 0.05 wherever the interval excludes the limit.
+    The standard error is the distance from the estimate to the interval's end on that side, divided
+    by the normal quantile, so p < 0.05 if the interval excludes the limit.
     """
     limits = expected_range(str(row["expected"]))
     value, low, high = (float(row[end]) for end in ("ours", "low", "high"))

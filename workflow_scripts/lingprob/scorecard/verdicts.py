@@ -16,8 +16,8 @@ from lingprob.errors import LingprobError
 
 REPRODUCED, DIFFERS, UNDECIDED, NOT_RUN = "reproduced", "differs", "undecided", "not run"
 SUPPORTED, CONTRADICTED = "supported", "contradicted"
-NOT_TESTED = "not tested"  # of a sentence: no model and data set that it is about were run
-FAILED = "failed"  # of a figure or table: an error
+NOT_TESTED = "not tested"  # verdict if no model and data set of a sentence were run
+FAILED = "failed"  # verdict on a figure or table after an error
 ORDER = (SUPPORTED, REPRODUCED, CONTRADICTED, DIFFERS, UNDECIDED, NOT_RUN, NOT_TESTED, FAILED)
 # Floating-point noise in a comparison with a limit.
 NOISE = 1e-9
@@ -46,7 +46,7 @@ class Estimate:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any], column: str, n: int = 0, note: str = "") -> Estimate:
-        """Return a column of a row with its interval, the columns that end in _low and _high."""
+        """Return the value in a column of a row, with its interval COLUMN_low to COLUMN_high."""
         value, low, high = (float(row[column + end]) for end in ("", "_low", "_high"))
         return cls(value, low, high, int(n), note)
 
@@ -69,14 +69,14 @@ def judge_number(
 ) -> tuple[str, str]:
     """Return the verdict on a published number, and a note.
 
-    The verdict is `reproduced` if our value is within rounding, or if our interval meets the
-    published one and is narrow enough. It is `differs` if they do not meet, else `undecided`.
+    The verdict is `reproduced` if our value is within rounding, or if our interval overlaps the
+    published one and is narrow enough. It is `differs` if they do not overlap, else `undecided`.
 
     Args:
         ours: our value with its interval.
         published: the printed value.
         rounding: half a unit of its last place, or half its own interval if the paper has one.
-        decides: a half width of our interval above this is too wide to tell.
+        decides: the largest half width of our interval that allows a verdict.
     """
     if not math.isfinite(ours.value):
         return NOT_RUN, ""

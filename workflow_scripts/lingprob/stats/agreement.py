@@ -1,7 +1,7 @@
 """Agreement between two groups of participants: a ceiling for any model (morcela, §3.4).
 
-The paper splits each sentence's judgments at random into two groups and correlates the groups'
-means, but does not say how. So judgments or participants are halved, as z-scores or raw ratings.
+Tjuatja et al. (2025) correlate the means of two random groups of each sentence's judgments, without
+further details. So judgments or participants are halved, as z-scores or raw ratings.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def split_half(ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0) -> pd.
         seed: seed of the splits.
 
     Returns one row per definition: definition, description, r (mean over draws), r_low and r_high
-    (95% of the draws: spread over splits, not sampling error), and draws. A draw leaves out items
-    that have no judgment in one group. Definitions with an undefined r, because of fewer than three
-    items or constant means, are left out. (morcela, §3.4)
+    (95% of the draws: variation between splits, not sampling error), and draws. A draw leaves out
+    items that have no judgment in one group. Definitions with an undefined r, because of fewer than
+    three items or constant means, are left out. (morcela, §3.4)
 
     Raises LingprobError if a column is missing, a value is not finite, or an id is missing.
     """
@@ -49,7 +49,7 @@ def split_half(ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0) -> pd.
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order)) - start[item[order]]
         of_participants = generator.permutation(participant.max() + 1)
-        # Of an odd number of judgments, the second group gets one more.
+        # If the number of judgments is odd, the second group gets one more.
         halves = (
             rank < (size // 2)[item],
             (of_participants < len(of_participants) // 2)[participant],
@@ -68,8 +68,8 @@ def standardise_ratings(ratings: pd.DataFrame) -> pd.Series:
     """Return each rating's z-score within its participant (standard deviation with n - 1).
 
     `ratings` has participant_id and rating of all judgments, fillers included, as for the published
-    z-scores (morcela, §3.3). The result, float64, has its index. Raises LingprobError if a rating
-    is missing or a participant's ratings do not vary.
+    z-scores (morcela, §3.3). The result is a float64 Series with the same index. Raises
+    LingprobError if a rating is missing or a participant's ratings do not vary.
     """
     _check(ratings, ["participant_id"], ["rating"])
     by_participant = ratings.groupby("participant_id", sort=False)["rating"]

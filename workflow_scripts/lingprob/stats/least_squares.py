@@ -10,9 +10,9 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_values
 
-# A column is collinear if the others leave less than this share of its size unexplained.
+# A column is collinear if the others leave less than this share of its norm unexplained.
 COLLINEAR = 1e-9
-# A residual below this share of the response's size is rounding.
+# A residual below this share of the response's norm is rounding.
 EXACT = 1e-12
 SUMS = ["x", "y", "xx", "xy", "yy"]
 
@@ -21,8 +21,9 @@ SUMS = ["x", "y", "xx", "xy", "yy"]
 class LeastSquaresFit:
     """A fitted linear regression with Gaussian errors.
 
-    `coefficients` and `standard_errors` are by predictor, `Intercept` first. `sigma` is the maximum
-    likelihood estimate, without degrees of freedom. `log_likelihood` (nats) is of the fitted data.
+    `coefficients` and `standard_errors` are Series by predictor, with `Intercept` first. `sigma` is
+    the maximum likelihood estimate of the residual standard deviation. `log_likelihood` (nats) is
+    of the fitted data.
     """
 
     response: str
@@ -44,8 +45,8 @@ def fit_least_squares(
 ) -> LeastSquaresFit:
     """Return the regression of a column on others and an intercept.
 
-    Raises LingprobError for an unknown column, a NaN or an infinity, a constant predictor, a
-    predictor that those before it explain, a response without any error, or too few rows.
+    Raises LingprobError for an unknown column, NaN, infinity, a constant predictor, a predictor
+    that is collinear with those before it, a perfect fit, or too few rows.
     """
     for column in [response, *predictors]:
         if column not in frame.columns:
@@ -123,18 +124,17 @@ def frequency_slopes(
     """Return regressions of tokens' log-probability on their unigram log-probability (morcela, §5).
 
     Args:
-        tables, documents: both tables of `frequency_moments`, of one corpus and unigram source.
-            Shards have one of each.
+        tables, documents: the two tables of `frequency_moments` for each shard of a corpus.
 
     Returns:
         One row per start token: slope, intercept (nats), r, n_tokens, n_documents, standard errors.
-        `slope_std_error` takes documents as the independent observations (sandwich estimator of
-        Liang & Zeger 1986; NaN for one document), `slope_std_error_tokens` takes tokens.
-        Then one row per start token and bin with tokens: bin_low, bin_high, n_tokens,
-        mean_unigram_logprob, mean_logprob and its population standard deviation sd_logprob (nats).
+        `slope_std_error` assumes independent documents (sandwich estimator of Liang & Zeger 1986,
+        NaN for one document), and `slope_std_error_tokens` independent tokens. Then one row per
+        start token and bin with tokens: bin_low, bin_high, n_tokens, mean_unigram_logprob,
+        mean_logprob and its population standard deviation sd_logprob (nats).
 
-    Raises LingprobError if there are fewer than three tokens, or only tokens of one unigram
-    log-probability.
+    Raises LingprobError if there are fewer than three tokens, or if unigram log-probabilities do
+    not vary.
     """
     bins = merge_sums(tables, ["start_token", "bin_low", "bin_high"])
     by_document = merge_sums(documents, ["start_token", "document"])
@@ -153,7 +153,7 @@ def frequency_slopes(
 
 
 def _regression(documents: pd.DataFrame) -> dict[str, float]:
-    """Return the columns of `frequency_slopes` for the tokens whose sums by document are given.
+    """Return the columns of `frequency_slopes`, given sums over the tokens of each document.
 
     A document's score is the sum of (x - mean x)(y - intercept - slope x) over its tokens.
     """

@@ -41,7 +41,7 @@ from lingprob.stats.resampling import fold_numbers, interval, resample_counts, t
 
 logger = logging.getLogger(__name__)
 
-# Term that learns the parameter, its sign in the ratio to the first slope, its value if set.
+# By parameter: its term, the sign of its ratio to the first slope, its value if fixed.
 PARAMETERS = {"beta": ("u/l", -1.0, 1.0), "gamma": ("1/l", 1.0, 0.0)}
 MINIMUM_PER_FOLD = 5
 # Resamples that are cross-validated at once, to bound memory.
@@ -70,7 +70,7 @@ class Resampling:
             )
 
     def fold_units(self, n: int) -> NDArray:
-        """Return the number of the unit of each of n sentences, (n,) int. Folds split no unit.
+        """Return the index of each sentence's unit, (n,) int. No fold splits a unit.
 
         Raises LingprobError if there are too few units for the folds.
         """
@@ -100,8 +100,8 @@ def fit_linking_functions(
     clusters, seed and order of sentences, the numbers equal the workflow's.
 
     Args:
-        logprob, unigram_logprob: log-probabilities (nats), shape (n,). Without unigram_logprob
-            (None, or NaN throughout) the functions that need it are left out.
+        logprob, unigram_logprob: log-probabilities (nats), shape (n,). If unigram_logprob is None
+            or all NaN, functions that need it are left out.
         n_tokens, rating: number of tokens and mean rating, shape (n,).
         clusters: ids of the sampled units, shape (n,). Sentences of one article, paradigm or pair
             are not independent, so a resample draws them together. The workflow uses articles.
@@ -204,7 +204,7 @@ def information_criteria(sse: float, n: int, predictors: int) -> tuple[float, fl
 
 
 def _ratios(fit: Fit, slopes: Array) -> dict[str, Array]:
-    """Return beta and gamma, if the function learns them, by slopes (..., k) of its terms."""
+    """Return beta and gamma, if the function learns them, given slopes (..., k) of its terms."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return {
             parameter: sign * slopes[..., fit.terms.index(term)] / slopes[..., 0]
@@ -214,7 +214,7 @@ def _ratios(fit: Fit, slopes: Array) -> dict[str, Array]:
 
 
 def _computable(linking_functions: Iterable[str], inputs: dict[str, Array]) -> list[str]:
-    """Return the names of the linking functions whose inputs are all there."""
+    """Return the names of the linking functions for which all inputs are given."""
     names = list(linking_functions)
     for name in names:
         if name not in LINKING_FUNCTIONS:
@@ -228,7 +228,7 @@ def _computable(linking_functions: Iterable[str], inputs: dict[str, Array]) -> l
 
 
 def _units(name: str, ids: ArrayLike | None, n: int) -> NDArray:
-    """Return the number of each sentence's unit, (n,) int. Without ids each is its own."""
+    """Return the index of each sentence's unit, (n,) int. Without ids, each sentence is a unit."""
     if ids is None:
         return np.arange(n)
     unit, _ = pd.factorize(pd.Series(ids))
@@ -242,7 +242,7 @@ def _units(name: str, ids: ArrayLike | None, n: int) -> NDArray:
 def drawn_units(clusters: ArrayLike | None, n: int, draws: int, seed: int) -> NDArray:
     """Return how often each of n sentences is in each resample of clusters, (draws, n) int.
 
-    The result depends on nothing but the clusters of the sentences, in their order, and the seed.
+    The result depends only on the sentences' clusters, in order, and on the seed.
     """
     cluster = _units("clusters", clusters, n)
     generator = np.random.default_rng([seed, 1])
@@ -266,7 +266,7 @@ def _cross_validated_resamples(
 
 
 def _held_out(fit: Fit, in_folds: Array) -> Array:
-    """Return r (..., folds) of each test fold, from moments (..., folds, m, m) of the folds."""
+    """Return r of each test fold, (..., folds), given moments (..., folds, m, m) of the folds."""
     in_training = in_folds.sum(axis=-3, keepdims=True) - in_folds
     empty = in_folds[..., :1, :1] == 0
     in_folds = np.where(empty, np.eye(in_folds.shape[-1]), in_folds)
@@ -342,8 +342,8 @@ def deviations_about(
 ) -> dict[str, float]:
     """Return COLUMN_low and COLUMN_high, the interval of draws shifted to the mean `value`.
 
-    A resample repeats sentences, so its cross-validation learns from fewer different ones. So its
-    r_cv is always a little low, which is no sampling error.
+    A resample repeats sentences, so its cross-validation learns from fewer different sentences. Its
+    r_cv is therefore biased downwards, which is no sampling error.
     """
     ends = _interval(name, column, drawn, confidence)
     finite = drawn[np.isfinite(drawn)]

@@ -19,7 +19,7 @@ from lingprob.stats.resampling import standardise
 
 Array = NDArray[np.float64]
 
-# A function of one term has nothing to learn. The term itself is its score.
+# Functions of one term need no fit: the term itself is the score.
 LINKING_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "logprob": ("p",),
     "mean_logprob": ("p/l",),
@@ -59,7 +59,7 @@ def checked_inputs(
 ) -> dict[str, Array]:
     """Return the arguments, (n,) each, as float64 arrays by name.
 
-    The result lacks a `rating` of None, and a unigram_logprob of None or NaN alone. Raises
+    A `rating` of None, and a unigram_logprob of None or all NaN, are left out. Raises
     LingprobError for unequal lengths, missing or infinite values, a constant rating, and n_tokens
     below 1.
     """
@@ -83,7 +83,7 @@ def checked_inputs(
 
 def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
     """Return the fit of a linking function to all sentences, given `checked_inputs`."""
-    # It takes about a second to import.
+    # This import takes about a second.
     from statsmodels.regression.linear_model import OLS
 
     rating, names = inputs["rating"], LINKING_FUNCTIONS[name]
@@ -125,7 +125,7 @@ def linking_terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
 
 
 def _check_design(name: str, terms: Array, deviations: Array) -> None:
-    """Raise LingprobError for a constant term, or if terms determine one another."""
+    """Raise LingprobError for a constant term or collinear terms."""
     spread, names = deviations.std(axis=0), LINKING_FUNCTIONS[name]
     constant = spread <= 1e-12 * np.abs(terms).max(axis=0)
     if constant.any():
@@ -160,14 +160,14 @@ def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str
 
 
 def covariances(moments: Array) -> Array:
-    """Return the weighted covariance (..., m - 1, m - 1) of the columns after the ones."""
+    """Return the weighted covariance (..., m - 1, m - 1) of the columns but the first (ones)."""
     total = moments[..., :1, :1]
     means = moments[..., :1, 1:] / total
     return moments[..., 1:, 1:] / total - means * np.swapaxes(means, -1, -2)
 
 
 def fitted_slopes(moments: Array) -> Array:
-    """Return OLS slopes (..., k) of whitened terms; NaN if the moments determine none."""
+    """Return OLS slopes (..., k) of whitened terms, or NaN for collinear terms."""
     of_all = covariances(moments)
     of_terms, with_rating = of_all[..., :-1, :-1], of_all[..., :-1, -1:]
     singular = np.linalg.det(of_terms) < SINGULAR
@@ -176,7 +176,7 @@ def fitted_slopes(moments: Array) -> Array:
 
 
 def scoring_slopes(fit: Fit, moments: Array) -> Array:
-    """Return slopes (..., k): learned from `moments`, or 1 for a single term, its own score."""
+    """Return slopes (..., k): learned from `moments`, or 1 for a single term."""
     if len(fit.terms) == 1:
         return np.ones((*moments.shape[:-2], 1))
     return fitted_slopes(moments)
@@ -197,7 +197,7 @@ def correlations(moments: Array, slopes: Array) -> Array:
 def score_covariances(covariance: Array, slopes: Array) -> tuple[Array, Array, Array]:
     """Return the covariance of predictions with the rating, and the variance of each.
 
-    The predictions are by `slopes` (..., k), and each result has the shape (...).
+    Predictions use `slopes` (..., k), and each result has the shape (...).
     """
     of_predictions = np.einsum("...i,...ij,...j", slopes, covariance[..., :-1, :-1], slopes)
     shared = np.einsum("...i,...i", slopes, covariance[..., :-1, -1])
@@ -232,10 +232,10 @@ def rated_sentences(
 ) -> RatedSentences:
     """Check rated sentences for a fit; arguments (n,) as of `fit_linking_functions`.
 
-    `unit` has ids of the sampled units (pairs, articles). None takes each sentence by itself.
+    `unit` has ids of the sampled units (pairs, articles). If None, each sentence is a unit.
 
-    Raises LingprobError for too few units, terms that determine no fit, a linking function without
-    its unigrams, and as `checked_inputs`.
+    Raises LingprobError for too few units, constant or collinear terms, missing unigrams that the
+    function needs, and the errors of `checked_inputs`.
     """
     if linking_function not in LINKING_FUNCTIONS:
         raise unknown_name("linking function", linking_function, LINKING_FUNCTIONS)
@@ -280,7 +280,7 @@ def predict_ratings(
 
     Raises LingprobError as `checked_inputs`.
     """
-    # About a second to import.
+    # This import takes about a second.
     from scipy.stats import t as student
     from statsmodels.regression.linear_model import OLS
 

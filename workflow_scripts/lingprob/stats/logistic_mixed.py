@@ -39,7 +39,7 @@ from lingprob.stats.linear_mixed.moments import INTERCEPT
 
 Array = NDArray[np.float64]
 
-# lme4's tolerance of a singular fit, and the nats that an optimum may leave to gain.
+# lme4's tolerance of a singular fit, and the largest Newton decrement (nats) of an optimum.
 SINGULAR = 1e-4
 ACCEPTED = 1e-7
 ITERATIONS = 100
@@ -48,7 +48,7 @@ STEP = 1e-4
 
 
 class Cells(NamedTuple):
-    """Counts of successes and trials (n,), terms x (n, p), and each cell's group, (n,) int.
+    """Successes and trials (n,), terms x (n, p) and group (n,) int of n cells.
 
     Terms are at most about 1. `membership`, (groups, n), is 1 if a cell is in a group, else 0.
     """
@@ -61,7 +61,7 @@ class Cells(NamedTuple):
 
     @property
     def n_groups(self) -> int:
-        """Number of groups."""
+        """Return the number of groups."""
         return len(self.membership)
 
     def by_group(self, values: Array) -> Array:
@@ -70,7 +70,7 @@ class Cells(NamedTuple):
 
 
 class LaplaceOptimum(NamedTuple):
-    """The optimum: `parameters` are theta and beta, `modes` are v of each group."""
+    """The optimum: `parameters` (p + 1,) are theta and beta, `modes` (groups,) are v."""
 
     parameters: Array
     deviance: float
@@ -101,7 +101,7 @@ def deviance(cells: Cells, parameters: Array, modes: Array) -> tuple[Array, Arra
     eta = fixed + theta * modes[:, cells.group]
     logs = cells.successes * eta - cells.trials * np.logaddexp(0, eta)
     value = -2 * logs.sum(axis=1) + (modes**2).sum(axis=1) + np.log(d).sum(axis=1)
-    # How the modes follow the parameters, and ln D the logits.
+    # Derivatives of the modes by the parameters, and of ln D by the logits.
     by_beta = -theta[:, :, None] * (cells.membership @ (w[:, :, None] * cells.x)) / d[:, :, None]
     by_theta = (cells.by_group(excess) - theta * modes * cells.by_group(w)) / d
     bend = theta**2 * w * (1 - 2 * p) / d[:, cells.group]
@@ -117,7 +117,7 @@ def deviance(cells: Cells, parameters: Array, modes: Array) -> tuple[Array, Arra
 
 
 def _constant(cells: Cells) -> float:
-    """Return the part of the deviance that comes from the binomial constants."""
+    """Return the part of the deviance from the binomial coefficients."""
     k, m = cells.successes, cells.trials
     return float(-2 * (gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)).sum())
 
@@ -139,7 +139,7 @@ def _modes(cells: Cells, fixed: Array, theta: Array, modes: Array) -> tuple[Arra
 
 
 def _newton_of_beta(cells: Cells) -> Array:
-    """Return a few Newton steps' estimates of beta without random effects."""
+    """Return beta after a few Newton steps of the model without random effects."""
     beta = np.zeros(cells.x.shape[1])
     for _ in range(8):
         p = expit(cells.x @ beta)
@@ -188,7 +188,7 @@ def _hessian(cells: Cells, parameters: Array, modes: Array) -> Array:
 
 
 class Aggregated(NamedTuple):
-    """Counts of the observations that share a group and the values of all terms."""
+    """Counts of observations with the same group and the same values of all terms."""
 
     successes: Array
     trials: Array
@@ -204,7 +204,7 @@ class MixedLogisticFit:
     - sd: standard deviation between groups. singular: it is (nearly) zero.
     - log_likelihood: nats, with the binomial constants.
     - random_effects: the groups' deviations at their mode.
-    - newton_decrement: the gain of another step (nats).
+    - newton_decrement: gain in log-likelihood (nats) of another Newton step.
     """
 
     estimates: pd.Series
@@ -216,7 +216,7 @@ class MixedLogisticFit:
 
     @property
     def singular(self) -> bool:
-        """Whether groups differ no more than chance explains."""
+        """Return whether the variance between groups is (nearly) zero."""
         return self.sd < SINGULAR
 
     def table(self) -> pd.DataFrame:
@@ -234,9 +234,9 @@ def fit_mixed_logistic(
 
     `group` (n,) has the levels of the random intercept.
 
-    Code categories as 1 and -1. Raises LingprobError for values that are missing or no counts, a
-    single group, terms that are constant or determine one another, successes that a combination of
-    the terms separates from failures, and likelihoods without a maximum.
+    Code categories as 1 and -1. Raises LingprobError for missing values, numbers that are no
+    counts, a single group, constant or collinear terms, terms that separate successes from
+    failures, and likelihoods without a maximum.
     """
     cells, names, groups = checked_cells(successes, trials, terms, group)
     scale = np.abs(cells.x).max(axis=0)
@@ -291,7 +291,7 @@ def checked_cells(
             f"{len(terms)} and {len(labels)} rows: give one row per cell, and at least one."
         )
     for name, values in zip(("successes", "trials"), counts, strict=True):
-        # Missing and infinite values leave no remainder that equals zero.
+        # For missing and infinite values the remainder is NaN.
         refuse_values(name, values, (values < 0) | (values % 1 != 0), "it must be a count")
     above = counts[0] > counts[1]
     refuse_values("successes", counts[0], above, "they are at most the trials")
@@ -321,7 +321,7 @@ def checked_cells(
 
 
 def _check_terms(x: Array, names: list[str]) -> None:
-    """Raise LingprobError for a term that is constant or determined by those before it."""
+    """Raise LingprobError for a constant term, or one that is collinear with those before it."""
     scaled = x / np.maximum(np.abs(x).max(axis=0), 1e-300)
     for place in range(1, len(names)):
         if np.linalg.matrix_rank(scaled[:, : place + 1], tol=1e-8) <= place:
@@ -332,11 +332,11 @@ def _check_terms(x: Array, names: list[str]) -> None:
 
 
 def _check_separation(successes: Array, trials: Array, x: Array, names: list[str]) -> None:
-    """Raise LingprobError if a combination of terms is never low at successes, high at failures.
+    """Raise LingprobError if a combination of terms separates successes from failures.
 
-    Its coefficient would grow without end. Cells with both pin it to zero, and a linear programme
-    looks for one that the other cells allow (Konis's test). Cells with the same terms count as one,
-    because there may be millions of single trials.
+    Its coefficient would be infinite. In cells with both outcomes the combination must be zero. A
+    linear programme looks for one that fits the other cells (Konis's test). Cells with equal terms
+    count as one, because there may be millions of single trials.
     """
     x, cell = np.unique(x, axis=0, return_inverse=True)
     successes, trials = (
@@ -365,9 +365,9 @@ def _check_separation(successes: Array, trials: Array, x: Array, names: list[str
 def group_standard_errors(fit: MixedLogisticFit, cells: Aggregated) -> pd.Series:
     """Return standard errors by term for groups that are a sample: a jackknife over groups.
 
-    They allow any dependence within a group, such as slopes that differ between groups. Each group
-    is left out by one Newton step from the fit, with the same variance between groups. Use them
-    with Student's t of one degree of freedom fewer than groups. NaN if a group cannot be left out.
+    Errors allow any dependence within a group, such as slopes that differ between groups. One
+    Newton step from the fit leaves out each group, with the same variance between groups. Use the
+    errors with Student's t with (groups - 1) degrees of freedom. NaN if a group cannot be left out.
     """
     checked, names, groups = checked_cells(*cells)
     x, modes = checked.x, fit.random_effects.reindex(groups).to_numpy()

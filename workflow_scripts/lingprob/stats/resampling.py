@@ -1,7 +1,7 @@
 """Resample units and permute items; compute intervals, p-values and shares of right answers.
 
 Units (pairs, or paradigms with all their pairs) are drawn with replacement. A resample is a count
-per unit, so that a statistic is weighted by these counts and nothing is copied.
+per unit, which weights statistics, so that nothing is copied.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ COUNTS_AT_ONCE = 2**22
 TAILS = (0.025, 0.975)
 QUANTILE = TAILS[1]
 FEWEST = 3
-# A variance below this part of the mean square is rounding.
+# A variance below this share of the mean square is rounding.
 CONSTANT = 1e-14
-MOST_IN_FULL = 16  # items whose 2**15 ways of swapping are all gone through
+MOST_IN_FULL = 16  # up to this many items, all 2**15 swaps are counted
 SWAPS_AT_ONCE = 2**12
-ROUNDING = 1e-9  # of a sum, relative to the absolute values that it is of
+ROUNDING = 1e-9  # rounding of a sum, relative to the sum of absolute values
 
 
 def fold_numbers(units: int, folds: int, repeats: int, generator: np.random.Generator) -> NDArray:
@@ -35,14 +35,14 @@ def fold_numbers(units: int, folds: int, repeats: int, generator: np.random.Gene
 
 
 def resample_counts(units: int, draws: int, generator: np.random.Generator) -> NDArray:
-    """Return how often each unit occurs in each bootstrap resample, (draws, units) int."""
+    """Draw bootstrap resamples: how often each unit occurs in each, (draws, units) int."""
     drawn = generator.integers(units, size=(draws, units))
     drawn += units * np.arange(draws)[:, None]
     return np.bincount(drawn.ravel(), minlength=draws * units).reshape(draws, units)
 
 
 def resamples(units: int, draws: int, seed: int) -> Iterator[Ints]:
-    """Yield how often each unit occurs in each resample, (some draws, units) int each time."""
+    """Yield resamples in blocks: how often each unit occurs, (some draws, units) int."""
     generator = np.random.default_rng(seed)
     step = max(1, COUNTS_AT_ONCE // max(units, 1))
     for done in range(0, draws, step):
@@ -116,7 +116,7 @@ def resampled_means(
         unit: (n,) int from 0; the number of each row's unit.
         draws, seed: of the resamples.
         weight: (n,); how much each row counts.
-        units: how many are drawn from, including those without a row here.
+        units: number of units to draw from, including those without a row here.
     """
     columns = np.column_stack([weight, weight[:, None] * values])
     sums = _resampled_sums(columns, unit, units, draws, seed)
@@ -127,7 +127,7 @@ def resampled_means(
 def mean_intervals(values: Array, unit: Ints, *, draws: int, seed: int) -> Array:
     """Return the 95% interval, (k, 2), of the mean of each column of values (n, k).
 
-    Units are resampled, the same for all columns. A column with a missing value has no interval.
+    All columns share the resampled units. A column with a NaN gets NaN.
     """
     options = {"draws": draws, "seed": seed, "units": int(unit.max()) + 1}
     means = resampled_means(values, unit, weight=np.ones(len(values)), **options)
@@ -142,7 +142,7 @@ class CrossedDraws:
     single cells counts once (Cameron, Gelbach & Miller 2011). A dimension of size 1 is fixed.
 
     Attributes:
-        units: the smaller number of drawn rows or columns.
+        units: the number of resampled rows or columns, whichever is smaller.
     """
 
     def __init__(self, values: Array, draws: int, seed: int) -> None:
@@ -189,7 +189,7 @@ def sum_interval(values: Array, draws: int, seed: int) -> tuple[float, float]:
 
 
 def widening(units: float, freedom: float) -> float:
-    """Return the factor by which a percentile interval over few resampled units is too narrow.
+    """Return the factor that widens a percentile interval over few resampled units.
 
     It is short by sqrt((n - 1) / n) and takes the normal quantile instead of Student's t
     (Hesterberg 2015): 22% for ten units. NaN for a single unit, which gives no interval.
@@ -254,7 +254,7 @@ def swap_p_values(values: Array, first: NDArray, second: NDArray, seed: int) -> 
 
 
 def _swaps(items: int, seed: int) -> Iterator[Array]:
-    """Yield signs of items, -1 if swapped, (some swaps, items) each time; the first swaps none.
+    """Yield blocks of signs (-1 if swapped), (some swaps, items). The first row swaps none.
 
     Swapping the other items instead gives the opposite sum, so the first item is never swapped.
     """
@@ -271,7 +271,7 @@ def _swaps(items: int, seed: int) -> Iterator[Array]:
 
 
 def preferences(good: ArrayLike, bad: ArrayLike) -> NDArray[np.float64]:
-    """Return 1 per pair whose good side is higher, 0 if its bad side is, and 1/2 for a tie.
+    """Return 1 for pairs whose good side scores higher, 0 if the bad side does, 1/2 for ties.
 
     With ties as halves, accuracy is the area under the ROC curve within pairs. A model that often
     ties, such as a unigram model whose pairs swap two words, is at 0.5. A missing side gives NaN.
@@ -304,8 +304,8 @@ def clustered_proportion_interval(
     """Return the 95% interval of a share of successes that depend on each other within clusters.
 
     It is Wilson's interval for the effective number of trials (Korn & Graubard 1998): trials
-    divided by the design effect (at least 1), corrected for few clusters by Student's t. It has a
-    width even if all or none succeed.
+    divided by the design effect (at least 1), corrected for few clusters by Student's t. Its width
+    is positive even if all or no trials succeed.
 
     Args:
         correct: (n,) bool, n of at least 1.
@@ -334,7 +334,7 @@ def _wilson(share: float, n: float) -> tuple[float, float]:
 def design_effect(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
     """Return the variance of a mean over clusters, divided by that of independent values.
 
-    The variance over clusters is that of a ratio of sums, linearised. It is 1 if values are equal.
+    The variance over clusters is that of a linearised ratio of sums. 1 if values are equal.
     """
     n, codes = len(values), np.unique(cluster, return_inverse=True)[1]
     clusters = codes.max() + 1

@@ -79,9 +79,9 @@ def _areas(
     order: Ints,
     first_of_tie: NDArray,
 ) -> Array:
-    """Return the area for each column of `counts` (units, draws). The others are (n,), by row.
+    """Return the area for each column of `counts` (units, draws). Other arrays are (n,).
 
-    Each positive counts twice the negatives below it and once those that are the same.
+    Each positive counts every negative below it twice and every tied negative once.
     """
     draws = counts.shape[1]
     below, tied, negatives, positives, twice = np.zeros((5, draws))

@@ -13,6 +13,6 @@
     print(fit.held_out_log_likelihoods(exploratory_partition, "sentence").sum())
 
 Fits are by maximum likelihood. Random effects are correlated, and predictors are numeric columns.
-Every fit tells whether it converged, how near its covariance is to a singular one, and how much
-another step would gain (leakage, section 3.1, appendix B).
+Every fit reports whether it converged, how near its covariance is to singular, and the gain of
+another Newton step (leakage, section 3.1, appendix B).
 """

@@ -37,8 +37,8 @@ class MixedFit:
     - fixed_effects, standard_errors: Series (p,).
     - fixed_covariance: frame (p, p), their covariance, as lme4's vcov gives it.
     - covariance: frame (q, q), of the random effects between groups.
-    - sigma: standard deviation of the residuals. Units are those of the data.
-    - log_likelihood: maximised, nats. start_log_likelihoods: the end of each start's search.
+    - sigma: standard deviation of the residuals, in the response's unit.
+    - log_likelihood: maximum, in nats. start_log_likelihoods: the maximum from each start.
     - converged: nothing above 1e-7 nats is left to gain, the end is no saddle, and if there were
       several starts, at least two of them ended there and none above it.
       newton_decrement: that gain to second order, in nats, moves off the boundary included.
@@ -59,17 +59,17 @@ class MixedFit:
 
     @cached_property
     def standard_errors(self) -> pd.Series:
-        """Standard errors (in the response's unit) of the fixed effects, by name of the term."""
+        """Return standard errors (in the response's unit) of the fixed effects, by term."""
         variances = np.diag(self.fixed_covariance.to_numpy())
         return pd.Series(np.sqrt(variances), index=self.fixed_effects.index)
 
     @property
     def singular(self) -> bool:
-        """Whether some combination of the random effects has (nearly) no variance."""
+        """Return whether some combination of the random effects has (nearly) no variance."""
         return bool(self.smallest_eigenvalue < SINGULAR**2)
 
     def held_out_log_likelihoods(self, frame: pd.DataFrame, item: str) -> pd.Series:
-        """Return the log-likelihood (nats) of each group's rows of each item in other data.
+        """Return the log-likelihood (nats) of other data, by group and item.
 
         It is marginal: the random effects are integrated out under their covariance, so a group
         that was not fitted is like any other. An item's share is its likelihood given the group's
@@ -111,8 +111,8 @@ def fit_mixed_models(
 ) -> list[MixedFit]:
     """Return the fit of each formula to the data, the best of searches from `starts` starts.
 
-    Raises LingprobError for formulas outside the scope, unknown names, and models that the data do
-    not determine.
+    Raises LingprobError for unsupported formulas, unknown names, and models that the data do not
+    identify.
     """
     if starts < 1:
         raise LingprobError(f"starts={starts}: a fit needs at least one start.")
@@ -134,7 +134,7 @@ def _fit(data: MixedModelData, formula: MixedFormula, starts: int) -> MixedFit:
     beta = spread * fixed.to_own @ at.beta
     if INTERCEPT in formula.fixed:
         beta[formula.fixed.index(INTERCEPT)] += centre
-    # Densities of the response in its own unit.
+    # Convert to densities of the response in its own unit.
     constant = 2 * data.n * np.log(spread)
     ends = tuple(float(-(deviance + constant) / 2) for deviance in deviances)
     inverse = np.linalg.solve(at.triangle, fixed.to_own.T)

@@ -36,12 +36,12 @@ class ModelMoments(NamedTuple):
 
     @property
     def q(self) -> int:
-        """Number of random effects."""
+        """Return the number of random effects."""
         return self.with_z.shape[1]
 
     @property
     def p(self) -> int:
-        """Number of fixed effects."""
+        """Return the number of fixed effects."""
         return self.total.shape[0] - 1
 
 

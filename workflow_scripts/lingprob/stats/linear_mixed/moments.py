@@ -27,9 +27,9 @@ SCOPE = (
     "A mixed model is written as 'rt_ms ~ length + surprisal + (1 + surprisal | subject_id)': "
     "columns, and one term with a bar at the end."
 )
-# A predictor of which the others leave less than this share of its variance is collinear.
+# A predictor is collinear if the others leave less than this share of its variance unexplained.
 COLLINEAR = 1e-10
-# A response of which the effects leave less than this share of its variance is determined by them.
+# A fit is perfect if the effects leave less than this share of the response's variance.
 EXACT = 1e-12
 
 
@@ -43,7 +43,7 @@ class MixedFormula(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The formula as lme4 writes it."""
+        """Return the formula as lme4 writes it."""
         random = " + ".join(["1" if INTERCEPT in self.random else "0", *_columns(self.random)])
         start = [] if INTERCEPT in self.fixed and len(self.fixed) > 1 else ["1"]
         start = start if INTERCEPT in self.fixed else ["0"]
@@ -52,7 +52,7 @@ class MixedFormula(NamedTuple):
 
     @property
     def predictors(self) -> tuple[str, ...]:
-        """All predictors, each once, without intercepts."""
+        """Return all predictors, each once, without intercepts."""
         return tuple(dict.fromkeys(_columns(self.fixed + self.random)))
 
 
@@ -61,7 +61,7 @@ def _columns(effects: tuple[str, ...]) -> list[str]:
 
 
 def parse_formula(text: str) -> MixedFormula:
-    """Return the parts of a formula. Raises LingprobError for one that is outside the scope."""
+    """Return the parts of a formula. Raises LingprobError for an unsupported one."""
     found = SHAPE.fullmatch(text)
     if not found:
         raise LingprobError(f"{text!r}: not a formula of this kind. {SCOPE}")
@@ -88,8 +88,8 @@ def _effects(part: str) -> tuple[str, ...]:
 class MixedModelData:
     """Sums of products of [1, predictors, response] by group, k predictors and G groups.
 
-    `moments`, (G, k + 2, k + 2) float64, are of columns less `shift`, (k + 2,): their means (0 for
-    the ones), which keeps digits.
+    `moments`, (G, k + 2, k + 2) float64, are of columns minus `shift`, (k + 2,), their means (0 for
+    the ones), to keep precision.
     """
 
     response: str
@@ -122,12 +122,12 @@ class MixedModelData:
 
     @cached_property
     def total(self) -> Array:
-        """Sums of products of the shifted columns over all rows, (k + 2, k + 2)."""
+        """Return sums of products of the shifted columns over all rows, (k + 2, k + 2)."""
         return self.moments.sum(axis=0)
 
     @property
     def n(self) -> int:
-        """Rows in all."""
+        """Return the number of rows."""
         return round(self.total[0, 0])
 
     def deviations(self) -> Array:
@@ -139,7 +139,7 @@ class MixedModelData:
 def group_moments(
     columns: list[NDArray], codes: NDArray[np.intp], groups: int, shift: Array | float = 0.0
 ) -> Array:
-    """Return sums of products of columns, each (n,), less `shift`, by group (G, c, c)."""
+    """Return sums of products of columns, each (n,) minus its `shift`, by group: (G, c, c)."""
     # numpy sorts 16 bits by radix, several times faster.
     narrow = codes.astype(np.uint16) if groups < 2**16 else codes
     order = np.argsort(narrow, kind="stable")
@@ -167,7 +167,7 @@ class Basis:
 
     @property
     def scaled(self) -> Array:
-        """The scaled columns, (k + 2, c)."""
+        """Return the scaled columns, (k + 2, c)."""
         return self.columns @ self.to_own
 
 
@@ -200,7 +200,7 @@ def response_scale(data: MixedModelData, formula: MixedFormula) -> tuple[float, 
 
 
 def check_names(data: MixedModelData, formula: MixedFormula) -> None:
-    """Raise LingprobError if the formula's response, group or predictors are not the data's."""
+    """Raise LingprobError if the data lack the formula's response, group or predictors."""
     if (formula.response, formula.group) != (data.response, data.group):
         raise LingprobError(f"{formula.text!r}: the data have {data.response} by {data.group}.")
     for name in formula.predictors:
@@ -235,7 +235,7 @@ def check_determined(
 
 
 def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:
-    """Raise LingprobError if fixed effects and effects free in each group leave no residual.
+    """Raise LingprobError if fixed effects and unpenalised group effects leave no residual.
 
     Args:
         text: of the formula.
@@ -245,7 +245,7 @@ def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:
     """
     q = with_z.shape[1]
     own, others = with_z[:, :, :q], with_z[:, :, q:]
-    # A trace of a ridge, as a group may lack rows or variance for all its effects.
+    # A tiny ridge, because a group may lack rows or variance for all its effects.
     ridge = 1e-14 * np.trace(own, axis1=1, axis2=2) + np.finfo(float).tiny
     coefficients = np.linalg.solve(own + ridge[:, None, None] * np.eye(q), others)
     left = (total - np.einsum("gqi,gqj->ij", others, coefficients)) / n
@@ -260,7 +260,7 @@ def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:
 
 
 def _check_collinear(text: str, names: tuple[str, ...], products: Array) -> None:
-    """Raise LingprobError if one of the scaled columns is determined by those before it."""
+    """Raise LingprobError if a scaled column is collinear with those before it."""
     for place in range(1, len(names)):
         before, with_it = products[:place, :place], products[:place, place]
         weights = np.linalg.solve(before, with_it)

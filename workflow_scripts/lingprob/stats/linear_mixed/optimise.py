@@ -27,17 +27,17 @@ Array = NDArray[np.float64]
 
 ITERATIONS = 200
 ESCAPES = 10
-# Gains in log-likelihood: Newton's method goes on above the first. Above the second, a fit does
-# not count as converged.
+# Gains in log-likelihood (nats): above the first, Newton's method continues. Above the second, a
+# fit does not count as converged.
 NEGLIGIBLE = 1e-11
 ACCEPTED = 1e-7
 # Curvatures below this share of the largest are flat: rotations of F change nothing.
 FLAT = 1e-9
 SADDLE = 1e-6
-# Deviances this close are of one optimum. Variances below the second are none (residuals have 1).
+# Deviances this close belong to one optimum. Variances below the second count as 0 (residuals: 1).
 SAME = 1e-6
 NO_VARIANCE = 1e-8
-# At a bound, starts at random follow until this many ended at the best, at most RESTARTS.
+# At a bound, random starts follow until this many reach the best optimum, at most RESTARTS.
 AGREED = 3
 RESTARTS = 12
 SCALES = (0.1, 1.0, 3.0)
@@ -60,17 +60,17 @@ class Optimum(NamedTuple):
 
     @property
     def converged(self) -> bool:
-        """Whether nothing that counts is left to gain, here or (as other starts tell) elsewhere."""
+        """Return whether no relevant gain is left, here or (judging by other starts) elsewhere."""
         return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE and self.agreed
 
 
 def best_optimum(moments: ModelMoments, starts: int) -> tuple[Optimum, list[float]]:
-    """Return the best of the optima found from several starts, and the deviances of all.
+    """Return the best optimum found from several starts, and the deviances of all optima.
 
     On the boundary of the covariance matrices there may be several optima, of different rank.
-    There, and if starts disagree, others follow: from nearly no variance and from much, from the
-    best optimum without one direction that varies, and at random. The best counts as converged if
-    at least two starts have reached it, unless there was but one.
+    There, and if starts disagree, more starts follow: with small and with large variance, at the
+    best optimum without one of its directions, and at random. The best counts as converged if at
+    least two starts reached it, or if there was only one start.
     """
     optima = [optimise(moments, start) for start in _starts(moments.q, starts)]
     psi = _best(optima).factor @ _best(optima).factor.T
@@ -87,7 +87,7 @@ def best_optimum(moments: ModelMoments, starts: int) -> tuple[Optimum, list[floa
 
 
 def _best(optima: list[Optimum]) -> Optimum:
-    """Return the optimum of least deviance and, among those equal up to rounding, decrement."""
+    """Return the optimum of least deviance and, among equal ones, of least decrement."""
     least = min(optimum.profile.deviance for optimum in optima)
     equal = [optimum for optimum in optima if optimum.profile.deviance < least + 1e-9]
     return min(equal, key=lambda optimum: optimum.newton_decrement)
@@ -100,7 +100,7 @@ def _reached(optima: list[Optimum]) -> int:
 
 
 def _starts(q: int, count: int) -> Iterator[Array]:
-    """Yield F with slopes that vary less than intercepts, then as much, then at random."""
+    """Yield F: slopes vary less than intercepts, then as much, then at random."""
     yield np.diag([0.3] + [0.05] * (q - 1))
     generator = np.random.default_rng(0)
     for number in range(1, count):
@@ -108,7 +108,7 @@ def _starts(q: int, count: int) -> Iterator[Array]:
 
 
 def _restarts(psi: Array) -> Iterator[Array]:
-    """Yield F with nearly no variance, with much, and of Psi without each direction that varies."""
+    """Yield F of small variance, of large variance, and of Psi without each of its directions."""
     for size in (1e-3, 5.0):
         yield size * np.eye(len(psi))
     values, axes = np.linalg.eigh(psi)
@@ -118,7 +118,7 @@ def _restarts(psi: Array) -> Iterator[Array]:
 
 
 def optimise(moments: ModelMoments, start: Array) -> Optimum:
-    """Return the optimum of the deviance that is found from F = start, (q, q)."""
+    """Return the optimum of the deviance found from F = `start`, (q, q)."""
     optimum = _newton(moments, start)
     for _ in range(ESCAPES):
         gain, factor = _escape(moments, optimum)
@@ -133,7 +133,7 @@ def optimise(moments: ModelMoments, start: Array) -> Optimum:
 
 
 def _escape(moments: ModelMoments, at: Optimum) -> tuple[float, Array]:
-    """Return the gain of variance in the best new direction, and F with it added."""
+    """Return the gain from variance in the best new direction, and F with that direction added."""
     factor = at.factor
     first, second = derivatives_by_psi(moments, at.profile)
     slopes, directions = np.linalg.eigh(first)
@@ -167,7 +167,7 @@ def _newton(moments: ModelMoments, factor: Array) -> Optimum:
             there = _profile_or_none(moments, moved)
             gained = -np.inf if there is None else at.deviance - there.deviance
             length = float(np.linalg.norm(step))
-            # Gains below the rounding of the deviance cannot be seen: the derivatives are trusted.
+            # Rounding of the deviance hides smaller gains, so the derivatives decide.
             rounding = 1e-14 * abs(at.deviance)
             if gained > 0.1 * promised or (promised < rounding and gained > -rounding):
                 break
