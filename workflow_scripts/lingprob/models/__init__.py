@@ -1,1 +1,1 @@
-"""Language models: fetched, checked, converted and loaded."""
+"""Functions that fetch, check, convert and load language models."""

@@ -14,7 +14,7 @@ WITHOUT_FLOAT64 = ("mps",)  # types of devices
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of a name. Raise LingprobError if it is unknown or absent.
+    """Return the device with this name. Raise LingprobError if it is unknown or absent.
 
     'auto' is an NVIDIA GPU if there is one, else the CPU. Other names are 'cpu', 'cuda', 'cuda:N'
     and 'mps', an Apple GPU, which 'auto' never takes because it is untested.
@@ -56,7 +56,7 @@ def widened(values: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def in_float64(model: Any) -> Iterator[None]:
-    """Let a float32 model compute in float64 within the context, on a device that has float64.
+    """Let a float32 model compute in float64 in a `with` block, on a device that has float64.
 
     Only the weights of the module that is running are in float64, to save memory.
     """

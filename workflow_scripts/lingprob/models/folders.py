@@ -1,7 +1,7 @@
 """Check and describe a model's folder: the kind of its model, its weights, and its manifest.
 
 A manifest is a JSON file with the path, the origin and a digest of a prepared model's files. Code
-in a folder is never run, and pickles, which can contain code, are not read. The exception are
+in a folder is never run, and pickles, which can contain code, are not read. The exceptions are
 pinned and checksummed files of the hub that come in no other form. For these, PyTorch's restricted
 reader takes tensors alone.
 """
@@ -52,7 +52,7 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file, and nothing if it is absent or is not a JSON object."""
+    """Return the content of a JSON file, {} if it is absent or is not a JSON object."""
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
@@ -147,7 +147,7 @@ def check_folder(directory: Path, *, what: str = "model") -> None:
 
 
 def unloadable(directory: Path, error: Exception, what: str = "causal language") -> LingprobError:
-    """Return the LingprobError for an error of transformers at loading a folder.
+    """Return the LingprobError for an error of transformers in loading a folder.
 
     `what` names the kind of model in the message.
     """
@@ -201,7 +201,7 @@ def convert_pickles(directory: Path, names: Sequence[str]) -> list[str]:
         weights = _read_tensors(directory / part)
         new = part.replace("pytorch_model", "model").removesuffix(".bin") + ".safetensors"
         with atomic_path(directory / new) as temporary:
-            # A copy each: weights that share memory have no place in the format.
+            # Copies, because the format does not allow weights that share memory.
             copies = {name: tensor.clone().contiguous() for name, tensor in weights.items()}
             save_file(copies, temporary, metadata={"format": "pt"})
         places |= dict.fromkeys(weights, new)
@@ -300,7 +300,7 @@ def seen_from(manifest: Path, directory: Path) -> str:
 
 
 def model_files(directory: Path) -> list[Path]:
-    """Return the files in a directory (if it exists), sorted, but hidden ones and the manifest."""
+    """Return the files in a directory (if any), sorted, except hidden ones and the manifest."""
     found = sorted(path for path in directory.glob("[!.]*") if path.is_file())
     return [path for path in found if path.name != "manifest.json"]
 
@@ -314,7 +314,7 @@ def files_digest(directory: Path) -> str:
 
 
 def tokenizer_digest(directory: Path) -> str:
-    """Return the sha256 of the tokenizer's main file, or '' if it has none of the known names."""
+    """Return the sha256 of the tokenizer's main file, or '' if no file has a known name."""
     for name in TOKENIZER_FILES:
         if (directory / name).is_file():
             return sha256_of(directory / name)

@@ -1,7 +1,7 @@
 """Conversion of a GGUF file, once, to float32 safetensors that load in about a second.
 
-GGUF names, scales and orders weights in its own way, and each kind of model in another one. Llama's
-kind with a byte-level tokenizer, which the packaged model has, is converted here.
+GGUF names, scales and orders weights differently for each kind of model. This module converts Llama
+models with a byte-level tokenizer, such as the packaged model.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def load_language_model(
 
     `device` is an argument of `choose_device`. `dtype` is a name in DTYPES, or auto: the
     checkpoint's on an NVIDIA GPU, float32 elsewhere. `device_map` auto spreads the model over all
-    GPUs. `context_window` lowers the model's own (tokens). `unknown_letters` is `warn` or `refuse`.
+    GPUs. `context_window` (tokens) limits the model's own. `unknown_letters`: `warn` or `refuse`.
 
     Raises LingprobError if the directory has no model with a fast tokenizer, needs code of its
     own, has weights that are a pickle or do not fit config.json, if the device is absent, or if an
@@ -175,7 +175,7 @@ def load_language_model(
 def check_language_model(directory: str | Path) -> None:
     """Raise LingprobError if `load_language_model` would, reading only the shapes of weights.
 
-    Log texts that transformers' own tokenizer splits differently.
+    It logs texts that transformers' own tokenizer splits differently.
     """
     _load(Path(directory), device_map="meta")
     name_different_tokens(Path(directory))
@@ -213,7 +213,7 @@ def read_model(
     tokens_from: Path,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """Return the model in `folder` and the tokenizer in `tokens_from`, mostly the same folder.
+    """Return the model in `folder` and the tokenizer in `tokens_from`, often the same.
 
     `options` are those of `from_pretrained`. Raises LingprobError that names the folder and the
     fault, such as weights that do not fit config.json.
@@ -221,7 +221,7 @@ def read_model(
     check_folder(folder)
     refuse_other_kinds(folder)
     register(folder)
-    # Its bars and reports would fill the screen between our own progress and messages.
+    # Its bars and reports would fill the screen between this package's progress and messages.
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     try:
@@ -395,8 +395,8 @@ def load_prepared(
 ) -> tuple[LanguageModel, dict[str, str]]:
     """Return a prepared model and the provenance (`provenance_of`) of its results.
 
-    Arguments after `entry`, the catalog's, are those of `load_language_model`. `dtype` auto is the
-    entry's for the device, and the context window is the entry's, if it has one.
+    `entry` is the model's catalog entry. Later arguments are those of `load_language_model`.
+    `dtype` auto is the entry's for the device, and the context window is the entry's, if any.
     """
     content = read_unchanged(manifest)
     if dtype == "auto":
@@ -409,7 +409,7 @@ def load_prepared(
 
 
 def provenance_of(content: dict[str, str], lm: Any) -> dict[str, str]:
-    """Return KEPT of a manifest's content, with the model's dtype and device: its provenance.
+    """Return the provenance: the keys KEPT of a manifest, and the model's dtype and device.
 
     Tables with the model's results have these in their metadata.
     """

@@ -160,7 +160,7 @@ def load_prepared_masked(
 def check_masked_model(directory: str | Path) -> None:
     """Raise LingprobError if `load_masked_model` would, reading only the shapes of weights.
 
-    Log texts that transformers' own tokenizer splits differently.
+    It logs texts that transformers' own tokenizer splits differently.
     """
     _load(Path(directory), device_map="meta")
     name_different_tokens(Path(directory))

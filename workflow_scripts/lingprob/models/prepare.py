@@ -7,8 +7,8 @@ from typing import Any
 
 from lingprob.models.folders import check_folder, is_masked, write_manifest
 
-# Raised when the conversion of packaged weights or tokenizers changes, so that kept ones are
-# converted again. 2: the pre-tokenizer that the GGUF file names.
+# Increase this number if the conversion of packaged weights or tokenizers changes, so that saved
+# ones are converted again. 2: the pre-tokenizer that the GGUF file names.
 CONVERSION = 2
 
 

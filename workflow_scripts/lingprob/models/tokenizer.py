@@ -41,8 +41,8 @@ PROBES = (
     "line\nend\t.",
     "He's COMING, isn't he?",
 )
-# By `model_type` of config.json, the module that registers it. It is named, not imported, so that a
-# change of it scores such models again and no others.
+# The module that registers each `model_type` of config.json. It is named, not imported, so that a
+# change of the module repeats the scoring of no other models.
 OWN = {"ngram": "lingprob.ngrams.model"}
 CHOICES = ("warn", "refuse")
 # Soft hyphen, zero-width space, word joiner and byte-order mark, as copies of web pages have them.
@@ -86,7 +86,7 @@ class Tokenizer:
 
 
 def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> Any:
-    """Return `input_ids` and, if `offsets`, `offset_mapping` of each text, a list per text each.
+    """Return `input_ids` and, if `offsets`, `offset_mapping` of the texts, as lists by text.
 
     An offset is a (start, end) in characters. Special tokens are neither added nor recognised.
     Texts are tokenised in parallel, on RAYON_NUM_THREADS threads.
@@ -189,7 +189,7 @@ def read_tokenizer(directory: Path) -> Any:
 
 
 def name_different_tokens(directory: Path) -> None:
-    """Log the PROBES that AutoTokenizer splits otherwise than a folder's tokenizer.json.
+    """Log the texts PROBES that AutoTokenizer and a folder's tokenizer.json split differently.
 
     Nothing is logged if the folder has no tokenizer.json, or if AutoTokenizer cannot load it.
     """
@@ -199,7 +199,7 @@ def name_different_tokens(directory: Path) -> None:
 
     try:
         other = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
-    except Exception:  # tokenizer.json is read all the same
+    except Exception:  # tokenizer.json is used anyway
         return
     stated = encode(read_tokenizer(directory), PROBES)["input_ids"]
     rebuilt = encode(other, PROBES)["input_ids"]
@@ -351,7 +351,7 @@ class Letters:
 
 
 def warn_of_invisible(texts: Sequence[str]) -> None:
-    """Log a warning about characters that readers do not see, and models do."""
+    """Log a warning about characters that models see and readers do not."""
     hidden = [(row, found[0]) for row, text in enumerate(texts, start=1)
               if not text.isascii() and (found := INVISIBLE.search(text))]  # fmt: skip
     if hidden:

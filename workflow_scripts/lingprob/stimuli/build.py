@@ -51,13 +51,13 @@ def build_stimuli(
 
 
 def sample_pairs(stimuli: pd.DataFrame, pairs: int, seed: int) -> pd.DataFrame:
-    """Return the rows of a random sample of pairs, both sentences of each, in their order.
+    """Return both sentences of each pair in a random sample of pairs, in the table's order.
 
     Every paradigm gives a number of pairs in proportion to its size. If that is no whole number,
     chance decides which paradigms give one more. A sentence without a pair is drawn alone, and
     pairs of identical sentences are not drawn.
 
-    Raises LingprobError if there are fewer pairs.
+    Raises LingprobError if the table has fewer than `pairs`.
     """
     unit = stimuli["pair_id"].fillna(stimuli["item_id"])
     differs = stimuli.groupby(unit)["text"].nunique().eq(stimuli.groupby(unit).size())
@@ -80,8 +80,8 @@ def sample_pairs(stimuli: pd.DataFrame, pairs: int, seed: int) -> pd.DataFrame:
 def allot(available: np.ndarray, total: int, rng: np.random.Generator) -> np.ndarray:
     """Return the share of each group in `total`, in proportion to `available`, (n_groups,) int.
 
-    Groups get whole parts first. Then those with the largest remainders get one more, in random
-    order among equal remainders.
+    Groups first get the whole part of their share. Then those with the largest remainders get one
+    more, in random order among equal remainders.
     """
     share = total * available / available.sum()
     sizes = np.floor(share + 1e-9).astype(int)

@@ -23,15 +23,15 @@ ERRORS = {
     "filler_gap_dependency island_effects",
 }
 ERROR_PROBABILITY = {name: e for e, names in ERRORS.items() for name in names.split()}
-# Points of the seven-point scale per nat of log P(m), and per nat of the error's log-probability.
+# Change of a rating (1 to 7) per nat of log P(m), and per nat of the error's log-probability.
 MESSAGE_POINTS, ERROR_POINTS = 0.03, 0.6
-# Other variation, in points: sentences, participants (bias, and log use of the scale) and trials.
+# Other variation of ratings: sentences, participants (bias, and log use of the scale) and trials.
 SENTENCE_SD, BIAS_SD, USE_SD, TRIAL_SD = 0.5, 0.5, 0.2, 1.2
 ACCEPTABLE = 5.2
 
 
 def minimal_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the demo's pairs and simulated judgments (see the package for the arguments)."""
+    """Return `stimuli` and simulated `ratings` of the demo (a parser, see `lingprob.stimuli`)."""
     stimuli = pairs_as_sentences(pd.read_csv(MINIMAL_PAIRS), "en", "simulated")
     ratings = simulate_ratings(stimuli, seed)
     means = ratings.groupby("item_id")["z"].mean()
@@ -41,9 +41,9 @@ def minimal_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Par
 def simulate_ratings(stimuli: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return a `ratings` table of 24 simulated participants who rate every sentence from 1 to 7.
 
-    They follow the string-probability paper's model of ratings: a sentence is less acceptable the
-    less likely its message, which both sentences of a pair share, and the less likely its error.
-    Each pair has one error. No language model is involved, so the ratings cannot favour one.
+    The ratings follow the string-probability paper's model: a sentence is less acceptable the less
+    likely its message, which both sentences of a pair share, and the less likely its error. Each
+    pair has one error. No language model is involved, so the ratings cannot favour one.
     """
     rng = np.random.default_rng(seed)
     good = stimuli[stimuli["grammatical"].astype(bool)].set_index("pair_id")

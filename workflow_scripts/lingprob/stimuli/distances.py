@@ -25,7 +25,8 @@ POPULATIONS = ("rated", "all")
 def pair_texts(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Return the texts of each pair, `good` and `bad`, by pair id in the order of the table.
 
-    Raises LingprobError that names the data set and a pair without exactly one sentence of each.
+    Raises LingprobError that names the data set and a pair without exactly one sentence of each
+    kind.
     """
     paired = stimuli[stimuli["pair_id"].notna()]
     ids = paired["pair_id"].drop_duplicates()
@@ -87,10 +88,10 @@ class EditFilter:
         unit: unit of the edit distance, `characters` or `words`.
         quantile: quantile of the edit distances that is the limit.
         comparison: of the distance with the limit, `below` or `at_most`.
-        population: pairs whose quantile it is, those with both ratings (`rated`) or `all`.
+        population: pairs that give the quantile, `rated` (with both ratings) or `all`.
     """
 
-    # The reading that keeps the paper's 1,883 pairs of LI.
+    # The interpretation that keeps the paper's 1,883 pairs of LI.
     unit: str = "characters"
     quantile: float = 0.75
     comparison: str = "at_most"
@@ -119,7 +120,7 @@ def pairs_in_use(
 ) -> pd.Index:
     """Return the ids of pairs whose two sentences differ, in the order of the table.
 
-    With `distances`, a `minimalness` table of rated pairs, only pairs that the filter keeps.
+    With `distances` (a `minimalness` table of rated pairs), the filter leaves pairs out.
     """
     texts = pair_texts(stimuli, dataset)
     different = texts.index[texts["good"] != texts["bad"]]

@@ -120,7 +120,7 @@ def parse_formula(text: str, where: str) -> Formula:
 
 
 def _is_valid(node: ast.expr, truth: bool) -> bool:
-    """Return whether a tree is a comparison or joins some or, if not `truth`, a number."""
+    """Return whether a tree is one or several comparisons or, if not `truth`, a number."""
     symbol, operands = parts(node)
     if symbol is None:
         is_number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)

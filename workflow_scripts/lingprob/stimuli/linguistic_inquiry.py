@@ -43,8 +43,8 @@ def linguistic_inquiry(dataset: str, entry: Entry, directory: Path, seed: int) -
     The rating of a sentence is the mean of its z-scored judgments. The two files are joined on
     the item id in lower case, because they differ in the case of some author names.
 
-    The pairs are those of the paper's file. Its filters (§3.3), run again on the raw files, give
-    709 of them, and tests/science/test_published_stimuli.py says which they are not.
+    The pairs are those of the MORCELA paper's file. Its filters (§3.3), run again on the raw files,
+    give 709 of them, and tests/science/test_published_stimuli.py lists the others.
     """
     pairs = read_csv_utf8(directory / LI_PAIRS)
     table = pd.DataFrame(

@@ -50,8 +50,8 @@ def own_sentences(dataset: str, entry: Entry, directory: Path, seed: int) -> Par
     pair has `good` and `bad`, and optionally `pair`, `phenomenon` and `paradigm`. Other columns
     are kept (`other_columns`).
 
-    The entry's `columns` gives other names. `scope.stimuli_entry` adds two keys. `ratings` says
-    which ratings the analyses need: `every`, `some` or `none`. `needed` is that of `check_needed`.
+    The entry's `columns` gives other names. `scope.stimuli_entry` adds two keys. `ratings` states
+    which sentences need ratings: `every`, `some` or `none`. `needed` is that of `check_needed`.
     """
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     setting = f"datasets.{dataset}.columns"
@@ -80,8 +80,8 @@ def check_needed(
 ) -> None:
     """Raise LingprobError if a column that a setting's analyses need is absent or incomplete.
 
-    `needed` has the setting that lists the data set by column: `grammatical` (of every sentence)
-    or `pair` (of some sentences, one grammatical and one ungrammatical each).
+    `needed` maps each such column to the setting that lists the data set: `grammatical` (of every
+    sentence) or `pair` (of some sentences, one grammatical and one ungrammatical each).
     """
     for column, use in needed.items():
         values = stimuli["pair_id" if column == "pair" else column]
@@ -105,8 +105,8 @@ def average(
 
     Returns:
         A table with one row per sentence: COLUMNS, and other columns that have one value per
-        sentence. Then the judgments (participant_id, sentence as the number of its row, rating, z),
-        and the entry without the names of columns.
+        sentence. Then the table of judgments (participant_id, sentence as the number of its row,
+        rating, z), and the entry without the names of columns.
 
     Raises LingprobError that names the row at fault, and for two judgments by one participant.
     """
@@ -170,7 +170,7 @@ def as_stimuli(
 
     Args:
         frame: the table.
-        path: its name in messages.
+        path: the table's name in messages.
         entry: `columns`, `column`, `ratings`, `language`, `rating_source` and `grammatical` (the
             meaning of two values, such as {"?": False, "ok": True}), if any.
         setting: the setting that gives names of columns, for messages.
@@ -250,7 +250,7 @@ def item_ids(
     """Return the item ids of the file or, if it has none, row numbers from 1, as text.
 
     The id of an item under several conditions is ITEM/CONDITION. Raises LingprobError at a missing
-    id, an id that occurs twice or, without ids, a sentence that does.
+    id, an id that occurs twice or, without ids, a repeated sentence.
     """
     if "item" not in texts:
         text = texts["sentence"]

@@ -43,7 +43,7 @@ def read_json_pairs(path: Path, phenomenon: str) -> pd.DataFrame:
 def as_stimuli(paradigms: Iterable[pd.DataFrame], language: str) -> Parsed:
     """Return a `stimuli` table without ratings from one table of pairs per paradigm.
 
-    These have the columns good, bad, phenomenon and paradigm. Pairs are numbered from 0 in each.
+    The tables have good, bad, phenomenon and paradigm. Pairs are numbered from 0 in each table.
     Pairs of identical sentences are kept, because analyses count them.
     """
     pairs = pd.concat(paradigms)
@@ -62,7 +62,7 @@ def blimp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
 
 
 def sling(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the pairs of the listed files. 24 of the 40,000 consist of identical sentences.
+    """Return the pairs of the listed files. In 24 of 40,000 pairs, both sentences are the same.
 
     The paradigm is the file's name, because the key `paradigm` puts twelve files under one name.
     """
@@ -101,7 +101,7 @@ def crows_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Parse
     `sent_more` is the more stereotypical sentence of every pair, in both directions: in a `stereo`
     pair it shows a stereotype of a disadvantaged group, and in an `antistereo` pair `sent_less`
     violates one. So both re-codings of the paper (context, §3 and Appendix A) call the same
-    sentence acceptable: `sent_less`. Acceptable here is socially, not grammatically.
+    sentence acceptable: `sent_less`. Here, acceptability is social and not grammatical.
 
     The condition is the pair's direction and the sentence's side: `stereo/less`, `stereo/more`,
     `antistereo/less` or `antistereo/more`.

@@ -54,12 +54,12 @@ def lone_sentences(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def hll(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return pairs of each grammatical with each other sentence of a group, and their judgments.
+    """Return pairs of a grammatical and another sentence of a group, and their judgments.
 
     The file is CSV (UTF-8) with one row per judgment: participant, group (an example of the book
     and its variants), sentence, grammatical (1, or 0 for a starred or questionable one) and the
     rating from 1 to 7. Ratings are standardised within the participant and averaged by sentence. A
-    sentence that is in several pairs has an item in each. Groups with sentences of one kind alone
+    sentence that is in several pairs has an item in each. Groups without sentences of both kinds
     make no pair, and the log counts them. (string_probability, §5.1)
     """
     judgments = read_judgments(directory / entry["files"][0]["name"])

@@ -4,12 +4,12 @@ Regions are joined to a sentence by single spaces, and empty ones are left out. 
 follows the word before it directly, as in running text. A region's characters include the space
 before it, so that every character of a sentence belongs to one region.
 
-Some suites also give pairs of whole sentences. The paper says "the subset of SyntaxGym compatible
-with sentence scoring" (string_probability, note 3), counts 1,018 pairs and does not name the
-suites. These are the only choice found that gives the count: each contrast between a grammatical
-and an ungrammatical condition of one item, in the suites whose predictions are such contrasts.
-They exclude garden-path and licensing suites, and all modified suites but those for number,
-reflexives, subordination, clefts and embedding.
+Some suites also give pairs of whole sentences. The paper has "the subset of SyntaxGym compatible
+with sentence scoring" (string_probability, note 3), with 1,018 pairs, but does not name the suites.
+These are the only choice found that gives the count: each contrast between a grammatical and an
+ungrammatical condition of one item, in the suites whose predictions are such contrasts. They
+exclude garden-path and licensing suites, and all modified suites but those for number, reflexives,
+subordination, clefts and embedding.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def join_regions(regions: Sequence[tuple[int, str]]) -> Sentence:
 
 
 def suites_of(dataset: str, entry: dict[str, Any]) -> list[Suite]:
-    """Return the suites of a downloaded data set, or none if it is not of suites."""
+    """Return the suites of a downloaded data set, or [] if it has other stimuli."""
     if entry["parser"] != "syntaxgym":
         return []
     return [read_suite(path) for path in dataset_paths(dataset, entry)]
@@ -160,7 +160,7 @@ def syntaxgym(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     """Return every sentence of every suite as stimuli without ratings.
 
     The paradigm is the suite, the phenomenon its circuit, and the pair id the item. `grammatical`
-    says whether the suite's first prediction prefers the condition, null if that is not clear.
+    states whether the suite's first prediction prefers the condition, null if that is not clear.
     """
     rows = [
         {

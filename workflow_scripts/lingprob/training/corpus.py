@@ -96,12 +96,12 @@ def prepare_corpus(
     Args:
         chunks: from `split_chunks`.
         tokenizer_file: a tokenizer.json. None: a tokenizer is trained on the texts for training.
-        vocabulary, context_window: number of token ids, and of tokens of an example, of the models.
+        vocabulary, context_window: the models' numbers of token ids and of tokens in a pass.
         folder: folder for the tokenizer and the rows.
         code: digest of the code. Rows that other code made are made again.
         progress: advanced by the number of tokens.
 
-    Returns plain values: tokenizer (directory), tokenizer_sha256, separator (token id), vocabulary,
+    Returns a dict with tokenizer (directory), tokenizer_sha256, separator (token id), vocabulary,
     context_window, code, chunks (their identities), and the paths for training and validation.
 
     Raises LingprobError if the tokenizer lacks <|endoftext|> or has more ids than `vocabulary`, or
@@ -231,7 +231,7 @@ def _save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> s
 
 
 def tokenizer_file(manifest: str | None) -> Path | None:
-    """Return the path of the tokenizer.json of a model or data set, by the manifest, if any."""
+    """Return the path of the tokenizer.json of a model's or data set's manifest, if any."""
     if manifest is None:
         return None
     if Path(manifest).suffix == ".json":

@@ -90,11 +90,11 @@ def fine_tune(
     Args:
         directory: folder of the model and its tokenizer.
         texts: the texts that are leaked.
-        targets: folders for the model by number of steps.
+        targets: the folder for the model after each number of steps.
         how: the options.
         device: auto, cpu or cuda.
 
-    Raises LingprobError if a loss is not finite. Models that were saved stay.
+    Raises LingprobError if a loss is not finite. Models that were saved before it are kept.
     """
     lm = load_language_model(directory, device=device, dtype="float32")
     model = lm.model.train().requires_grad_(True)

@@ -93,7 +93,7 @@ def kept_model(folder: Path, step: int) -> Path:
 
 @contextmanager
 def sole_user(folder: Path, wanted: bool) -> Iterator[None]:
-    """Lock the folder of a training during the body, if `wanted`. Wait for another training."""
+    """If `wanted`, lock a training's folder during the body, after any other training in it."""
     if not wanted:
         yield
         return

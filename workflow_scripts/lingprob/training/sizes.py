@@ -8,7 +8,7 @@ from typing import Any
 
 PREFIX = "trained-"
 SEPARATOR = "<|endoftext|>"
-ALL_TEXTS = "all"  # stands for the texts of all corpora, in tables with a column `corpus`
+ALL_TEXTS = "all"  # means the texts of all corpora, in tables with a column `corpus`
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class Trainer:
         keep: called in the first process with the step and the model, after each step of
             `means.keep_checkpoints`.
 
-    Raises LingprobError as `check_examples`.
+    Raises LingprobError as `check_examples` does.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Trainer:
     def train(self) -> nn.Module:
         """Do the remaining steps, and return the model.
 
-        Raises LingprobError as `step`, and if memory runs out.
+        Raises LingprobError as `step` does, and if memory runs out.
         """
         try:
             self._train()
@@ -282,7 +282,7 @@ class Trainer:
         }
 
     def accumulate(self, mine: np.ndarray) -> float:
-        """Add up the gradients of this process's examples, by number.
+        """Add up the gradients of this process's examples, which have the numbers `mine`.
 
         Returns the mean loss (nats per token) of the batch of all processes.
         """
@@ -291,7 +291,7 @@ class Trainer:
         parts = list(micro_batches(mine, self.means.micro_batch_size))
         for number, part in enumerate(parts, start=1):
             rows = torch.from_numpy(self.data.take(part)).to(self.world.device)
-            # Processes exchange their gradients after the last part alone.
+            # Processes exchange their gradients only after the last part.
             several = isinstance(self.loss, DistributedDataParallel) and number < len(parts)
             with self.loss.no_sync() if several else nullcontext(), self.autocast():
                 loss = self.loss(rows)
@@ -304,7 +304,7 @@ class Trainer:
 
     @torch.no_grad()
     def validation_loss(self) -> float | None:
-        """Return the mean -ln p (nats per token) of the validation examples, None without any.
+        """Return the mean -ln p (nats per token) of the validation examples, or None.
 
         Every process computes it, so that none has to wait for an exchange.
         """

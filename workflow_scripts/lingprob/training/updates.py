@@ -34,7 +34,7 @@ def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
 
 
 def loss_scaler(dtype: torch.dtype, device: torch.device) -> torch.amp.GradScaler:
-    """Return the scaler of the loss that keeps float16 gradients from vanishing, else inactive."""
+    """Return the loss scaler, which is active only for float16, so that no gradient vanishes."""
     return torch.amp.GradScaler(
         device.type,
         init_scale=FIRST_SCALE,

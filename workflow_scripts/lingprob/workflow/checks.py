@@ -43,7 +43,7 @@ def check_settings(settings: Settings, catalog: Catalog) -> None:
 
 
 def _check_strings(strings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for pairs without an embedding model, or models without the BOS policy.
+    """Raise LingprobError for pairs without an embedding model, or models without policy `bos`.
 
     `strings` is the section `string_probability` of the settings.
     """

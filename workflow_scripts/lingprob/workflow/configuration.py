@@ -25,8 +25,8 @@ DEEPEST = 20
 TAG = re.compile("<[a-zA-Z/!?]")
 # Keys whose values are text, even if they look like numbers.
 TEXTS = ("revision", "title", "family", "family_title", "repository", "version")
-# Keys whose values Snakemake's report shows as they are. It has other texts in scripts, which only
-# the tags of SCRIPT can end.
+# Keys whose values Snakemake's report shows without escaping HTML. It has other texts in scripts,
+# which only the tags of SCRIPT can end.
 SHOWN = ("title", "family_title", "path", "paths", "citation")
 SCRIPT = re.compile("<(/?script|!--)", re.IGNORECASE)
 
@@ -193,7 +193,7 @@ def refuse_odd_parts(config: Settings) -> None:
     """Raise LingprobError for parts of a configuration that YAML allows but that would do harm.
 
     They are keys that are not text, lone surrogates, endless nesting, and HTML. Snakemake's report
-    shows keys, titles and paths as they are, and has other texts in scripts.
+    shows keys, titles and paths without escaping HTML, and has other texts in scripts.
     """
     for place, key, value in _parts(config, ""):
         if not isinstance(key, str):

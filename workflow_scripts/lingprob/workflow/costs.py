@@ -125,12 +125,12 @@ class Costs(Run):
         return CONDITIONS[stage] * (of_prefixes + targets) + matrix
 
     def takes_gpu(self, device: str, parameters: float = 0) -> bool:
-        """Return whether a job runs on a GPU. `auto`: at scale paper, or for a large model."""
+        """Return whether a job uses a GPU: with `auto`, at scale `paper` or for a large model."""
         auto = self.settings["scale"] == "paper" or parameters >= SMALL
         return device == "cuda" or (device == "auto" and auto)
 
     def on_gpu(self, model: str) -> bool:
-        """Return whether a model runs on a GPU. N-gram models do not, as they multiply nothing."""
+        """Return whether a model runs on a GPU. N-gram models never do."""
         if self.catalog.model(model)["source"] == "ngram":
             return False
         return self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
@@ -217,7 +217,7 @@ class Costs(Run):
         return (1 + int(entry["order"])) * self.scanning(entry["corpus"])
 
     def runtime(self, seconds: float, start: float = START) -> int:
-        """Return the minutes that a job requests: `start`, and three times the time of its work."""
+        """Return the minutes that a job requests: `start` plus three times `seconds`."""
         return self.at_most(start + MARGIN * seconds / 60)
 
     def at_most(self, minutes: float) -> int:
@@ -234,7 +234,7 @@ class Costs(Run):
         return BASE_MEMORY_MB + int(per_parameter * self.parameters(model) / 1e6)
 
     def grown(self, memory_mb: int, attempt: int) -> int:
-        """Return the memory of an attempt of a job: once, twice and from then on three times.
+        """Return the memory (MB) of a job's attempt: `memory_mb` once, twice, then three times.
 
         From the second attempt on, it is at most `machine.memory_mb`, the memory of a node, because
         a cluster refuses larger jobs.
@@ -254,11 +254,11 @@ class Costs(Run):
         return 1 if self.gpus(model) or self.parameters(model) < TINY else 8
 
     def download_mb(self, dataset: str, file: str | None = None) -> int:
-        """Return the disk space that a data set's files, or one of them, take."""
+        """Return the disk space (MB) that a data set's files, or one of them, take."""
         return 100 + int(self.bytes_of(dataset, file) / 1e6)
 
     def model_download_mb(self, model: str) -> int:
-        """Return the disk space of a model's files, or twice that if a package is unpacked."""
+        """Return the disk space (MB) of a model's files, or twice that to unpack a package."""
         copies = 2 if self.catalog.model(model)["source"] == "package" else 1
         return 1000 + copies * int(4 * self.parameters(model) / 1e6)
 
@@ -268,7 +268,7 @@ class Costs(Run):
         return int(training["processes"]) if self.takes_gpu(training["device"]) else 0
 
     def training_memory_mb(self, size: str) -> int:
-        """Return the memory of the training of a size of model by all processes.
+        """Return the memory (MB) of the training of a size of model by all processes.
 
         A process has weights, gradients and Adam's two moments (16 bytes per parameter). The first
         process also has a copy of them for the checkpoint.

@@ -2,8 +2,8 @@
 
 Snakemake detects edits of a script, but not of the modules that it imports, and it also reacts to
 edits of comments. Each rule therefore has a param `code`: a digest of its script and all imported
-modules. Comments, docstrings and annotations do not count. The schemas of the tables that the
-script writes do.
+modules. The digest leaves out comments, docstrings and annotations. It includes the schemas of the
+tables that the script writes.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _parsed(content: bytes, path: Path) -> Source:
         if isinstance(node, ast.Import):
             imports += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            within = "." * node.level + (node.module or "")  # digests see absolute imports alone
+            within = "." * node.level + (node.module or "")  # digests cover only absolute imports
             imports += [f"{within}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Constant) and re.fullmatch("[a-z][a-z_]*", str(node.value)):
             names.add(str(node.value))

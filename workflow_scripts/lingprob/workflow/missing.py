@@ -1,4 +1,4 @@
-"""Missing data sets and models that a run leaves out, and the corpus of the chance level."""
+"""Missing data sets and models that a run leaves out, and the n-gram model of chance levels."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any
     A data set of manual or gated access is missing if one of its files is neither in resources/ nor
     in the mirror. Reading times are also missing if their texts are. A gated model is missing if it
     has not been fetched and there is no token for the hub. A list that must not become empty keeps
-    its names. With `missing: stop`, every list does. The jobs that need them then fail with
-    instructions.
+    its names. With `missing: stop`, every list keeps its names. Jobs that need missing data then
+    fail with instructions.
     """
     settings = copy.deepcopy(settings)
     if settings["missing"] == "stop":

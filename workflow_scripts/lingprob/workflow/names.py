@@ -91,7 +91,7 @@ def declared_names(settings: dict[str, Any]) -> Iterator[tuple[Key, list[str]]]:
 
 
 def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
-    """Return the names of the catalog's things of each of KINDS."""
+    """Return {kind: names} for the catalog's things of all KINDS."""
     known: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for name, entry in catalog.datasets.items():
         known[entry["kind"]].append(name)
@@ -141,7 +141,7 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that match, each once: in the order of the patterns, and then their own."""
+    """Return the names that match, each once, in the order of the patterns and then of `names`."""
     wanted = [name for pattern in patterns for name in names if fnmatch(name, pattern)]
     return [name for name in dict.fromkeys(wanted) if matches(name, patterns)]
 

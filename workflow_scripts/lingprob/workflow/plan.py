@@ -1,7 +1,7 @@
 """The costs of a run, estimated without a job: GPU hours, memory and downloads.
 
-The hours are those of models that read text and of trainings. Work that papers share counts in
-each of them. Start-up, fits and figures are left out, because they take minutes on one core.
+The hours are those of models that read text and of trainings. Work that several papers share counts
+for each of them. Start-up, fits and figures are left out, because they take minutes on one core.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 def plan(costs: Costs) -> list[Row]:
-    """Return one row per paper and each of its models and data sets (`name`), sorted by paper.
+    """Return one row per model or data set (`name`) of a paper, sorted by paper.
 
     A row has `gpu_hours` and `core_hours` (expected), `gpus` and `memory_gb` (of one job) and
     `download_gb`.

@@ -105,7 +105,7 @@ def _setting_fault(where: str, faults: list[Any]) -> str:
 def _place_of(location: tuple[int | str, ...], given: Any) -> str:
     """Return the dotted key of a refused value.
 
-    Pydantic's `location` of it may end in names of types and of branches, which are left out.
+    The end of pydantic's `location`, with names of types and of branches, is left out.
     """
     place = []
     for part in location:

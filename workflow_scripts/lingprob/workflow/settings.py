@@ -40,10 +40,10 @@ def key(
     """Return pydantic's field for a key of a section.
 
     Args:
-        default: the paper's value. A key without one has a value in each scale's preset.
+        default: the paper's value. A key without a default has a value in each scale's preset.
         names: the kinds of things that the value names, separated by spaces (`names.KINDS`).
         patterns: whether a name may be a pattern (`pythia-*`), and `!` excludes names.
-        convention: whether the value changes results. Such keys are listed in methods and docs.
+        convention: whether the value changes results. Methods sections and docs list such keys.
         example: the value that `config.yaml` shows for a key without a default.
         limits: pydantic's constraints, such as `ge` and `min_length`.
     """
@@ -60,7 +60,7 @@ def _as_written(value: Any, check: Callable[[Any], float]) -> float:
 
 
 def _each_once(values: list[Item]) -> list[Item]:
-    """Return a list. Raise ValueError if it has an item twice."""
+    """Return a list unchanged. Raise ValueError if it has an item twice."""
     for place, value in enumerate(values):
         if value in values[:place]:
             raise ValueError(f"{value!r} is there twice")
@@ -82,7 +82,7 @@ class Section(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
-        defer_build=True,  # the whole is built once, not each section
+        defer_build=True,  # the validator of all settings is built once, not for each section
         allow_inf_nan=False,
         json_schema_extra=lambda schema: schema.pop("required", None),
     )

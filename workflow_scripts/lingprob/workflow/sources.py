@@ -28,7 +28,7 @@ class Run:
 
 
 def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
-    """Return the items of a mapping that have these keys, without the keys that it lacks.
+    """Return the items of a mapping with these keys. Keys that it lacks are left out.
 
     Rules use it to depend on a part of a catalog entry or of the settings.
     """

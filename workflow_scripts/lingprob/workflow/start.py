@@ -28,7 +28,7 @@ from lingprob.workflow.sources import Run
 class StartedRun(Run):
     """A run with the data sets and models that are left out of it.
 
-    `said` has the names of those that have already been printed.
+    `said` has the names of those that were printed with instructions.
     """
 
     left_out: list[LeftOut]
