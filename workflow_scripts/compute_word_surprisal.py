@@ -1,4 +1,4 @@
-"""Word surprisals of texts under one model."""
+"""Compute word surprisals of texts under one model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Unigram log-probabilities of tokens that models have seen after a number of training steps."""
+"""Compute unigram log-probabilities of the training text up to a number of steps."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fetch the chunks that models are trained and validated on, which were let go of after a scan."""
+"""Fetch the chunks for training and validation again, because scans do not keep them."""
 
 from pathlib import Path
 

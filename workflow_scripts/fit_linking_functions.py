@@ -1,4 +1,4 @@
-"""Fit one model's linking functions by convention and to shared resamples; predict ratings."""
+"""Fit one model's linking functions under each convention, and predict ratings."""
 
 import pandas as pd
 

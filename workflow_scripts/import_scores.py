@@ -1,4 +1,4 @@
-"""Bring one model's log-probabilities from elsewhere, of tokens or sentences, into our tables."""
+"""Import one model's log-probabilities of tokens or sentences from a user's file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Word surprisals from elsewhere, of one or more models and texts, into the same tables."""
+"""Import word surprisals of one or more models and texts from a user's file."""
 
 from pathlib import Path
 

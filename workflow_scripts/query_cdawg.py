@@ -1,4 +1,4 @@
-"""Write each passage's longest overlaps with a corpus by its DAWG, compared with a scan's."""
+"""Write each passage's longest overlaps with a corpus from its DAWG, and check them by a scan's."""
 
 from pathlib import Path
 

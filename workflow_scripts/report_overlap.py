@@ -1,4 +1,4 @@
-"""Put all overlaps in one table, the published ones last; draw them, sum them up, and compare."""
+"""Tabulate, draw and summarise all overlaps, and judge the paper's claims about them."""
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table

@@ -1,4 +1,4 @@
-"""Put the fits of all data sets in tables, draw them, and compare the paper's claims with them."""
+"""Tabulate and draw the fits of all data sets, and judge the paper's claims about them."""
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table

@@ -1,4 +1,4 @@
-"""Draw the figures, count the data sets, write the tables of all models, and compare."""
+"""Draw the figures, count the data sets, write the tables, and judge the paper's claims."""
 
 from lingprob.figures import style
 from lingprob.io.tables import read_as_one, read_table, read_tables, write_table

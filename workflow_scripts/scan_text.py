@@ -1,4 +1,4 @@
-"""Stream one file of text through the index of the passages, and past their folded words."""
+"""Search one file of text for exact and for soft overlaps with the passages."""
 
 from pathlib import Path
 

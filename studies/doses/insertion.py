@@ -1,4 +1,4 @@
-"""Passages put into training in the place of some of its rows, at the same steps."""
+"""Put passages into a training in place of some of its rows, at the same steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lingprob.overlap.token_blocks import token_ids
 from lingprob.reading.texts import passage_texts
 from lingprob.training.corpus import TrainingData, examples_of_step
 
-OF_THE_ROW = -1  # in the place of a token: that of the row which is displaced
+OF_THE_ROW = -1  # marks a token to take from the displaced row
 NONE = -1  # in the place of a row's number
 ROWS_AT_ONCE = 4096
 

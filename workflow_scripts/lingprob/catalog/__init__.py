@@ -279,6 +279,6 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
         fallback["bos_policies"] = ["within_word_l2r", "whole_word", "uncorrected"]
         fallback |= {"unigrams": ["corpus_gutenberg"], "note": PSEUDO.format(**entry)}
     if entry["source"] == "ngram":
-        # The same text, so that the model differs from its unigrams by longer n-grams alone.
+        # Unigrams are of the same text, so that the model differs from them only by longer n-grams.
         fallback |= {"unigrams": [f"corpus_{entry['corpus']}"], "least_count": 2}
     return {**fallback, **families.get(entry["family"], {}), **entry}

@@ -1,4 +1,4 @@
-"""Judge pairs by their log-probabilities after prefixes, and compare with no prefix."""
+"""Judge pairs by their log-probabilities after prefixes and without a prefix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lingprob.stimuli.syntaxgym import Suite
 
 KEYS = ["prefix_id", "length", "pair_id"]
 DESCRIBED = ["kind", "source_suite", "perturbation"]
-# Columns of judgments that the response of a suite is computed from.
+# Columns of judgments from which the response of a suite is computed.
 RESPONSE = ["model", "dataset", "suite", "pair_id", "kind", "perturbation", "length", "correct",
             "margin"]  # fmt: skip
 
@@ -107,8 +107,8 @@ def at_longest(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
 def responsive_suites(judgments: pd.DataFrame, count: int) -> list[str]:
     """Return the names of the suites that respond most to matched acceptable prefixes.
 
-    The response is the absolute change in accuracy at the greatest length, averaged over models,
-    because footnote 8 refers to Table 1. Ties are ordered by name. (context, §5)
+    The response is the absolute change in accuracy at the greatest length, averaged over models as
+    in Table 1, to which footnote 8 refers. Ties are ordered by name. (context, §5)
     """
     rows = at_longest(judgments, MATCHED[0])
     by_suite = rows.groupby(["model", "suite"])[["correct", "baseline_correct"]].mean()

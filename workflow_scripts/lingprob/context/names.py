@@ -12,7 +12,7 @@ MATCHED = ("matched_acceptable", "matched_unacceptable")
 MISMATCHED = ("mismatched_acceptable", "mismatched_unacceptable")
 UNRELATED = "unrelated"
 KINDS = (*MATCHED, *MISMATCHED, UNRELATED)
-# Sentences of one suite before targets of other suites; no sentence.
+# Kinds of prefixes: sentences of one suite before targets of other suites, and no sentence.
 FROM_SUITE, NO_PREFIX = "from_suite", "none"
 
 # Prefixes without a perturbation, in tables of perturbations.
@@ -43,7 +43,7 @@ def pairs_per_suite(
 
     Args:
         context: section `context` of the configuration.
-        dataset: its name, for which `pairs_per_suite_of` may have a number.
+        dataset: name of the data set, for which `pairs_per_suite_of` may have a number.
         entry: its catalog entry.
     """
     usual = None if entry["parser"] == "table" else context["pairs_per_suite"]
@@ -51,7 +51,7 @@ def pairs_per_suite(
 
 
 def with_suites(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return the pairs of a `stimuli` table, every item with a suite in the column paradigm.
+    """Return the pairs of a `stimuli` table, with each item's suite in the column paradigm.
 
     The suite of an item without a paradigm is its phenomenon, or else the data set. Sentences
     without a pair are left out, because they cannot be judged.

@@ -55,7 +55,7 @@ COMBINED = {
     "all": ["long_prefix_adverb", "suffix_adverb", "any_clause", "quote"],
 }
 
-# The places of a sentence and of the words that each step adds.
+# The places in a sentence of the words that each step adds.
 STEPS = {
     "prefix_adverb": ("{added}, {body}", SHORT_ADVERBS),
     "suffix_adverb": ("{body}, {added}", [adverb.lower() for adverb in SHORT_ADVERBS]),
@@ -114,7 +114,7 @@ def _with_step(step: str, body: str, end: str, rng: np.random.Generator) -> tupl
 
 
 def f1(one: Iterable[str], other: Iterable[str]) -> float:
-    """Return the F1 score of two bags: twice the shared entries over the sum of their sizes."""
+    """Return the F1 score of two bags: twice the number of shared entries over the sum of sizes."""
     left, right = Counter(one), Counter(other)
     return 2 * (left & right).total() / max(left.total() + right.total(), 1)
 

@@ -17,7 +17,7 @@ from lingprob.io.files import dataset_paths
 ENDS = (".", "?", "!", '."', '?"', '!"')
 # Words of an unrelated sentence, tokenised as WikiText is.
 WORDS = range(4, 61)
-# Texts that a tokenizer gets at a time: it keeps some hundred bytes of each token.
+# Texts per call of a tokenizer, which keeps some hundred bytes per token.
 TEXTS_AT_ONCE = 500
 # Returns the token offsets (start, end) of each text under one tokenizer.
 Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
@@ -37,7 +37,7 @@ class Writing(NamedTuple):
 def joined(sentences: Sequence[str]) -> tuple[str, list[int]]:
     """Return sentences joined by periods and spaces, and the end of each, in characters.
 
-    A sentence that ends in a period, question mark or exclamation mark gets no other (context, §3).
+    A sentence that ends in a period, question mark or exclamation mark gets none (context, §3).
     """
     closed = [sentence if sentence.endswith(ENDS) else f"{sentence}." for sentence in sentences]
     ends = np.cumsum([len(sentence) + 1 for sentence in closed]) - 1
@@ -135,7 +135,7 @@ def count_tokens(prefixes: pd.DataFrame, tokenize: Tokenize) -> list[list[int]]:
 def cuts(n_tokens: Sequence[int], lengths: Sequence[int], room: int) -> dict[int, int]:
     """Return the index of a prefix's last sentence at each of `lengths` (tokens), by length.
 
-    It is the last whole sentence within the length and the `room` (tokens). `n_tokens` is that of
+    It is the last whole sentence within the length and the `room` (tokens). `n_tokens` is from
     `count_tokens`. Lengths without a whole sentence, or without one more than the length before,
     are left out.
     """

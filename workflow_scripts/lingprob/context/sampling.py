@@ -31,9 +31,9 @@ from lingprob.context.prefixes import ENGLISH, Tokenize, Writing, prefix_row
 from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
-# Prefixes are drawn this many times as long as needed, because other tokenizers may be coarser.
+# Drawn length over needed length, because other tokenizers may have fewer tokens per text.
 SPARE = 1.5
-# Prefixes in memory, each with the text and ids of all its sentences.
+# Number of prefixes in memory, each with the text and ids of all its sentences.
 PREFIXES_AT_ONCE = 5000
 
 
@@ -114,7 +114,7 @@ def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
 
 
 def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
-    """Return the number of each row's name (-1 if it is missing), and of each name, from 0."""
+    """Return each row's code (-1 if its name is missing), and the code of each name, from 0."""
     numbers, found = pd.factorize(names)
     return numbers, {name: number for number, name in enumerate(found)}
 
@@ -141,7 +141,7 @@ class PrefixSampler:
         self.texts, self.ids = table["text"].to_numpy(object), table["item_id"].to_numpy(object)
         self.unrelated = table["paradigm"].isna().to_numpy()
         self.acceptable = (table["grammatical"] == True).to_numpy()  # noqa: E712 (null is neither)
-        # Suites share sentences: which rows have the words of some sentence of each suite.
+        # Suites share sentences: for each suite, the rows with the words of one of its sentences.
         of_suite = {suite: set(rows["text"]) for suite, rows in shown.groupby("paradigm")}
         self.words_of = {
             suite: table["text"].isin(texts).to_numpy() for suite, texts in of_suite.items()
@@ -262,7 +262,7 @@ def sample_contexts(
     sampler = PrefixSampler(source, settings["lengths"], seed)
     drawn = _growing(sampler, targets, settings["pairs_per_prefix"])
     if dataset != CROWS_PAIRS:
-        # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
+        # SyntaxGym's prefixes have as many sentences as fit (Figure 14), BLiMP's ten (Figure 13).
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
         of_suites = _of_suites(sampler, targets, settings, sentences)
         drawn = chain(drawn, of_suites)

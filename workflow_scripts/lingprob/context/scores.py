@@ -21,9 +21,9 @@ from lingprob.scoring.engine import Scorer
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
 from lingprob.stimuli.syntaxgym import Region, Suite, item_id, suites_of
 
-# Sentences whose tokens are in memory before they are summed.
+# Number of sentences whose tokens are in memory before they are summed.
 SENTENCES_AT_ONCE = 250_000
-# Pairs without a prefix that are scored together.
+# Number of pairs without a prefix that are scored together.
 PAIRS_ALONE = 64
 PREFIXES_AT_ONCE = 5000
 # The regions of each sentence that formulas name, by item id. Number 0 is the whole sentence.

@@ -17,21 +17,21 @@ from matplotlib.transforms import Bbox, BboxBase
 from lingprob.figures import palette
 from lingprob.figures.palette import Models
 
-# Places for a name near its point: points to the right and up, and the alignment.
+# Places for a name near its point: offsets to the right and upwards (pt), and the alignment.
 NAME_PLACES = (
     *((4, 4, "left"), (-4, 4, "right"), (4, -9, "left"), (-4, -9, "right")),
     *((0, 6, "center"), (0, -11, "center"), (0, 13, "center"), (0, -18, "center")),
     *((4, 13, "left"), (-4, 13, "right"), (4, -18, "left"), (-4, -18, "right")),
     *((4, 21, "left"), (-4, 21, "right"), (4, -26, "left"), (-4, -26, "right")),
 )
-# The first places touch the point. A thin line leads from the others to it.
+# Names at the first places touch the point. From other places a thin line leads to it.
 NEAR_PLACES = 6
-FOOTER_POINTS = 6.0  # smaller than the labels of axes
+FOOTER_POINTS = 6.0  # pt, smaller than axis labels
 LETTER_INCHES = 0.052  # width of a letter in the footer
 
 
 def short_title(name: str, models: Models) -> str:
-    """Return a model's title without its family's name (Pythia 70M: 70M), 14 letters per line."""
+    """Return a model's title without its family's name ("70M" for Pythia 70M), wrapped."""
     title, family = str(models[name]["title"]), str(models[name]["family_title"])
     return fill(title.removeprefix(family).strip() or title, 14)
 
@@ -42,7 +42,7 @@ def wrapped_title(name: str, titles: Mapping[str, str], letters: int = 26) -> st
 
 
 def dataset_label(label: str, dataset: str, shown: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Return an axis label, under the data set's title if a figure shows several."""
+    """Return an axis label, below the data set's title if a figure shows several data sets."""
     return f"{wrapped_title(dataset, titles)}\n{label}" if len(shown) > 1 else label
 
 
@@ -62,7 +62,7 @@ def group_handles(names: Iterable[str], models: Models, linestyle: str = "-") ->
 
 
 def handle(label: str, colour: str, marker: str = "", linestyle: str = "-", **look: Any) -> Line2D:
-    """Return a legend's entry with the properties `look`."""
+    """Return a legend entry with the line properties in `look`."""
     return Line2D([], [], color=colour, marker=marker, linestyle=linestyle, label=label, **look)
 
 
@@ -84,7 +84,7 @@ def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) ->
 
 
 def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
-    """Name a point, to its right and above it unless `look` has another place (in points)."""
+    """Write a point's name at its upper right, or at the offset in `look` (in pt)."""
     placed: dict[str, Any] = {
         "xytext": NAME_PLACES[0][:2],
         "textcoords": "offset points",
@@ -96,9 +96,9 @@ def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
 
 
 def keep_names_apart(figure: Figure) -> None:
-    """Move the names of points apart from each other, into their panels and away from points.
+    """Move the names of points so that they overlap neither each other nor points.
 
-    The panels of the figure must have their final places. Names inside their points stay there.
+    Names also stay within their panels, whose places must be final. Names inside points stay.
     """
     for ax in figure.axes:
         names = [text for text in ax.texts if isinstance(text, Annotation)]
@@ -123,7 +123,7 @@ def _lead_to_point(ax: Axes, name: Annotation) -> None:
 
 
 def _in_pixels(line: Line2D) -> np.ndarray:
-    """Return the points of a line in pixels (n, 2), without those that have no value."""
+    """Return the points of a line in pixels (n, 2), without NaN."""
     points = np.asarray(line.get_transform().transform(line.get_xydata()))
     return points[np.isfinite(points).all(axis=1)]
 
@@ -141,7 +141,7 @@ def _faults(
     taken: list[Bbox],
     points: list[tuple[np.ndarray, float]],
 ) -> int:
-    """Put a name in a place, and return its penalty: for leaving the panel or covering others."""
+    """Move a name to a place, and return the penalty for leaving the panel or covering others."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
     off = box.x0 < panel.x0 or box.x1 > panel.x1
@@ -166,7 +166,7 @@ def label_provenance(
 ) -> None:
     """Write the scale into a figure's footer, and in red if its data are simulated.
 
-    The only real data of scale demo are the user's own, and the footer calls them so.
+    At scale demo the only real data are the user's own, which the footer states.
 
     Args:
         scales: scale of each row of the tables that the figure shows.
@@ -183,7 +183,7 @@ def label_provenance(
 
 
 def _write_footer(figure: Figure, first: str, note: str, colour: str | None = None) -> None:
-    """Write at most two lines: `first`, and as much of the note as one line has room for.
+    """Write at most two lines: `first`, and the part of the note that fits one line.
 
     The label of the figure keeps the whole note for the metadata of its files.
     """

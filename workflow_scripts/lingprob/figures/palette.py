@@ -23,7 +23,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#CC79A7",
 )
 GREY = "#7F7F7F"
-# The colours of Tol's muted palette that differ enough from the former.
+# The colours of Tol's muted palette that differ enough from Okabe & Ito's.
 WINE, OLIVE, INDIGO, TEAL, SAND = "#882255", "#999933", "#332288", "#44AA99", "#DDCC77"
 BROWN = "#661100"
 
@@ -39,19 +39,19 @@ FAMILIES = {
     "gpt2-chinese": (INDIGO, "<"),
     "ngram": (BLACK, "X"),
 }
-# For the user's own families and for fine-tuned models, in the catalog's order. Neighbours differ
-# in colour and in marker, and no pair belongs to a known family.
+# Colours and markers of the user's families and of fine-tuned models, in the catalog's order.
+# Neighbours differ in both, and no combination is that of a known family.
 SPARE = tuple(
     (colour, markers[place])
     for markers, (place, colour) in product(
         ("pd*H8", "d*H8p", "*H8pd", "H8pd*", "8pd*H"), enumerate((TEAL, WINE, OLIVE, SAND, BROWN))
     )
 )
-# Distance of the smallest and largest model of a group from its colour, to white and to black.
+# How far shades of a group's smallest and largest model go from its colour to white and black.
 LIGHTEST, DARKEST = 0.45, 0.35
 # Extra distance of the lightest shade of black, so that the eye can tell it from black.
 BLACK_REACH = 1.6
-# The training step of a model that was trained to the end.
+# The training step of a fully trained model.
 LAST = 10**12
 
 
@@ -59,8 +59,8 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
     """Return the titles, colours and markers of models for figures and tables, by name.
 
     Args:
-        catalog: the catalog's entries of all models. They determine the colours together.
-        names: the models wanted, or None for all. The order is that of the catalog.
+        catalog: the catalog's entries of all models, which together determine the colours.
+        names: names of the models to return, or None for all, in the catalog's order.
 
     Returns:
         For each model `title`, `family`, `family_title`, `parameters`, `group` (title of the family
@@ -101,24 +101,24 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
 
 
 def by_size(names: Iterable[str], models: Models) -> list[str]:
-    """Return models by size, n-grams by their order and checkpoints of a training by its steps."""
+    """Sort models by size, n-gram models by order, and checkpoints of one training by step."""
     return sorted(names, key=lambda name: models[name]["place"])
 
 
 def in_families(names: Iterable[str], models: Models) -> list[str]:
-    """Return models by size within their families. Families keep the order of their first model."""
+    """Sort models by size within families. Families keep the order of their first models."""
     names = list(dict.fromkeys(names))
     families = list(dict.fromkeys(models[name]["family"] for name in names))
     return sorted(by_size(names, models), key=lambda name: families.index(models[name]["family"]))
 
 
 def size_of(entry: Mapping[str, Any]) -> int:
-    """Return a model's parameters, or the order of an n-gram model, or 0 if neither is known."""
+    """Return a model's number of parameters, or an n-gram model's order, or 0 if unknown."""
     return int(entry.get("parameters") or entry.get("order") or 0)
 
 
 def series_of(name: str, entry: Mapping[str, Any]) -> str:
-    """Return the name of the series of models that a figure joins by a line, or the model's own.
+    """Return the name of the series of models that figures join by a line, else the model's name.
 
     The checkpoints of a training share the name of its final model, and the n-gram models of a
     tokenizer and corpus share a name.
@@ -142,7 +142,7 @@ def _state(entry: Mapping[str, Any]) -> str:
 
 
 def shade(colour: str, place: int, count: int) -> str:
-    """Return the shade of the model at a place (0 the smallest) among `count` sizes of a group.
+    """Return the colour of the model at rank `place` (0: smallest) of `count` sizes in a group.
 
     Shades go from light to dark in even steps. A single model has the colour itself. The darkest
     shade of black is black.

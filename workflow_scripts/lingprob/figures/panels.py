@@ -18,7 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from lingprob.figures import palette, style
 from lingprob.figures.palette import Models, by_size
 
-# Leading digits of ticks, the sparsest that give enough of them.
+# Sets of leading digits of ticks. The first set that gives enough ticks is used.
 LEADING_DIGITS = ((1,), (1, 2, 5), range(1, 10), np.arange(1, 10, 0.5), np.arange(1, 10, 0.2))
 FEWEST_TICKS = 3
 BITS_LABEL = "Bits per byte of {}"
@@ -57,7 +57,7 @@ def blank(why: str) -> Figure:
 
 
 def _say(ax: Axes, why: str) -> None:
-    """Hide a panel's axes, and write in the middle why nothing is drawn."""
+    """Hide a panel's axes, and write the reason `why` in the middle."""
     ax.set_axis_off()
     ax.text(0.5, 0.5, why, ha="center", va="center")
 
@@ -65,9 +65,9 @@ def _say(ax: Axes, why: str) -> None:
 def wrapped(
     count: int, *, columns: int = 4, width: float = 1.75, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its `count` panels, in rows of at most `columns`; `options` of `grid`.
+    """Return a figure and its `count` panels, in rows of at most `columns`.
 
-    A figure with no panel has a text instead.
+    `options` are those of `grid`. A figure without panels has a text instead.
     """
     columns = min(columns, max(count, 1))
     options = {"margins": (0.0, 0.7), **options}
@@ -95,7 +95,7 @@ def name_axes(axes: Sequence[Axes], x_label: str, y_label: str, columns: int = 4
 def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: int = 99) -> None:
     """Give a logarithmic axis ticks with plain numbers: `ticks`, or some that suit its range.
 
-    If there are more than `most`, only every second or third stays.
+    If there are more ticks than `most`, only every second or third is kept.
     """
     places = plain_ticks(*axis.get_view_interval()) if ticks is None else list(ticks)
     places = places[:: -(-len(places) // most) or 1]
@@ -107,7 +107,7 @@ def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: in
 
 
 def in_percent(symbol: str = "") -> FuncFormatter:
-    """Return the formatter of an axis of shares in percent, without rounding (0.025 is 2.5)."""
+    """Return a formatter that shows shares in percent without rounding (0.025 as 2.5)."""
     # A computed tick at zero may be slightly negative, which adding 0 turns into 0.
     return FuncFormatter(
         lambda share, _: f"{round(100 * share, 6) + 0:g}{symbol}".replace("-", "\N{MINUS SIGN}")
@@ -115,7 +115,7 @@ def in_percent(symbol: str = "") -> FuncFormatter:
 
 
 def plain_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers from `low` to `high` (positive), at least three if there are as many."""
+    """Return round numbers from `low` to `high` (positive), three or more if possible."""
     ticks: list[float] = []
     for leading in LEADING_DIGITS:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
@@ -139,7 +139,7 @@ def draw_differences(
 
     Args:
         names: rows and columns, in this order.
-        told: the known differences: `model` minus `other` in `column`.
+        told: table of known differences: `model` minus `other` in `column`.
 
     Returns the image and the matrix (len(names), len(names)), NaN if unknown.
     """
@@ -164,12 +164,12 @@ def join_models(
     hollow: bool = False,
     errors: np.ndarray | None = None,
 ) -> None:
-    """Draw one line per group of models, in the table's order, and each model in its own look.
+    """Draw one line per group of models, in the table's order, with each model's own marker.
 
     Args:
         table: one row per model: `model`, `x` and `y`.
-        hollow: empty markers and a dotted line, for published values.
-        errors: lengths of the intervals of y (2, n_rows).
+        hollow: whether to use empty markers and a dotted line, for published values.
+        errors: lengths of the error bars of y below and above, (2, n_rows).
     """
     groups = table["model"].map(lambda name: models[name]["group"])
     for _, part in table.groupby(groups, sort=False):
@@ -190,15 +190,15 @@ def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
     """Return bits per byte of the UTF-8 text of sentences, or NaN if a log-probability is missing.
 
     Args:
-        logprobs: log-probabilities (nats) by item id, the first token counted.
-        texts: the sentences that count, by item id.
+        logprobs: log-probabilities (nats) by item id, including the first token's.
+        texts: the sentences to average over, by item id.
     """
     summed = logprobs.reindex(texts.index).sum(skipna=False)
     return float(-summed / np.log(2) / texts.str.encode("utf-8").str.len().sum())
 
 
 def complete(table: pd.DataFrame, models: Models) -> pd.DataFrame:
-    """Return the rows of models that are the last of their series (`palette.series_of`)."""
+    """Return the rows of the last model in each series (`palette.series_of`)."""
     return table[[models[name]["series"] == name for name in table["model"]]]
 
 
@@ -216,7 +216,7 @@ def draw_against(
     Args:
         table: one row per model: `model`, `x`, `y` and, if there are intervals, y_low and y_high.
         models: from `describe_models`.
-        hollow: empty markers, for published values.
+        hollow: whether to use empty markers, for published values.
     """
     table = table.dropna(subset=[x, y]).set_index("model")
     ordered = table.loc[by_size(table.index, models)]
@@ -236,9 +236,9 @@ def draw_against(
 
 
 def frame(ax: Axes, table: pd.DataFrame, y: str, margin: float = 0.12) -> None:
-    """Limit the y axis to the points of a table (at least three), so that long intervals are cut.
+    """Limit the y axis to the points of a table (at least three), which cuts long intervals.
 
-    `margin` is the empty part at either end.
+    `margin` is the empty share of the axis at either end.
     """
     values = table[y].dropna()
     if len(values) > 2:

@@ -24,7 +24,7 @@ from lingprob.io.files import atomic_path
 logger = logging.getLogger(__name__)
 COLUMN_INCHES = 3.35
 PAGE_INCHES = 7.0
-FAILED = "failed: "  # begins the gid of a figure that was not drawn
+FAILED = "failed: "  # prefix of the gid of a figure that was not drawn
 
 plt.rcParams.update(
     {
@@ -41,11 +41,11 @@ plt.rcParams.update(
         "lines.linewidth": 1.2,
         "lines.markersize": 4.5,
         "figure.constrained_layout.use": True,
-        # All figures of a paper are open until they are saved.
+        # All figures of a paper stay open until they are saved.
         "figure.max_open_warning": 0,
         "pdf.fonttype": 42,
         "savefig.dpi": 200,
-        # Titles and names come from users. A dollar sign in them does not begin mathematics.
+        # Titles and names come from users, and a dollar sign in them is no mathematics.
         "text.parse_math": False,
     }
 )
@@ -81,7 +81,7 @@ def failures(figures: Mapping[str, Figure]) -> dict[str, str]:
 def save_figures(
     figures: Mapping[str, Figure], paths: Iterable[str | Path], note: str = ""
 ) -> None:
-    """Save to each path the figure that the file is named after, atomically, and close all.
+    """Save each figure atomically to the paths whose file name is its name, and close all.
 
     Args:
         figures: figures by name.
@@ -89,7 +89,7 @@ def save_figures(
         note: remark for the footer of each figure.
 
     Raises:
-        LingprobError: no figure has the name of a file.
+        LingprobError: a path names no figure.
     """
     saved = list(map(Path, paths))
     for path in saved:

@@ -20,7 +20,7 @@ from lingprob.io.files import atomic_path
 from lingprob.ngrams.estimate import NgramTables, count_ngrams
 from lingprob.ngrams.lmplz import estimate_with_kenlm, has_kenlm, load_kenlm
 
-MARK, UNKNOWN = 0, 1  # ids of the ends of a document and of unknown words
+MARK, UNKNOWN = 0, 1  # ids of document boundaries and of unknown words
 BYTES_PER_WORD = 150  # memory of a count at order 5
 
 
@@ -56,7 +56,7 @@ def ngram_logprobs(tables: NgramTables, ids: np.ndarray) -> tuple[np.ndarray, np
     `ids` and the orders are int64 (n,), and the log-probabilities are float64 (n,).
     """
     logprobs, orders = tables.logprobs[0][ids].astype(np.float64), np.ones(len(ids), dtype=int)
-    place = ids  # of the n-gram that ends at each token, or -1
+    place = ids  # index of the n-gram that ends at each token, or -1
     for order in range(2, tables.order + 1):
         ends = np.flatnonzero(place[:-1] >= 0) + 1
         context = place[ends - 1]
@@ -115,7 +115,7 @@ def count_words(documents: Iterable[str], order: int, memory_mb: int) -> Counted
 def load_word_model(path: str | Path) -> Any:
     """Return the model in a file of `estimate_word_model`, or in a user's ARPA or KenLM file.
 
-    Raises LingprobError as `load_kenlm`.
+    Raises the errors of `load_kenlm`.
     """
     if not zipfile.is_zipfile(path):
         return load_kenlm(path)

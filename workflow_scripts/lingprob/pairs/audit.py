@@ -170,7 +170,8 @@ def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
 def verdicts(sides: dict[str, pd.DataFrame], default: str) -> pd.DataFrame:
     """Return whether each convention prefers the grammatical sentence, one column per convention.
 
-    `sides` has `sides_of` each BOS policy. METRICS use the policy `default`. A tie is none.
+    `sides` has `sides_of` each BOS policy. METRICS use the policy `default`. A tie is no
+    preference.
     """
     found = {
         f"log p ({policy})": table["logprob_good"] > table["logprob_bad"]
@@ -194,8 +195,8 @@ def mismatch(table: pd.DataFrame) -> Array:
     """Return the residual of each pair in a regression, in robust standard deviations, (n,).
 
     Log p of the ungrammatical sentence is regressed on log p of the grammatical sentence and both
-    lengths. The sentences of minimal pairs share a message (Prediction 1). Those of a pair with a
-    large residual differ by more, or by less, than those of others. NaN for fewer than 20 pairs.
+    lengths. The sentences of minimal pairs share a message (Prediction 1). A large residual marks a
+    pair that differs by more, or by less, than others. NaN for fewer than 20 pairs.
     """
     if len(table) < FEWEST:
         return np.full(len(table), np.nan)

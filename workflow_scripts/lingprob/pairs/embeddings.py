@@ -31,7 +31,7 @@ class SentenceEmbedder:
             self.model = AutoModel.from_pretrained(
                 directory, dtype=torch.float32, use_safetensors=True, **ONLY_DATA
             )
-        except Exception as error:  # transformers raises many kinds for a stranger's files
+        except Exception as error:  # transformers raises many kinds of errors for unsuitable files
             raise unloadable(Path(directory), error, "sentence-embedding") from error
         self.context_window = context_window
         if device == "auto":

@@ -24,7 +24,7 @@ DOCUMENTS, SENTENCES = 120, 12  # documents of a file of text, and sentences of 
 ROWS = 16  # rows of a chunk of token ids
 TOKENS = 50_000  # number of token ids that occur, of GPT-NeoX's 50,277
 PASSAGES = {"dundee": 67, "brown_spr": 13}
-GROUPS = 120  # of pairs of rated sentences
+GROUPS = 120  # number of pairs of rated sentences
 READERS = 6
 SKIPPED = 0.3  # share of words that are not fixated
 

@@ -25,7 +25,7 @@ from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 from lingprob.training.corpus import train_byte_pairs
 
 WIDTH, LAYERS, HEADS = 8, 2, 2
-SPREAD = 0.2  # of random weights, so that predictions are far from uniform
+SPREAD = 0.2  # scale of random weights, so that predictions are far from uniform
 # The classes of model and configuration of each kind, and its window if the catalog states none.
 KINDS: dict[str, tuple[Any, Any, int]] = {
     "causal": (AutoModelForCausalLM, LlamaConfig, 2048),

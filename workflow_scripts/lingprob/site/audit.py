@@ -14,7 +14,7 @@ from lingprob.site.page import render_page
 from lingprob.stats.resampling import accuracies
 
 SHOWN = 100
-# From this weight on a problem alone makes a pair unfit.
+# One problem of this weight or more makes a pair unfit.
 SEVERE = 4
 
 
@@ -43,7 +43,7 @@ def audit_page(table: pd.DataFrame, preferred: pd.DataFrame, title: str, model: 
 
 
 def _convention(preferred: pd.DataFrame, name: str) -> dict[str, str]:
-    """Return a convention's accuracy and the number of pairs that it judges unlike the default."""
+    """Return a convention's accuracy, and on how many pairs it differs from the default."""
     known = preferred[name].notna()
     right = preferred.loc[known, name].astype(bool)
     found = accuracies(right, pd.Series(name, right.index)).loc[name]
@@ -58,7 +58,7 @@ def _convention(preferred: pd.DataFrame, name: str) -> dict[str, str]:
 
 
 def _problems(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each problem that some pair has, with its meaning and the number of pairs."""
+    """Return each problem that occurs, with its meaning and number of pairs."""
     counts = table["problems"].str.split("; ").explode().value_counts()
     return [
         {

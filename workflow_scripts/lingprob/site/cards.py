@@ -15,7 +15,7 @@ from lingprob.scorecard.sentences import count_sentences, judge_sentences
 from lingprob.scorecard.verdicts import FAILED, NOT_RUN, order_verdicts
 from lingprob.site.page import heading_of, render_page, simulated_in
 
-# The words for the role of a row in the table of a sentence.
+# Names of the roles of rows, for the table of a sentence.
 ROLES = {
     PAPER: "the paper's",
     ALSO: "other",
@@ -69,7 +69,7 @@ def counts_of(cards: Iterable[pd.DataFrame]) -> dict[str, Any]:
     """Return the counts over scorecards that a page shows, by name.
 
     `sentences` and `numbers` of the paper, and `checks` of the pipeline, are counted by verdict.
-    `recovered` counts whether effects in simulated data were found. `failed` counts outputs.
+    `recovered` counts effects found in simulated data, and `failed` counts outputs with an error.
     """
     given = list(cards)
     judged = pd.concat([judge_sentences(card) for card in given])

@@ -1,6 +1,6 @@
 """Describe a run for its pages, from settings and catalog.
 
-Rules import this module, so it imports nothing that only a job needs.
+Rules import this module, so it must import fast.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
 
 
 def facts_of_model(entry: dict[str, Any]) -> list[str]:
-    """Return facts about a model for the top of its page, each a few words, without repetitions."""
+    """Return short facts about a model for the top of its page, without repetitions."""
     parameters = entry.get("parameters")
     facts = [
         entry.get("family_title"),
@@ -65,8 +65,8 @@ def facts_of_model(entry: dict[str, Any]) -> list[str]:
 def used(settings: Settings, catalog: Catalog) -> list[str]:
     """Return the data sets that a run uses, with the texts of its reading times.
 
-    A setting that ends in `_of` maps data sets to names. These names are used only if their data
-    set is.
+    A setting that ends in `_of` maps data sets to names. A name counts only if its data set is
+    used.
     """
     entries = ("models", "datasets", "embeddings")
     found = {name for key, part in settings.items() if key not in entries
@@ -117,6 +117,6 @@ def _plain(value: Any) -> str:
         return ", ".join(map(_plain, value)) or "none"
     if value is None:
         return "none"
-    if isinstance(value, bool):  # a number of 1.0 is no yes
+    if isinstance(value, bool):  # 1.0 == True, but is no yes
         return "yes" if value else "no"
     return str(value)

@@ -16,7 +16,7 @@ from lingprob.site.page import heading_of, interval, render_page, shown, simulat
 # `value` with its 95% interval, over `n` sentences, pairs or reading times. NaN is unknown.
 COLUMNS = ["paper", "dataset", "quantity", "group", "value", "low", "high", "n", "unit", "scale"]
 KEY = ["paper", "dataset", "quantity", "group"]
-SOURCES = ["rating_source", "rt_source"]  # columns that name the source of the data
+SOURCES = ["rating_source", "rt_source"]  # columns with the source of the data (human or simulated)
 FUNCTIONS = {"logprob": "log p", "slor": "SLOR", "morcela": "MORCELA"}
 METRICS = {"logprob": "log p", "slor": "SLOR"}
 # The main quantity of each paper: columns of the table of models, one for each data set.
@@ -94,8 +94,8 @@ def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd
         titles: titles of data sets, by name.
 
     Returns:
-        The rows with `title`, `family` (with its fine-tuning, "" if it is the title) and
-        `parameters` (NaN if unknown) of the model and `data`, the data set's title.
+        The rows, with the model's `title`, `family` (with its fine-tuning, "" if equal to the
+        title) and `parameters` (NaN if unknown), and `data`, the data set's title.
     """
     entries = [models.get(name, {"title": name}) for name in frame["model"]]
     named = frame.assign(
@@ -118,7 +118,7 @@ def model_table(rows: pd.DataFrame) -> dict[str, Any]:
     interval, or None.
     """
     ours = rows[rows["quantity"].isin(MAIN) & rows["value"].notna()]
-    # Of several groups of a quantity (BOS policies, phenomena) the first is the default or all.
+    # If a quantity has several groups (BOS policies, phenomena), the first is the default or all.
     first = ours.drop_duplicates(["model", "quantity", "data"])
     columns = [
         (quantity, data)
@@ -254,7 +254,7 @@ def _row(
     group: str = "",
     unit: str = "",
 ) -> dict[str, Any]:
-    """Return COLUMNS (but scale) of a quantity that is a column of a table's row."""
+    """Return COLUMNS (but scale) for one quantity: a column in a table's row."""
     about = {"paper": paper, "dataset": row["dataset"], "quantity": quantity, "group": group}
     ends = {end: row.get(f"{column}_{end}") for end in ("low", "high")}
     return {**about, "value": row[column], **ends, "n": n, "unit": unit}

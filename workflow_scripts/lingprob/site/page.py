@@ -17,13 +17,13 @@ from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
 from lingprob.site import TEMPLATES
 
-# Data that may be simulated, and the column of a table that says so. A scorecard says it in notes.
+# Data that may be simulated, and the column of a table with the source (a scorecard has notes).
 SIMULATED = {"ratings": "rating_source", "reading times": "rt_source"}
 MINUS = "\N{MINUS SIGN}"
 
 
 def render_page(template: str, title: str, **values: Any) -> str:
-    """Return an HTML page that needs no other file but the images that it links to.
+    """Return an HTML page that needs no other files than its images.
 
     `values` are the variables of the template, which are escaped as HTML. Those of every template
     are `simulated` (keys of SIMULATED), `scale` and, for pages of the site, `menu` (path and title
@@ -108,7 +108,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {"shown": shown, "interval": interval, "heading": heading_of}
-    # The parts of a name between which a line may be broken.
+    # The parts of a name between which a line may break.
     environment.filters["parts"] = re.compile(r"[^/_]+[/_]?|[/_]").findall
     return environment
 

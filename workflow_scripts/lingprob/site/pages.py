@@ -19,7 +19,7 @@ from lingprob.site.page import heading_of, render_page, simulated_in
 from lingprob.site.papers import Paper, papers_of, sentences
 from lingprob.site.study import HEADINGS, own_claims, tables_of
 
-FOLDER = "site"  # of all but the front page, below the results
+FOLDER = "site"  # folder below the results of all pages but the front page
 BENCHMARK = ".benchmark.tsv"
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "numba", "torch", "transformers",
             "tokenizers", "spacy", "matplotlib", "snakemake")  # fmt: skip
@@ -147,7 +147,7 @@ def _models(made: Made) -> dict[str, Any]:
 
 
 def _methods(made: Made) -> dict[str, Any]:
-    """Return the template's values of the page of methods: inputs of a run, and its cost."""
+    """Return the template's values of the page of methods: the inputs and the cost of a run."""
     known = made.facts["models"]
     return {
         **{key: made.facts[key] for key in ("seed", "datasets", "conventions")},

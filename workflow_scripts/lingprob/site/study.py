@@ -18,7 +18,7 @@ HEADINGS = {
     "reading": "Reading times",
     "context": "Pairs after other sentences",
 }
-# The fates of reading times, in words.
+# Descriptions of partitions and reasons of exclusion of reading times.
 FATES = {
     "missing": "no time",
     "comprehension": "the reader answered fewer than five questions correctly",
@@ -92,7 +92,7 @@ def _differences(table: pd.DataFrame) -> Iterator[Row]:
 
 
 def _effects(table: pd.DataFrame) -> Iterator[Row]:
-    """Yield fixed effects in ms, with the state of their fit."""
+    """Yield fixed effects (ms), with a note on a singular or unconverged fit."""
     for row in table.to_dict("records"):
         yield _estimate(row, "ms") | {"quantity": row["term"], "note": _state(row)}
 
