@@ -50,7 +50,8 @@ def count_tokens(
 def count_words(documents: Iterable[str], progress: Progress | None = None) -> pd.DataFrame:
     """Return the `word_counts` table of a corpus, the most frequent word form first.
 
-    Word forms are in lower case without outer punctuation. Progress counts words.
+    Word forms are in lower case without outer punctuation. Progress counts words. Raises
+    LingprobError if the corpus has no words.
     """
     counts: Counter[str] = Counter()
     for document in documents:
@@ -61,5 +62,7 @@ def count_words(documents: Iterable[str], progress: Progress | None = None) -> p
     merged: Counter[str] = Counter()
     for word, count in counts.items():
         merged[plain_word(word)] += count
+    if not merged:
+        raise LingprobError("the corpus of the unigrams has no words. Check its files.")
     ordered = sorted(merged.items(), key=lambda item: (-item[1], item[0]))
     return pd.DataFrame(ordered, columns=["word", "count"])
