@@ -239,7 +239,7 @@ def test_jspsych_in_each_of_its_forms(tmp_path, form):
     assert notes[1] == "2 rows are left out because of trial_type"
 
 
-def test_jspsych_answers_and_words_that_are_no_lists_are_named(tmp_path):
+def test_jspsych_answers_without_lists_are_named(tmp_path):
     path, trial = tmp_path / "data.json", TRIALS[1]
     for rts in ([310.5], "310.5,290", None):
         wrong = {**trial, "spr_rts": rts} if rts else {**trial, "spr_words": "He, ran."}

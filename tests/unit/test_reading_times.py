@@ -606,7 +606,7 @@ def test_own_times_may_be_missing_but_not_seconds(tmp_path):
         own_times(saved(path, header + rows), words_of("If you go."))
 
 
-def test_names_of_own_times_are_compared_without_outer_spaces(tmp_path, caplog):
+def test_names_of_own_times_ignore_outer_spaces(tmp_path, caplog):
     path = saved(tmp_path / "t.csv", "subject_id,passage_id,word_index,rt_ms,Word\na,1,0,300,If\n"
                  "a ,1 ,1,310,you\n")  # fmt: skip
     found = own_times(path, words_of("If you go."))
@@ -618,7 +618,7 @@ def test_names_of_own_times_are_compared_without_outer_spaces(tmp_path, caplog):
         own_times(path, words_of("If you go."))
 
 
-def test_several_files_of_own_times_or_texts_are_refused(tmp_path):
+def test_two_files_of_own_data_are_refused(tmp_path):
     paths = [saved(tmp_path / name, "A b.\n") for name in ("a.txt", "b.txt")]
     with pytest.raises(LingprobError, match=r"mine\.path: 2 files, such as .*b\.txt, and one is"):
         build_words("mine", {"parser": "passages"}, paths)

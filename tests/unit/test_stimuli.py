@@ -166,7 +166,7 @@ def test_copies_of_a_sentence_may_differ_in_typography(tmp_path):
     assert stimuli["rating"].tolist() == pytest.approx([0, 0])
 
 
-def test_meanings_may_be_empty_or_what_yaml_reads_as_true(tmp_path):
+def test_meanings_may_be_empty_or_a_boolean(tmp_path):
     path = write(tmp_path / "mine.csv", "sentence,grammatical\nA.,\nB.,*\n")
     assert own(path, grammatical={"": True, "*": False})[0]["grammatical"].tolist() == [True, False]
     write(path, "sentence,grammatical\nA.,yes\nB.,No\n")
