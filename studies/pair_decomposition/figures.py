@@ -41,8 +41,9 @@ def draw_decomposition(table: pd.DataFrame, run: Run) -> Figure:
     for of_row, ((dataset, grouping), part) in zip(axes, rows, strict=True):
         for ax, (quantity, title) in zip(of_row, PARTS.items(), strict=True):
             _join_functions(ax, part, quantity, names, run.models)
-            ax.set_title(title.format(grouping), fontsize=7)
-        of_row[0].set_ylabel(dataset_label("Pearson r", dataset, datasets, run.titles))
+            ax.set_title(title.format(grouping), fontsize=6)
+        label = dataset_label("Pearson r", dataset, datasets, run.titles)
+        of_row[0].set_ylabel(label, fontsize=6)
     for ax in axes[-1]:
         ax.set_xticks(range(len(names)), [NAMES[name] for name in names], fontsize=5.5)
         ax.tick_params(axis="x", rotation=90)

@@ -274,6 +274,7 @@ def conventions(fits: pd.DataFrame, run: Run) -> Figure:
     """
     models = run.models
     shown = fits[fits["linking_function"].isin(["slor", "morcela"])]
+    shown = with_certain_parameters(shown)
     default = shown["default_convention"].map({True: " (default)", False: ""})
     row = shown["bos"] + " | " + shown["unigrams"].map(source_name) + default
     shown = shown.assign(row=row)
@@ -362,6 +363,7 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
                     ax.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
             ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
             ax.set_yticks(range(len(names)), titles, fontsize=5.5)
-            ax.set_title(f"{SHORT_LABELS[parameter]}: row minus column; grey: interval includes 0")
+            name = SHORT_LABELS[parameter]
+            ax.set_title(f"{name}: row minus column\n(grey: interval includes 0)", fontsize=8)
         of_row[0].set_ylabel(dataset_label("", dataset, shown, run.titles))
     return figure

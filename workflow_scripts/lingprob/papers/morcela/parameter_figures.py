@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from lingprob.figures import palette, style
 from lingprob.figures.labels import (
@@ -256,8 +257,11 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
         for ax in row if quantity in FIXED else []:
             ax.axhline(FIXED[quantity], color=palette.GREY, linewidth=0.8, linestyle=":")
     axes[-1, 0].set_xlabel(BITS_LABEL.format("sentences rated acceptable"))
-    axes[-1, 1].set_xlabel(SIZE_LABEL)
+    axes[-1, 1].set_xlabel(f"{SIZE_LABEL} (millions)")
     axes[0, 1].set_xscale("log")
+    for ax in axes[:, 1]:
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size / 1e6:,g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     shown = pd.concat([ours.dropna(subset="bits"), finished.dropna(subset="parameters"), theirs])
     handles = group_handles(shown["model"], run.models, "none")
     legend_above(figure, handles + ([] if theirs.empty else [published_handle()]), columns=4)
