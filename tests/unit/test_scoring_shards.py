@@ -106,10 +106,10 @@ def test_sentences_without_a_score_are_refused_first(
     assert not (tmp_path / "shards").exists()
 
 
-def test_a_text_without_tokens_is_empty(language_model, monkeypatch):
+def test_a_text_without_tokens_is_refused(language_model, monkeypatch):
     nothing = Tokens(*np.empty((3, 0), dtype=np.int32))
     monkeypatch.setattr(language_model, "tokenize", lambda texts: [nothing] * len(texts))
-    with pytest.raises(LingprobError, match=r"item_id 'one': the sentence is empty"):
+    with pytest.raises(LingprobError, match=r"item_id 'one': the tokenizer has no token"):
         score(language_model, None, texts=["?"], items=["one"])
 
 

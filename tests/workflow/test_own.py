@@ -321,14 +321,14 @@ def test_every_recipe_of_the_page_reads_its_files(folder, recipes):
                                            "datasets/my-web/manifest.tsv")]  # fmt: skip
     read = [f"results/{one}.parquet" for one in READ]
     with HubServer({web["repository"]: Repository(web["revision"], files)}) as hub:
-        run_recipes(folder, recipes[:7], "--", *made, *read, hub=hub.url)
+        run_recipes(folder, recipes[:8], "--", *made, *read, hub=hub.url)
     rows = (folder / made[1]).parent.glob("*.parquet")
     assert list(iter_documents("parquet", [*rows])) == WEB[: web["rows"]]
     scores, sentences, pairs, times, surprisals, _ = (pd.read_parquet(folder / one) for one in read)
     n, words = len(SENTENCES), sum(len(text.split()) for text in SENTENCES)
     assert [len(scores), len(sentences), len(pairs)] == [n, len(NEW), 2 * n]
     assert [len(times), len(surprisals)] == [6 * 2 * words, 2 * words]
-    run_recipes(folder, recipes[6:], "--", read[3])
+    run_recipes(folder, recipes[7:], "--", read[3])
     lab = pd.read_parquet(folder / read[3])
     assert set(lab["passage_id"]) == {"1/a", "2/b"}
     assert sorted(lab["rt_ms"]) == sorted(times["rt_ms"])
@@ -365,6 +365,6 @@ def test_recipes_of_exports_plan_one_study(folder, kind, monkeypatch):
 
 @pytest.mark.slow
 def test_every_recipe_of_the_page_runs_through(folder, recipes):
-    run_recipes(folder, recipes[:7], "--", "morcela", "audit", "context", "overlap", "reading")
+    run_recipes(folder, recipes[:8], "--", "morcela", "audit", "context", "overlap", "reading")
     deltas = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")
     assert set(deltas["model"]) == {"smollm2-135m", "their-surprisals"}
