@@ -21,7 +21,7 @@ of_predicted = lambda path: (
 
 
 rule fit_linking_functions:
-    """Fit one model's linking functions under each convention, predict ratings by them (§3.4)."""
+    """Fit linking functions per BOS policy and unigram source; predict ratings (morcela, §3.4)."""
     input:
         stimuli=of_predicted("results/stimuli/{dataset}.parquet"),
         scores=of_predicted("results/sentence_scores/{model}/{dataset}.parquet"),
@@ -121,7 +121,7 @@ rule sum_frequency_moments:
 
 
 rule regress_on_frequency:
-    """Score the first shard; regress all tokens' log-probability on their unigrams' (morcela, §5)."""
+    """Score the first shard; regress log-probabilities on unigram log-probabilities (morcela, §5)."""
     input:
         **FREQUENCY_INPUT,
         **{
