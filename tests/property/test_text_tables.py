@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.errors import LingprobError
-from lingprob.io.table_files import read_frame
+from lingprob.io.table_files import read_frame, text_of
 
 # Letters, digits, spaces and marks that readers of tables have tripped over.
 ODD = [*"ab1\"'`,;\t |", "\u00a0", "\u2028", "\x0c", "\x85", *"²①é猫\\#", '""', "NA"]
@@ -168,3 +168,10 @@ def test_utf16_and_byte_order_marks(tmp_path):
         path = tmp_path / f"{number}.csv"
         path.write_text("w,ms\né,1\n", encoding=encoding)
         assert read_frame(path).to_numpy().tolist() == [["é", "1"]]
+
+
+def test_spaces_at_the_ends_of_a_text_are_kept():
+    given = pd.Series([" A cat sat.", "It slept. ", ""])
+    found = text_of("a.csv", "sentence", given)
+    assert found.tolist()[:2] == [" A cat sat.", "It slept. "]
+    assert found.isna().tolist() == [False, False, True]
