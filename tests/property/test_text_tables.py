@@ -144,6 +144,7 @@ def test_tables_as_programs_write_them(name, content, rows, tmp_path):
         ("f.csv", "w,ms\na,1\nb\n", r"line 3: 1 fields, but the header has 2 \(1 such lines"),
         ("g.tsv", 'w\tms\n"a\tb\t1\nc\t2\n', r"line 2: 3 fields"),
         ("n.csv", "w,ms\na\0b,1\n", r"null characters, so it is damaged"),
+        ("m.csv", "w,ms\na,1\nw,ms\nb,2\n", r"line 3: the names of the columns again"),
         ("p.csv", "PK\x03\x04", r"is a workbook or a zip archive"),
         ("k.csv", "\ufeff\n<!DOCTYPE html>\n", r"is a web page \(HTML\)"),
         ("j.jsonl", '{"w": "a", "ms": 1, "ms": 2}\n', r"line 1: not JSON \('ms' occurs twice"),
@@ -170,7 +171,7 @@ def test_utf16_and_byte_order_marks(tmp_path):
         assert read_frame(path).to_numpy().tolist() == [["é", "1"]]
 
 
-def test_spaces_at_the_ends_of_a_text_are_kept():
+def test_spaces_at_ends_of_a_text_are_kept():
     given = pd.Series([" A cat sat.", "It slept. ", ""])
     found = text_of("a.csv", "sentence", given)
     assert found.tolist()[:2] == [" A cat sat.", "It slept. "]

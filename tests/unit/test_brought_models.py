@@ -243,6 +243,13 @@ def test_short_and_long_texts_keep_their_own_rotation(tmp_path):
             for text in texts
         ]
         assert lm.score(texts, bos=policy)["logprob"].tolist() == pytest.approx(wanted, abs=1e-3)
+    words = " ".join(SENTENCES).split()
+    around = [" ".join(words[:number]) for number in range(2, 16)]
+    lengths = [len(backend.encode(text, add_special_tokens=False).ids) for text in around]
+    assert 17 in lengths  # without its last token, as long as the boundary
+    together = lm.score(around, bos="none")["logprob"].tolist()
+    alone = [lm.score(text, bos="none")["logprob"][0] for text in around]
+    assert together == pytest.approx(alone, abs=1e-3)
     context, target = "The cat sat.", "It seems to him that Kim solved the problem."
     whole = backend.encode(f"{context} {target}", add_special_tokens=False).ids
     cut = len(backend.encode(context, add_special_tokens=False).ids)

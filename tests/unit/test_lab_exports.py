@@ -66,7 +66,7 @@ def test_pcibex_reading_times_of_two_conditions(tmp_path):
         pcibex_reading("a1", "sg", ["The", "cat,", "sleeps."])
         + pcibex_reading("b2", "pl", ["The", "cats,", "sleep."])
         + pcibex_reading("c3", "sg", ["The", "cat,", "sleeps."])
-        + pcibex_reading("c3", "sg", ["Try", "it."], label="practice"),
+        + pcibex_reading("c3", "sg", ["Try", "it."], label="main_practice"),
     )
     table, notes = import_export(path, "reading_times", rows={"Label": ["main"]})
     assert table.columns.tolist() == [
@@ -184,6 +184,15 @@ def test_ibex_farm_reading_times_and_judgments(tmp_path):
     assert notes[1:-1] == ["3 rows are left out because of an empty answer"]
 
 
+def test_participants_at_one_address_keep_their_sentences(tmp_path):
+    text = IBEX + "# 8. Sentence (or sentence MD5).\n# 9. Answer.\n"
+    for time, sentence, answer in ((5, "She ran.", 6), (7, "She run.", 2)):
+        text += f"{time},h,AcceptabilityJudgment,5,0,long,8,{sentence},NULL\n"
+        text += f"{time},h,AcceptabilityJudgment,5,0,long,8,NULL,{answer}\n"
+    table, _ = import_export(written(tmp_path / "results", text), "ratings")
+    assert table[["sentence", "rating"]].to_numpy().tolist() == [["She ran.", 6], ["She run.", 2]]
+
+
 def test_grouped_ibex_lines_have_own_names(tmp_path):
     columns = ["Time results were received", "MD5 hash of participant's IP address",
                "Controller name", "Item number", "Element number", "Type", "Group"]  # fmt: skip
@@ -203,6 +212,24 @@ def test_unencoded_commas_are_named_by_line(tmp_path):
     text = pcibex_reading("a", "x", ["It", "rains."]).replace(",301,false,", ",301,0,false,")
     with pytest.raises(LingprobError, match=r"line 29: 20 fields, .* name 19 columns"):
         import_export(written(tmp_path / "r.csv", text), "reading_times")
+
+
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ('"No" he said.', '"No" he said.'),
+        ('"Stop!" "Why?"', '"Stop!" "Why?"'),
+        ('"Stop!"', '"Stop!"'),
+        ('She left%2C "really".', 'She left, "really".'),
+        ('"He said ""no"" to her."', 'He said "no" to her.'),
+        ('"He left, too."', "He left, too."),
+        ('"""No"" he said."', '"No" he said.'),
+    ],
+)
+def test_quotation_marks_of_pcibex_are_text(tmp_path, field, sentence):
+    text = pcibex_answers([("a", "Scale", "5", "It rained.")]).replace("It rained.", field)
+    table, _ = import_export(written(tmp_path / "r.csv", text), "ratings")
+    assert table["sentence"].tolist() == [sentence]
 
 
 TRIALS = [

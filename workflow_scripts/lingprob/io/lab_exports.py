@@ -39,6 +39,8 @@ COMMENT = re.compile(r"#\s*(?:Col\. )?(\d+)[.:]\s*(.*?)\.?\s*$")
 # The first seven columns of PCIbex and Ibex Farm, whose names differ between versions.
 IBEX_COLUMNS = ("time", "md5_hash", "controller", "order", "element", "label", "latin_square")
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+# A quoted field with a doubled quotation mark in it.
+DOUBLED = re.compile(r'(?:^|,)"(?=[^,])(?:[^",]|"")*""(?:[^",]|"")*"(?:,|$)')
 ENTITY = re.compile(r"&(#\d+|#x[0-9A-Fa-f]+|[A-Za-z]+);")
 TIMES, RATINGS = "reading_times", "ratings"
 
@@ -308,7 +310,7 @@ def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
             forms[-1] = [*forms[-1][:place], fixed]
         elif line.strip() and not line.startswith("#"):
             names = forms[turn % len(forms)]
-            fields = next(csv.reader([line])) if '"' in line else line.split(",")
+            fields = _fields(line, len(names))
             if len(fields) != len(names):
                 raise LingprobError(
                     f"{path}, line {number}: {len(fields)} fields, but the comments above name "
@@ -317,6 +319,22 @@ def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
             rows.append(dict(zip(names, map(unquote, fields), strict=True)))
             turn += 1
     return rows
+
+
+def _fields(line: str, number: int) -> list[str]:
+    """Return the fields of an Ibex line. Its quotation marks are text, if `number` fields result.
+
+    Ibex itself quotes no fields. A program that saved the file again may have quoted some, which
+    then have commas or doubled marks, or all fields.
+    """
+    plain = line.split(",")
+    quoted = all(len(field) > 1 and field[0] == field[-1] == '"' for field in plain)
+    if '"' not in line or (len(plain) == number and not quoted and not DOUBLED.search(line)):
+        return plain
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error:  # marks within a field, so that they do not quote it
+        return plain
 
 
 def _read_trials(path: Path) -> list[dict[str, Any]]:
