@@ -29,7 +29,7 @@ SLOPES = ("surprisal", "previous_surprisal", "length", "index")
 
 
 class MixedCase(NamedTuple):
-    """How a data set is made, and the formula fitted to it."""
+    """Recipe of a data set, and the formula fitted to it."""
 
     make: Callable[..., pd.DataFrame]
     arguments: tuple

@@ -10,7 +10,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.shards import Shards
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import Tokens, load_language_model
-from lingprob.scoring.engine import Scorer
+from lingprob.scoring.engine import Scorer, shard_ranges
 from lingprob.scoring.stimuli import score_stimuli
 from models_for_tests import SENTENCES, passes, save_tiny_model
 
@@ -137,3 +137,20 @@ def test_a_damaged_shard_is_made_again(language_model, tmp_path, caplog, damage)
     assert f"{damaged}: a damaged shard" in caplog.text
     pd.testing.assert_frame_equal(again, whole, check_exact=True)
     assert forwards(language_model, lambda: score(language_model, tmp_path))[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("items", "most", "workers", "sizes"),
+    [
+        (600, 500, 2, [300, 300]),  # not 500 and 100
+        (600, 500, 1, [300, 300]),
+        (60, 20, 2, [15] * 4),
+        (1001, 500, 2, [251, 251, 251, 248]),
+        (3, 500, 8, [1, 1, 1]),
+        (0, 500, 2, []),
+    ],
+)
+def test_workers_share_the_work_evenly(items, most, workers, sizes):
+    ranges = shard_ranges(items, most, workers)
+    assert [number for one in ranges for number in one] == [*range(items)]
+    assert [len(one) for one in ranges] == sizes

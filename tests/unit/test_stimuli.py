@@ -143,12 +143,13 @@ def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
     assert str(path) in str(error.value)
 
 
-def test_ids_and_sentences_have_no_outer_spaces(tmp_path, caplog):
+def test_ids_lose_outer_spaces_and_sentences_keep_them(tmp_path, caplog):
     text = (
         "item,pair,sentence,grammatical,Rating\n1,p,A b. ,TRUE,1\n2 , p ,B.,FALSE ,2\n3,NA,C.,,3\n"
     )
     stimuli, _ = own(write(tmp_path / "mine.csv", text))
-    assert stimuli["text"].tolist() == ["A b.", "B.", "C."]
+    assert stimuli["text"].tolist() == ["A b. ", "B.", "C."]
+    assert "1 sentences, such as 'A b. ', have white space at their ends" in caplog.text
     assert stimuli["item_id"].tolist() == ["1", "2", "3"]
     assert stimuli["pair_id"].tolist()[:2] == ["p", "p"]
     assert stimuli["pair_id"].isna()[2]

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.table_files import need_columns, refuse_names, text_of
+from lingprob.io.table_files import need_columns, refuse_names, text_of, warn_of_outer_space
 from lingprob.io.tables import as_table
 from lingprob.io.text_units import refuse_halves, sentence_ends, split_words
 from lingprob.reading.texts import PARSED, lines_of, with_places
@@ -72,6 +72,8 @@ def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFr
         if name in given.columns
     }
     as_texts(read[column], f"{where}: {column}", may_be_empty)
+    if column == "sentence":
+        warn_of_outer_space(where, column, read[column])
     return given.assign(**read)
 
 

@@ -24,7 +24,7 @@ Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
 
 
 class Writing(NamedTuple):
-    """How sentences of a language are joined.
+    """Way to join the sentences of a language.
 
     `joined` returns the text of some sentences, and the end of each in it (in characters).
     `separator` is the text between two sentences.

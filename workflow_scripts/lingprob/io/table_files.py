@@ -202,6 +202,17 @@ def label_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
     return text_of(path, column, values).str.strip().replace("", pd.NA)
 
 
+def warn_of_outer_space(path: str | Path, column: str, texts: pd.Series) -> None:
+    """Log a warning about sentences with white space at their ends, which is kept."""
+    given = texts.fillna("").astype(str)
+    if (outer := given != given.str.strip()).any():
+        logger.warning(
+            "%s, column %r: %d sentences, such as %r, have white space at their ends. This changes "
+            "tokens. Delete it unless it is meant.", path, column, outer.sum(),
+            given[outer].iloc[0],
+        )  # fmt: skip
+
+
 def as_boolean(
     path: str | Path,
     column: str,

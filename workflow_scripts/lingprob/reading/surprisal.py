@@ -9,6 +9,7 @@ words before) (Oh & Schuler 2024, Pimentel & Meister 2024).
 from __future__ import annotations
 
 import hashlib
+import json
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -229,10 +230,10 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
     """
     names = tokenizer.convert_ids_to_tokens(list(range(min(len(tokenizer), vocabulary_size))))
     special = set(tokenizer.all_special_ids)
-    backend = tokenizer.backend_tokenizer
-    rules = f"{backend.normalizer} {backend.pre_tokenizer} {backend.decoder}"
+    parts = json.loads(tokenizer.backend_tokenizer.to_str())
+    rules = str([parts[name] for name in ("normalizer", "pre_tokenizer", "decoder")])
     # Other vocabularies can have these signs as letters, such as the Maltese Ġ.
-    sign = OF_BYTES if "ByteLevel(" in rules else OF_PIECES if OF_PIECES in rules else " "
+    sign = OF_BYTES if "'ByteLevel'" in rules else OF_PIECES if OF_PIECES in rules else " "
     ids = [
         number
         for number, name in enumerate(names)

@@ -20,7 +20,7 @@ from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.io.progress import Progress
 from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import LanguageModel, Tokens
-from lingprob.scoring.engine import Scorer, worker_map
+from lingprob.scoring.engine import Scorer, shard_ranges, worker_map
 from lingprob.scoring.key_values import KeyValues
 from lingprob.scoring.trees import Branch, pack, shared_length
 
@@ -91,7 +91,7 @@ def score_in_context(
         start_token: 'none', 'bos', 'eos' or a token of the vocabulary.
         separator: text between prefix and target, '' for Chinese.
         shards: store of finished items, so that a killed job can resume.
-        items_per_shard: number of items in a shard. A kill loses at most one shard per worker.
+        items_per_shard: largest number of items in a shard. A kill loses one shard per worker.
         workers: number of shards that are scored at once on a CPU, with one thread of torch each if
             there are several. On two cores, two workers take 6 to 19% less time than one worker
             with two threads.
@@ -113,9 +113,9 @@ def score_in_context(
     tokenizing = Lock()  # because tokenizers refuse parallel calls
     retokenized: list[bool] = []
 
-    def scored(first: int) -> pd.DataFrame:
-        """Return the scores of one shard, whose first item has the number `first`."""
-        some = items[first : first + items_per_shard]
+    def scored(shard: range) -> pd.DataFrame:
+        """Return the scores of the items with these numbers."""
+        some = items[shard.start : shard.stop]
         described = [
             settings,
             [[one.prefix, [*one.cuts], [*one.targets], [*one.target_ends()]] for one in some],
@@ -134,14 +134,14 @@ def score_in_context(
         return table
 
     found = [_rows([])]
-    starts = range(0, len(items), items_per_shard)
+    ranges = shard_ranges(len(items), items_per_shard, workers)
     with (
         Progress(len(items), "scoring in context", "prefixes") as progress,
         worker_map(lm, workers) as mapping,
     ):
-        for first, table in zip(starts, mapping(scored, starts), strict=True):
-            found.append(table.assign(item_index=table["item_index"] + np.int32(first)))
-            progress.advance(min(items_per_shard, len(items) - first))
+        for shard, table in zip(ranges, mapping(scored, ranges), strict=True):
+            found.append(table.assign(item_index=table["item_index"] + np.int32(shard.start)))
+            progress.advance(len(shard))
     if any(retokenized):
         logger.info(
             "%d of %d times a cut changed the prefix's own tokens, which were run again from the "

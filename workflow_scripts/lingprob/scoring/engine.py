@@ -69,6 +69,17 @@ def worker_map(
         pool.shutdown(cancel_futures=True)
 
 
+def shard_ranges(items: int, most: int, workers: int) -> list[range]:
+    """Cut item numbers into ranges of similar size, so that all workers end at about the same time.
+
+    A range has at most `most` items. The number of ranges is a multiple of `workers`, unless there
+    are fewer items.
+    """
+    shards = -(-items // (most * workers)) * workers
+    size = -(-items // max(shards, 1))
+    return [range(first, min(first + size, items)) for first in range(0, items, max(size, 1))]
+
+
 class Scorer:
     """A language model, the fastest exact way to run it, and the number of tokens in a batch.
 

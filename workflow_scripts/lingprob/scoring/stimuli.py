@@ -28,7 +28,7 @@ from lingprob.io.progress import Progress
 from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import Tokens, load_prepared
 from lingprob.models.masked import MaskableText, MaskedLanguageModel
-from lingprob.scoring.engine import Scorer, worker_map
+from lingprob.scoring.engine import Scorer, shard_ranges, worker_map
 
 logger = logging.getLogger(__name__)
 CORRECTIONS = ("within_word_l2r", "whole_word", "none")
@@ -71,7 +71,7 @@ def score_stimuli(
         return scorer.score([tokens[text].ids for text in shard], start_id, progress=progress)
 
     with worker_map(lm, workers) as mapping:
-        logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, **kept)
+        logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, workers, **kept)
     return scores_table(item_ids, texts, tokens, logprobs)
 
 
@@ -117,6 +117,7 @@ def _score_in_shards(
     settings: Sequence[object],
     dataset: str,
     mapping: Callable[..., Iterator[pa.Table]],
+    workers: int = 1,
     *,
     shards: Shards = NOWHERE,
     sentences_per_shard: int = 2000,
@@ -129,12 +130,13 @@ def _score_in_shards(
         settings: JSON values of all settings that change the numbers.
         dataset: name of the data set, for the progress.
         mapping: a function like `map`, which may score several shards at once.
+        workers: number of shards that `mapping` scores at once.
         shards: store of finished shards, so that a killed job can resume.
-        sentences_per_shard: number of texts in a shard.
+        sentences_per_shard: the largest number of texts in a shard.
     """
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
-    starts = range(0, len(ordered), sentences_per_shard)
-    parts = [ordered[first : first + sentences_per_shard] for first in starts]
+    ranges = shard_ranges(len(ordered), sentences_per_shard, workers)
+    parts = [[ordered[number] for number in one] for one in ranges]
     described = [[settings, part, [tokens[text].ids.tolist() for text in part]] for part in parts]
     tables = [shards.read(one) for one in described]
     missing = [number for number, table in enumerate(tables) if table is None]

@@ -21,6 +21,8 @@ from lingprob.io.table_files import (
     numeric,
     read_frame,
     refuse,
+    text_of,
+    warn_of_outer_space,
     warn_of_spelling,
 )
 from lingprob.stats.agreement import standardise_ratings
@@ -99,7 +101,8 @@ def average(
 ) -> tuple[pd.DataFrame, pd.DataFrame, Entry]:
     """Average a table of judgments over participants.
 
-    Rows that share sentence (as `comparable`), item and condition are one sentence. Its rating is
+    Rows that share sentence (as `comparable`), item and condition are one sentence. Its text is
+    that of the first row without white space at the ends, or else of the first row. Its rating is
     the mean of z-scores within participants or, if the entry has `standardise: false`, of the
     ratings as given.
 
@@ -151,7 +154,12 @@ def average(
     value = "z" if entry.get("standardise", True) else "rating"
     means = judgments.groupby("sentence")[value].mean()
     sentences = frame.drop(columns="participant").loc[~sentence.duplicated()]
-    sentences = sentences.assign(rating=means.reindex(range(len(sentences))).to_numpy())
+    given = text_of(path, columns["sentence"], frame["sentence"]).fillna("")
+    texts = given.groupby(sentence).agg(lambda rows: min(rows, key=lambda row: row != row.strip()))
+    rows = range(len(sentences))
+    sentences = sentences.assign(
+        sentence=texts.reindex(rows).to_numpy(), rating=means.reindex(rows).to_numpy()
+    )
     constant = others.astype(str).groupby(sentence).nunique().le(1).all()
     sentences = sentences.join(others.loc[:, constant])
     plain = {key: value for key, value in entry.items() if key not in ("column", "columns")}
@@ -196,7 +204,7 @@ def as_stimuli(
             )
     given = {key: frame[column] for key, column in columns.items() if column in frame.columns}
     texts = {
-        key: label_of(path, columns[key], values)
+        key: (text_of if key == "sentence" else label_of)(path, columns[key], values)
         for key, values in given.items()
         if key not in ("rating", "grammatical")
     }
@@ -205,6 +213,7 @@ def as_stimuli(
         logger.warning("%s: the pair of %d rows is NA, so they are in none.", path, no_pair.sum())
         texts["pair"] = texts["pair"].mask(no_pair)
     refuse(path, columns["sentence"], is_empty(texts["sentence"]), "an empty sentence")
+    warn_of_outer_space(path, columns["sentence"], texts["sentence"])
     rating = grammatical = None
     if "rating" in given:
         rating = numeric(path, columns["rating"], given["rating"], nullable=wanted != "every")

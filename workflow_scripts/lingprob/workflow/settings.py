@@ -131,7 +131,7 @@ class Machine(Section):
 
 
 class Scoring(Section):
-    """How models are run when sentences and texts are scored."""
+    """Settings of the scoring of sentences and texts."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = key("auto")
     """device of models: auto takes a GPU if there is one, and mps is an Apple GPU (not tested)"""
@@ -146,7 +146,7 @@ class Scoring(Section):
 
 
 class Unigrams(Section):
-    """How unigram probabilities are counted."""
+    """Settings of the counts behind unigram probabilities."""
 
     shards: int = key(ge=1)
     """number of jobs that share a corpus's documents"""
