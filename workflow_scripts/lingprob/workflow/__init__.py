@@ -43,6 +43,7 @@ def job(snakemake: Any) -> Iterator[None]:
     # On a full disk nothing can be logged, so messages go to the terminal.
     handler.handleError = lambda record: print(record.getMessage(), file=sys.stderr)  # type: ignore[method-assign]
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it logs each part of each font
     logging.captureWarnings(True)
     rule, memory = snakemake.rule, getattr(snakemake.resources, "mem_mb", "unknown")
     logger.info(
