@@ -302,6 +302,20 @@ def test_another_encoding_of_an_export_is_named(tmp_path):
         import_export(path, "ratings")
 
 
+def test_two_columns_of_one_name_are_told_apart(tmp_path):
+    """PCIbex logged the item twice; a table has Item and item. Equal values do no harm."""
+    text = pcibex_reading("a", "x", ["He", "ran."]).replace("# 13. group", "# 13. item")
+    path = written(tmp_path / "r.csv", text)
+    with pytest.raises(LingprobError, match=r"two columns are named 'item'.*item=item__2\."):
+        import_export(path, "reading_times")
+    table, notes = import_export(path, "reading_times", columns={"item": "item__2"})
+    assert table["passage_id"].tolist() == ["3", "3"]
+    assert "item," in notes[-1]
+    path = written(tmp_path / "t.csv", "participant,Item,item,sentence,rating\na,1,1,He ran.,2\n")
+    table, _ = import_export(path, "ratings")
+    assert table["item"].tolist() == ["1"]
+
+
 def test_null_is_a_word(tmp_path):
     path = written(tmp_path / "r.csv", pcibex_reading("a", "x", ["The", "null", "NULL"]))
     table, _ = import_export(path, "reading_times")

@@ -42,6 +42,7 @@ TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 # A quoted field with a doubled quotation mark in it.
 DOUBLED = re.compile(r'(?:^|,)"(?=[^,])(?:[^",]|"")*""(?:[^",]|"")*"(?:,|$)')
 ENTITY = re.compile(r"&(#\d+|#x[0-9A-Fa-f]+|[A-Za-z]+);")
+TWIN = "__"  # before the number of a column whose name an earlier one has
 TIMES, RATINGS = "reading_times", "ratings"
 
 
@@ -209,6 +210,13 @@ def _our_columns(
     for ours, known in COMMON.items():
         names = given.get(ours) or f"{known} {software.columns.get(ours, '')}"
         found = [name for name in names.split() if name in frame.columns]
+        for name in [] if ours in given else found:
+            twin = f"{name}{TWIN}2"
+            if twin in frame.columns and (frame[name] != frame[twin]).any():
+                raise LingprobError(
+                    f"{path}: two columns are named {name!r}, and their values differ. Name the "
+                    f"right one: --column {ours}={name} or --column {ours}={twin}."
+                )
         if found:
             read[ours] = found
             table[ours] = frame[found].replace("", pd.NA).bfill(axis=1).iloc[:, 0].fillna("")
@@ -271,13 +279,18 @@ def read_export(path: Path, words: Collection[str] = ()) -> pd.DataFrame:
 
 
 def _as_text(frame: pd.DataFrame, words: Collection[str]) -> pd.DataFrame:
-    """Return a table as text under plain names. Of two columns with one name, the later is kept."""
-    frame = frame.rename(columns=lambda name: plain_name(str(name)))
-    frame = frame.loc[:, ~frame.columns.duplicated(keep="last")]
+    """Return a table as text under plain names, of which no two are the same."""
+    frame = frame.set_axis(told_apart([plain_name(str(name)) for name in frame]), axis=1)
     texts = frame.map(_cell).astype(object)
     absent = [name for name in texts.columns if name not in words]
     texts[absent] = texts[absent].replace({"NULL": "", "null": ""})
     return texts
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return names of columns, of which later ones with the same name end in __2, __3 and so on."""
+    before = [names[:place].count(name) for place, name in enumerate(names)]
+    return [f"{name}{TWIN}{n + 1}" if n else name for name, n in zip(names, before, strict=True)]
 
 
 def _cell(value: Any) -> str:
@@ -307,7 +320,7 @@ def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
             if "Col." not in line:
                 forms, turn = forms[-1:], 0
             fixed = IBEX_COLUMNS[place] if place < len(IBEX_COLUMNS) else name
-            forms[-1] = [*forms[-1][:place], fixed]
+            forms[-1] = told_apart([*forms[-1][:place], fixed])
         elif line.strip() and not line.startswith("#"):
             names = forms[turn % len(forms)]
             fields = _fields(line, len(names))
