@@ -62,6 +62,16 @@ def test_any_other_file_is_another_model(study, file):
     assert (before["tokenizer_sha256"] != after["tokenizer_sha256"]) == (file == "tokenizer.json")
 
 
+def test_an_adapter_on_another_base_is_another_model(study):
+    Path("adapter").mkdir()
+    stated = {"base_model_name_or_path": str(study / "models/mine")}
+    Path("adapter/adapter_config.json").write_text(json.dumps(stated))
+    before = files_digest(Path("adapter"))
+    assert files_digest(Path("adapter")) == before
+    save_tiny_model("gpt2", study / "models/mine", seed=1)
+    assert files_digest(Path("adapter")) != before
+
+
 def test_hidden_files_and_the_manifest_do_not_count(study):
     directory = Path("models/mine")
     names = [path.name for path in model_files(directory)]
