@@ -164,6 +164,23 @@ def test_lost_letters_are_logged(tmp_path, caplog):
     )
 
 
+@pytest.mark.parametrize(
+    ("letters", "said"),
+    [
+        ("CafÃ© au lait", "'Ã©' is probably 'é'"),
+        ("She canâ€™t.", "'â€™' is probably '’'"),
+        ("Ångström costs 3 £ in Â", ""),
+        ("«LE CAFÉ»", ""),
+        ("Ã É©", ""),
+    ],
+)
+def test_letters_in_a_wrong_encoding_are_named(letters, said, tmp_path, caplog):
+    """Text in UTF-8 that was once read as Windows-1252; and text that only has such letters."""
+    (tmp_path / "a.csv").write_text(f"sentence\n{letters}\n", encoding="utf-8")
+    assert read_frame(tmp_path / "a.csv")["sentence"].tolist() == [letters]
+    assert (said in caplog.text) if said else not caplog.text
+
+
 def test_utf16_and_byte_order_marks(tmp_path):
     for number, encoding in enumerate(("utf-16", "utf-8-sig", "utf-8")):
         path = tmp_path / f"{number}.csv"

@@ -358,6 +358,17 @@ def test_quantised_weights_name_the_package(method, package, tmp_path):
         lingprob.load(folder)
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e4m3fn])
+def test_weights_of_eight_bits_need_a_scale(dtype, tmp_path):
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in weights if name.endswith("q_proj.weight"))
+    weights[name] = (weights[name] * 100).to(dtype)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(LingprobError, match=rf"1 weights have 8 bits, for instance '{name}'"):
+        lingprob.load(folder)
+
+
 def test_weights_of_a_compiled_model_are_named(tmp_path):
     folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
     weights = load_file(folder / "model.safetensors")

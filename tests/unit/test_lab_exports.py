@@ -303,7 +303,7 @@ def test_another_encoding_of_an_export_is_named(tmp_path):
 
 
 def test_two_columns_of_one_name_are_told_apart(tmp_path):
-    """PCIbex logged the item twice; a table has Item and item. Equal values do no harm."""
+    """PCIbex logged the item twice. A table has Item and item, whose equal values do no harm."""
     text = pcibex_reading("a", "x", ["He", "ran."]).replace("# 13. group", "# 13. item")
     path = written(tmp_path / "r.csv", text)
     with pytest.raises(LingprobError, match=r"two columns are named 'item'.*item=item__2\."):

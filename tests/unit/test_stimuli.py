@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from openpyxl import load_workbook
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
@@ -254,6 +255,18 @@ def test_what_excel_made_a_date_of_is_refused(tmp_path):
     rows = [["item", "sentence"], ["1-1", "A."], [pd.Timestamp("2026-02-01"), "B."]]
     with pytest.raises(LingprobError, match=r"sheet .s0., row 3, column 1: a date .*as text"):
         own(workbook(tmp_path / "mine.xlsx", rows))
+
+
+def test_hidden_rows_of_a_workbook_are_named(tmp_path, caplog):
+    path = workbook(tmp_path / "mine.xlsx", [["sentence"], ["It is."], ["It are."]])
+    own(path)
+    assert "hidden" not in caplog.text
+    book = load_workbook(path)
+    book.active.row_dimensions[3].hidden = True
+    book.save(path)
+    stimuli, _ = own(path)
+    assert stimuli["text"].tolist() == ["It is.", "It are."]
+    assert "1 rows are hidden" in caplog.text
 
 
 def test_a_damaged_workbook_is_one_clear_message(tmp_path):

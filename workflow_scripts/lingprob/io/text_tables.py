@@ -97,7 +97,24 @@ def decoded(path: Path) -> str:
             "%s: %d letters were lost when the file was converted (U+FFFD), the first in line %d.",
             path, lost, len(split_lines(text[: text.index("\ufffd") + 1])),
         )  # fmt: skip
+    if mangled := find_mangled(text):
+        logger.warning(
+            "%s: %r is probably %r in a wrong encoding. Take the file from its source again, and "
+            "save it in UTF-8.", path, *mangled,
+        )  # fmt: skip
     return text
+
+
+def find_mangled(text: str) -> tuple[str, str] | None:
+    """Return the first letters in UTF-8 that were read as Windows-1252, and the right ones, or None."""
+    for letters in re.findall("[\u00c2-\u00c5\u00e2][\u0080-\u02ff\u2010-\u2122]+", text):
+        try:
+            original = letters.encode("cp1252").decode()
+        except UnicodeError:
+            continue
+        if re.fullmatch("[\u00a0-\u017f\u2010-\u203a]+", original):
+            return letters, original
+    return None
 
 
 def refuse_other_kinds(path: Path, content: bytes) -> None:

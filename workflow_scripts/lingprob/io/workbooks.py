@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import logging
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from python_calamine import CalamineError, CalamineWorkbook
 
 from lingprob.errors import LingprobError
 
+logger = logging.getLogger(__name__)
 TIMES = (datetime.date, datetime.time, datetime.timedelta)
 
 
@@ -56,18 +59,26 @@ def rows_of_only_sheet(path: Path) -> list[list[str]]:
                     f"{cell}. If Excel made it from other text, format the column as text and type "
                     "the text again. Otherwise delete the column, or save the table as CSV."
                 )
-    _refuse_lost_values(path, name)
+    _check_cells(path, name)
     texts = ([as_text(cell) for cell in row] for row in rows)
     return [row for row in texts if any(row)]
 
 
-def _refuse_lost_values(path: Path, sheet: str) -> None:
-    """Raise LingprobError at a cell with an error, or with a formula without a stored value."""
+def _check_cells(path: Path, sheet: str) -> None:
+    """Raise LingprobError at a cell with an error, or with a formula without a stored value.
+
+    Logs a warning about hidden rows.
+    """
     from openpyxl import load_workbook  # type: ignore[import-untyped]
 
     try:
         with zipfile.ZipFile(path) as archive:
             parts = [archive.read(name) for name in archive.namelist() if "worksheets/" in name]
+        if hidden := sum(len(re.findall(rb'<row [^>]*hidden="[1t]', part)) for part in parts):
+            logger.warning(
+                "%s: %d rows are hidden by a filter or by hand, and are read like the others. If "
+                "they are not meant, delete them.", path, hidden,
+            )  # fmt: skip
         if not any(b"<f" in part or b't="e"' in part for part in parts):
             return
         books = [load_workbook(path, read_only=True, data_only=values) for values in (True, False)]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from safetensors import safe_open
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 from transformers.utils import logging as transformers_logging
 
@@ -30,6 +31,7 @@ from lingprob.models.folders import (
     architectures_of,
     check_folder,
     is_masked,
+    quantisation_of,
     read_json,
     read_unchanged,
     refuse_other_kinds,
@@ -52,6 +54,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 UNSTATED_CONTEXT_WINDOW = 2048
 # Names of tables of learnt positions in transformers' models.
 POSITION_TABLES = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
+BYTES = ("I8", "U8", "F8_E4M3", "F8_E5M2")  # kinds of numbers of 8 bits in safetensors
 COMPILED = "_orig_mod."  # torch.compile's prefix of a weight's name
 
 
@@ -277,6 +280,12 @@ def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
             f"{directory}: {len(report['mismatched_keys'])} weights do not fit config.json, for "
             f"instance {name!r} of shape {tuple(found)} where {tuple(wanted)} is needed. {remedy}"
         )
+    if (narrow := _in_bytes(directory, model)) and quantisation_of(directory) is None:
+        raise LingprobError(
+            f"{directory}: {len(narrow)} weights have 8 bits, for instance {narrow[0]!r}, and "
+            "config.json does not name the method that quantised them. Take the weights in 16 or "
+            "32 bits."
+        )
     kinds = {_kind(name) for name in model.state_dict()}
     if beyond := [name for name in report["unexpected_keys"] if _kind(name) in kinds]:
         raise LingprobError(
@@ -288,6 +297,18 @@ def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
             f"{directory}: {len(left_out)} weights are of parts that the layers of config.json "
             f"lack, such as biases, norms or adapters, for instance {min(left_out)!r}. {remedy}"
         )
+
+
+def _in_bytes(directory: Path, model: Any) -> list[str]:
+    """Return the names of stored weights of 8 bits that are numbers of more bits in the model."""
+    wide = {name for name, weight in model.named_parameters() if weight.element_size() > 1}
+    named = wide | {name.removeprefix(f"{model.base_model_prefix}.") for name in wide}
+    found = []
+    for path in directory.glob("*.safetensors"):
+        with safe_open(path, "pt") as stored:
+            of_model = sorted(named & {*stored.keys()})
+            found += [name for name in of_model if stored.get_slice(name).get_dtype() in BYTES]
+    return found
 
 
 def _is_of_a_layer(name: str, model: Any) -> bool:
