@@ -106,7 +106,10 @@ def decoded(path: Path) -> str:
 
 
 def find_mangled(text: str) -> tuple[str, str] | None:
-    """Return the first letters in UTF-8 that were read as Windows-1252, and the right ones, or None."""
+    """Return the first letters that were read in a wrong encoding, and the right ones, or None.
+
+    Their UTF-8 was read as Windows-1252, the most common case.
+    """
     for letters in re.findall("[\u00c2-\u00c5\u00e2][\u0080-\u02ff\u2010-\u2122]+", text):
         try:
             original = letters.encode("cp1252").decode()
