@@ -172,7 +172,8 @@ REGIONS = {"one": ["The cat", "sat", "on it"], "many": ["The cats", "", "sits", 
 
 
 def test_regions_sum_the_tokens_that_start_in_them(tiny):
-    suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
+    """The comma starts where the region before it ends."""
+    suite = suite_of({**REGIONS, "one": ["The cat", "sat", ", on it"]}, "(2;%one%) < (3;%many%)")
     stimuli = suite_stimuli(suite)
     scores = score(
         tiny, prefix_rows(["s/1"]), [100], stimuli=stimuli, regions=formula_regions([suite])
@@ -180,7 +181,7 @@ def test_regions_sum_the_tokens_that_start_in_them(tiny):
     regions = scores[scores["region"] > 0].set_index(["prefix_id", "item_id"])
     assert len(regions) == 4
     for before, name in (("", "none"), (PREFIX + " ", "x")):
-        expected = plain(tiny, f"{before}The cat sat on it", len(before) + 7, len(before) + 11)
+        expected = plain(tiny, f"{before}The cat sat, on it", len(before) + 7, len(before) + 11)
         found = regions.loc[(name, "s/1/one"), ["logprob", "n_tokens"]]
         assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
         expected = plain(tiny, f"{before}The cats sits on it", len(before) + 8, len(before) + 13)

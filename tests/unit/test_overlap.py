@@ -239,6 +239,7 @@ def test_saved_files_are_loaded_again(index: PassageIndex, tmp_path: Path) -> No
     save_arrays(index, tmp_path / "index.npz")
     loaded = load_arrays(PassageIndex, tmp_path / "index.npz")
     assert loaded.digest == index.digest != replace(index, tokenizer_hash="u").digest
+    assert index_of([[1, 2], [3]]).digest != index_of([[1], [2, 3]]).digest
     found = replace(matched(loaded, [HELLOWORLD], min_length=2), n_words=3)
     save_arrays(found, tmp_path / "matches.npz")
     again = load_arrays(Matches, tmp_path / "matches.npz")

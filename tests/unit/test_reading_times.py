@@ -424,12 +424,12 @@ def fixations(path: Path, *numbers: int) -> Path:
 
 
 def test_dundee_first_passes_of_several_texts(tmp_path):
-    """Each screen begins with line 1. Reader b goes from word 1 to 4, and then reads on."""
+    """Each screen begins with line 1. Reader a goes back to word 2 and on to 4, b from 1 to 4."""
     first = [("a", 1, 1), ("b", 1, 1), ("c", 2, 1), ("d", 2, 1), ("e", 2, 1), ("f", 2, 2)]
     files = [
         fixations(tmp_path / "sb02ma1p.dat", 2),
         fixations(tmp_path / "sb01ma1p.dat", 1, 4, 0, 3, 4, 5, 6),
-        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 2, 3, -3, 1, 1, 3),
+        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 2, 3, -3, 1, 1, 3, 2, 4),
         dundee_text(tmp_path / "tx02wrdp.dat", [("g", 1, 1), ("h", 1, 1)]),
         dundee_text(tmp_path / "tx01wrdp.dat", first),
     ]
@@ -437,12 +437,12 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
     found = DUNDEE(Source(files, words, {}, 0))
     assert rows_of(found) == [
         ("sa", "1", 0, 100.0), ("sa", "1", 1, 101.0 + 102.0), ("sa", "1", 2, 103.0),
-        ("sb", "1", 0, 100.0), ("sb", "1", 3, 101.0), ("sb", "2", 0, 105.0),
-        ("sb", "2", 1, 106.0), ("sb", "2", 3, 100.0),
+        ("sa", "1", 3, 109.0), ("sb", "1", 0, 100.0), ("sb", "1", 3, 101.0),
+        ("sb", "2", 0, 105.0), ("sb", "2", 1, 106.0), ("sb", "2", 3, 100.0),
     ]  # fmt: skip
-    assert found["saccade"].tolist() == [1, 1, 1, 1, 3, 1, 1, 2]
-    assert found["previous_fixated"].tolist() == [True] * 4 + [False, True, True, False]
-    assert found["at_edge"].tolist() == [True, True, True, True, False, True, True, True]
+    assert found["saccade"].tolist() == [1, 1, 1, 2, 1, 3, 1, 1, 2]
+    assert found["previous_fixated"].tolist() == [True] * 5 + [False, True, True, False]
+    assert found["at_edge"].tolist() == [True] * 3 + [False, True, False, True, True, True]
     for left in (files[:3], files[3:]):
         with pytest.raises(LingprobError, match="list its txNN"):
             DUNDEE(Source(left, words, {}, 0))
