@@ -16,7 +16,7 @@ from lingprob.models.loading import load_language_model
 from lingprob.scoring.continuations import sum_tokens
 from lingprob.scoring.engine import Scorer
 from lingprob.stimuli.formulas import parse_formula
-from lingprob.stimuli.syntaxgym import Item, Suite, item_id, join_regions
+from lingprob.stimuli.syntaxgym import Item, Region, Suite, item_id, join_regions
 from models_for_tests import save_tiny_model
 
 
@@ -108,10 +108,15 @@ def test_a_first_token_counts_wherever_something_precedes_it(tiny):
 
 
 def test_another_suite_s_prefix_precedes_many_pairs(tiny):
+    """Its number of sentences is fixed for plain pairs. Before regions, lengths limit it."""
+    texts = zip(PAIRS["item_id"], PAIRS["text"], strict=True)
+    regions = {item: [Region(0, 0, len(text))] for item, text in texts}
     three = prefix_rows(["1", "2"], "from_suite", f"{PREFIX} It is.", (9, 23, 30))
     _, second, third = counted(tiny, three)["n_tokens"].iloc[0]
-    for longest, sentences, length in ((100, 3, third), (second, 2, second)):
-        scores = score(tiny, three, [3, longest])
+    for options, longest, sentences, length in (
+        ({}, 100, 3, third), ({}, second, 3, third), ({"regions": regions}, second, 2, second)
+    ):  # fmt: skip
+        scores = score(tiny, three, [3, longest], **options)
         after = scores[scores["prefix_id"] == "x"]
         assert set(after["item_id"]) == set(PAIRS["item_id"])
         assert set(zip(after["n_sentences"], after["length"], strict=True)) == {(sentences, length)}

@@ -84,6 +84,19 @@ def test_right_cached_files_are_left_alone(tmp_path, server):
     assert server.requests == []
 
 
+def test_a_file_from_another_place_is_replaced(tmp_path, server):
+    """It has no checksum. Without a note on its place, somebody put it there."""
+    first, second = (mirror_with(one, tmp_path / name) for name, one in (("a", b"1"), ("b", b"2")))
+    (second / "set/other.bin").write_bytes(b"3")
+    file = {"name": "data.bin", "mirror": "set/data.bin"}
+    assert fetch(file, tmp_path / "cache", first).read_bytes() == b"1"
+    assert fetch(file, tmp_path / "cache", second).read_bytes() == b"1"
+    other = {**file, "mirror": "set/other.bin"}
+    assert fetch(other, tmp_path / "cache", second).read_bytes() == b"3"
+    (tmp_path / "cache/.data.bin.source").unlink()
+    assert fetch(file, tmp_path / "cache", second).read_bytes() == b"3"
+
+
 @pytest.mark.parametrize(
     ("content", "sha256", "problem"),
     [(WRONG, SHA256, "its sha256 is"), (b"short", None, "it has 5 bytes, the catalog says 500000")],
@@ -184,7 +197,9 @@ def test_a_download_ends_whole_whatever_came_before(
         (tmp_path / "data.bin.part").write_bytes(part)
     server.faults["set/data.bin"] = faults
     fetch(remote(f"{server.url}/set/data.bin", **changes), tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"data.bin": CONTENT}
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("[!.]*")} == {
+        "data.bin": CONTENT
+    }
     assert server.ranges("set/data.bin") == ranges
     assert all(request.headers["accept-encoding"] == "identity" for request in server.requests)
 

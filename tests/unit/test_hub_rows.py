@@ -174,6 +174,20 @@ def test_a_hub_table_of_ratings_becomes_stimuli(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "row",
+    [
+        {"sentence": "A.", "rating": 1, "participant": "p", "condition": "c", "item": "1"},
+        {"good": "A b.", "bad": "B a.", "pair": "1"},
+    ],
+)
+def test_a_hub_table_may_have_judgments_or_pairs(row, tmp_path):
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 3)
+    entry = {key: value for key, value in STIMULI.items() if key != "columns"}
+    keep(local_stream(tmp_path, "json", "jsonl"), tmp_path / "rows.parquet", entry=entry)
+    assert set(pq.read_schema(tmp_path / "rows.parquet").names) == {*row}
+
+
+@pytest.mark.parametrize(
     ("entry", "said"),
     [
         ({**CORPUS, "column": "contents"}, r"no column 'contents'.*mean 'content'.*mine\.column"),

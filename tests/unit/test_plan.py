@@ -299,13 +299,14 @@ VALUES = [
     (scope.frequency_models, "demo", GPT2_ALONE, [], ["smollm2-135m"]),
     (scope.context_lengths, "laptop", {}, ["sampled"], [125, 350, 750]),
     (scope.context_lengths, "laptop", {}, ["perturbed"], [125]),
+    (scope.context_lengths, "demo", {"context": {"lengths": [40, 9]}}, ["sampled"], [9, 40]),
     # Fits predict the rated data sets and, by MORCELA's models, others.
     (scope.predicted_datasets, "laptop", {}, ["smollm2-135m"],
      ["linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010"]),
     (scope.predicted_datasets, "laptop", {}, ["gpt2"], ["linguistic_inquiry", "li_adger"]),
     # Sources of data sets. The rows of a data set on the hub are one file.
     (sources.raw_dataset, "demo", {}, ["demo_minimal_pairs"], {}),
-    (sources.raw_dataset, "demo", {"datasets": {"own": OWN_DATA}}, ["own"], {"own": "own.csv"}),
+    (sources.raw_dataset, "demo", {"datasets": {"own": OWN_DATA}}, ["own"], {"own": ["own.csv"]}),
     (sources.raw_dataset, "demo", {}, ["blimp"],
      {"manifest": "resources/datasets/blimp/manifest.tsv"}),
     (sources.corpus_files, "demo", {}, ["fineweb_10bt"],

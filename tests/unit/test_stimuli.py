@@ -257,6 +257,15 @@ def test_what_excel_made_a_date_of_is_refused(tmp_path):
         own(workbook(tmp_path / "mine.xlsx", rows))
 
 
+def test_merged_cells_are_refused(tmp_path):
+    path = workbook(tmp_path / "mine.xlsx", [["sentence", "paradigm"], ["A.", "x"], ["B.", None]])
+    book = load_workbook(path)
+    book.active.merge_cells("B2:B3")
+    book.save(path)
+    with pytest.raises(LingprobError, match=r"sheet 's0': merged cells.*Unmerge them"):
+        own(path)
+
+
 def test_hidden_rows_of_a_workbook_are_named(tmp_path, caplog):
     path = workbook(tmp_path / "mine.xlsx", [["sentence"], ["It is."], ["It are."]])
     own(path)

@@ -108,6 +108,14 @@ def test_a_mistake_ends_the_process_with_one_message(folder, monkeypatch):
     monkeypatch.setattr("sys.argv", ["snakemake", "--configfile", "twice.yaml"])
     with pytest.raises(SystemExit, match=r"^Error: .*twice\.yaml, line 2: 'models' occurs twice"):
         read_run({})
+    (folder / "twice.yaml").write_text("datasets: {a: {files: [{url: b, url: c}]}}\n")
+    with pytest.raises(SystemExit, match=r"'url' occurs twice"):
+        read_run({})
+    monkeypatch.setattr("sys.argv", ["snakemake"])
+    monkeypatch.setattr("lingprob.workflow.start.ROOT", folder)
+    (folder / "config.yaml").write_text("seed: 1\nseed: 2\n")
+    with pytest.raises(SystemExit, match=r"config\.yaml, line 2: 'seed' occurs twice"):
+        read_run({})
 
 
 @pytest.mark.parametrize("rules", [True, False])

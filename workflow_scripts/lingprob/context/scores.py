@@ -182,9 +182,9 @@ def score_prefixes(
     Args:
         scorer: the model's scorer.
         targets: the pairs.
-        prefixes: `context_prefixes` table, in pieces. Kind `from_suite` is scored at its longest,
-            others at each length. Column `n_tokens` is `prefixes.count_tokens` by the model's
-            tokenizer.
+        prefixes: `context_prefixes` table, in pieces. Kind `from_suite` is scored at its longest
+            (before regions at most the longest of `lengths`), others at each length. Column
+            `n_tokens` is `prefixes.count_tokens` by the model's tokenizer.
         lengths: lengths of the growing prefixes (tokens). A prefix ends earlier if the context
             window has no room for it and its longest target.
         alone: whether pairs are also scored after no prefix.
@@ -225,7 +225,9 @@ def _work(
         pairs.count_tokens(pair for ids in piece["pair_ids"] for pair in ids)
         for row in piece.itertuples():
             counted = row.n_tokens
-            asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
+            asked = lengths
+            if row.kind == FROM_SUITE:  # SyntaxGym's has as many sentences as fit, others a number
+                asked = [min(counted[-1], max(lengths)) if pairs.regions else counted[-1]]
             longest = max(pairs.n_tokens[pair] for pair in row.pair_ids)
             ends = cuts(counted, asked, pairs.window - longest)
             if ends:

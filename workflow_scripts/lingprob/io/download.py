@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import os
 import shutil
@@ -18,7 +19,7 @@ import requests
 
 import lingprob
 from lingprob.errors import LingprobError
-from lingprob.io.files import atomic_path, sha256_of
+from lingprob.io.files import atomic_path, sha256_of, write_text
 from lingprob.io.progress import Progress
 
 if TYPE_CHECKING:
@@ -183,6 +184,8 @@ def _obtain(
             raise disk_error(error, target) from error
         else:
             if sha256 is None:
+                if not source.startswith("cache"):
+                    write_text(_origin(file, in_mirror), _note(target))
                 logger.warning(
                     "%s: the catalog has no checksum for %s. The sha256 of the file from %s is %s.",
                     dataset, name, source, sha256_of(target),
@@ -209,7 +212,15 @@ def _places(
     verify, size, url = partial(_fault, file), file.get("bytes"), file.get("url")
     resumable = file.get("sha256") is not None
     download = partial(receive, target=target, verify=verify, size=size, resumable=resumable)
-    yield f"cache: {target}", partial(_check, target, verify)
+    note = _note(target)
+    if (
+        file.get("sha256") is None
+        and note.exists()
+        and note.read_text() != _origin(file, in_mirror)
+    ):
+        yield f"cache: {target}", partial(_absent, "it came from another place, and has no sha256")
+    else:
+        yield f"cache: {target}", partial(_check, target, verify)
     if not mirror:
         yield "mirror", partial(_absent, "none is set")
     elif mirror.startswith(("http://", "https://")):
@@ -262,6 +273,15 @@ def _copy(source: Path, target: Path, verify: Verify) -> None:
     with atomic_path(target) as temporary:
         shutil.copyfile(source, temporary)
         _check(temporary, verify)
+
+
+def _note(target: Path) -> Path:
+    """Return the path of the note on the place that a file without a checksum came from."""
+    return target.with_name(f".{target.name}.source")
+
+
+def _origin(file: File, in_mirror: str) -> str:
+    return json.dumps([in_mirror, file.get("url")])
 
 
 def _part(target: Path) -> Path:

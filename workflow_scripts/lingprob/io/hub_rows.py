@@ -30,8 +30,9 @@ ROWS_PER_PART = 10_000
 # The key in a part's metadata for the place in the stream at which the part ends.
 STATE = b"lingprob.state"
 # Columns of stimuli that are read if the data set has them (stimuli/own_sentences.py).
-OPTIONAL = ("rating", "item", "pair", "phenomenon", "paradigm", "grammatical")
-
+OPTIONAL = (
+    "participant", "rating", "item", "condition", "pair", "phenomenon", "paradigm", "grammatical",
+)  # fmt: skip
 logger = logging.getLogger(__name__)
 Entry = dict[str, Any]
 
@@ -140,7 +141,11 @@ def chosen_columns(table: pa.Table, dataset: str, entry: Entry) -> pa.Table:
     }
     text = entry.get("columns", {}).get("sentence", "sentence" if stimuli else "text")
     text = entry.get("column", text)
-    options.setdefault(text, f"datasets.{dataset}.column")
+    sides = [entry.get("columns", {}).get(side, side) for side in ("good", "bad")]
+    is_paired = stimuli and text not in table.column_names and {*sides} <= {*table.column_names}
+    texts = sides if is_paired else [text]
+    for name in texts:
+        options.setdefault(name, f"datasets.{dataset}.column")
     for column, option in options.items():
         if column not in table.column_names:
             close = nearest(column, table.column_names, 1)
@@ -149,16 +154,17 @@ def chosen_columns(table: pa.Table, dataset: str, entry: Entry) -> pa.Table:
                 f"{title} has no column {column!r}; it has {table.column_names}. {hint}"
                 f"Set {option}."
             )
-    kind = table.schema.field(text).type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise LingprobError(
-            f"{title}: column {text!r} is of type {kind}, not text. Set {options[text]} to one of "
-            "text."
-        )
     known = [*options, *OPTIONAL] if stimuli else [text]
     table = table.select([name for name in table.column_names if name in known])
-    place = table.column_names.index(text)
-    table = table.set_column(place, text, table.column(text).cast(pa.large_string()))
+    for name in texts:
+        kind = table.schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise LingprobError(
+                f"{title}: column {name!r} is of type {kind}, not text. Set {options[name]} to one "
+                "of text."
+            )
+        column = table.column(name).cast(pa.large_string())
+        table = table.set_column(table.column_names.index(name), name, column)
     return table if stimuli else table.rename_columns(["text"])
 
 

@@ -65,7 +65,7 @@ def rows_of_only_sheet(path: Path) -> list[list[str]]:
 
 
 def _check_cells(path: Path, sheet: str) -> None:
-    """Raise LingprobError at a cell with an error, or with a formula without a stored value.
+    """Raise LingprobError at merged cells, an error, or a formula without a stored value.
 
     Logs a warning about hidden rows.
     """
@@ -79,10 +79,17 @@ def _check_cells(path: Path, sheet: str) -> None:
                 "%s: %d rows are hidden by a filter or by hand, and are read like the others. If "
                 "they are not meant, delete them.", path, hidden,
             )  # fmt: skip
+        if any(b"<mergeCell " in part for part in parts):
+            raise LingprobError(
+                f"{path}, sheet {sheet!r}: merged cells, of which only the first has the value. "
+                "Unmerge them and fill each cell, or save the table as CSV and fill it there."
+            )
         if not any(b"<f" in part or b't="e"' in part for part in parts):
             return
         books = [load_workbook(path, read_only=True, data_only=values) for values in (True, False)]
         cells = [[cell for row in book[sheet] for cell in row] for book in books]
+    except LingprobError:
+        raise
     except Exception as error:  # a damaged part can make the libraries raise any exception
         raise ValueError(str(error)) from error
     for value, given in zip(*cells, strict=True):

@@ -115,6 +115,13 @@ def _check_contexts(context: Settings, catalog: Catalog) -> None:
             f"context.datasets: {context['datasets']} has no data set of plain minimal pairs. Add "
             "one, such as blimp."
         )
+    for name in context["pairs_per_suite_of"]:
+        catalog.dataset(name)  # refuses an unknown name
+    if context["perturbed_tokens"] < min(context["lengths"]):
+        raise LingprobError(
+            f"context.perturbed_tokens: {context['perturbed_tokens']} is below the shortest of "
+            f"context.lengths {context['lengths']}, so no perturbed prefix has a length. Raise it."
+        )
     spoken = {name: catalog.model(name)["language"] for name in context["models"]}
     written = {name: catalog.dataset(name).get("language", "en") for name in context["datasets"]}
     for key, languages in {"models": spoken, "datasets": written}.items():

@@ -164,9 +164,12 @@ def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
         met: set[int] = set()  # a node may contain itself
         while pending:
             node = pending.pop()
-            if not isinstance(node, yaml.MappingNode) or id(node) in met:
+            if not isinstance(node, yaml.CollectionNode) or id(node) in met:
                 continue
             met.add(id(node))
+            if isinstance(node, yaml.SequenceNode):
+                pending += node.value
+                continue
             seen: set[str] = set()
             for key, value in node.value:
                 if key.value in seen:

@@ -325,7 +325,7 @@ def context_lengths(run: Run, stage: str) -> list[int]:
     """Return the lengths in tokens of the prefixes of a stage, `sampled` or `perturbed`."""
     context = run.settings["context"]
     longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
-    return [length for length in context["lengths"] if length <= longest]
+    return [length for length in sorted(context["lengths"]) if length <= longest]
 
 
 def context_task(run: Run, stage: str, dataset: str) -> dict[str, Any]:

@@ -116,15 +116,16 @@ def imported_scores(run: Run, model: str) -> tuple[str, str]:
     return manifest, str(Path(manifest).with_name(entry["path"]))
 
 
-def raw_dataset(run: Run, dataset: str) -> dict[str, str]:
+def raw_dataset(run: Run, dataset: str) -> dict[str, str | list[str]]:
     """Return the named inputs of a job that parses a data set.
 
-    They are the manifest of fetched files, the user's own path, or nothing for data in the package.
+    They are the manifest of fetched files, the user's own files, or none for data in the package.
     """
     entry = run.catalog.dataset(dataset)
     if entry.get("files"):
         return {"manifest": dataset_manifest(entry.get("files_of", dataset))}
-    return {"own": entry["path"]} if "path" in entry else {}
+    # A folder's own time does not change with a file in it.
+    return {"own": [*map(str, dataset_paths(dataset, entry))]} if "path" in entry else {}
 
 
 def corpus_file_names(run: Run, corpus: str) -> list[str]:

@@ -19,6 +19,7 @@ from typing import Any
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.io.files import dataset_paths
+from lingprob.workflow.checks import ROOT
 from lingprob.workflow.configuration import export_to_jobs, read_settings, refuse_duplicate_keys
 from lingprob.workflow.missing import VARIABLE, LeftOut, hand_on, leave_out, left_out_of
 from lingprob.workflow.sources import Run
@@ -54,7 +55,7 @@ def read_run(config: dict[str, Any]) -> StartedRun:
                 f"Snakemake cannot start jobs with the Python at {sys.executable!r}, because its "
                 "path has a space. Create the virtual environment in a folder without spaces."
             )
-        refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
+        refuse_duplicate_keys([ROOT / "config.yaml", *named_configfiles(sys.argv[1:])])
         settings, catalog = read_settings(config)
         check_own_paths(settings, catalog)
         export_to_jobs(settings)

@@ -278,9 +278,9 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
 
 
 def clusters(group: pd.DataFrame) -> Ints:
-    """Return the index of each judgment's suite, or of its pair if there is one suite, (n,) int.
+    """Return the index of each judgment's suite, or of its prefix if there is one suite, (n,) int.
 
-    These are the units that are resampled.
+    These are the units that are resampled, because pairs may share a prefix.
     """
     several = group["suite"].nunique() > 1
-    return pd.factorize(group["suite"] if several else group["pair_id"])[0]
+    return pd.factorize(group["suite"] if several else group["prefix_id"])[0]
