@@ -177,7 +177,7 @@ REGIONS = {"one": ["The cat", "sat", "on it"], "many": ["The cats", "", "sits", 
 
 
 def test_regions_sum_the_tokens_that_start_in_them(tiny):
-    """The comma starts where the region before it ends."""
+    """The comma starts at the end of the region before it."""
     suite = suite_of({**REGIONS, "one": ["The cat", "sat", ", on it"]}, "(2;%one%) < (3;%many%)")
     stimuli = suite_stimuli(suite)
     scores = score(

@@ -467,15 +467,18 @@ def test_another_partition_keeps_the_fitted_scale(study, deltas, partition):
 def test_cross_validation_by_hand(study):
     """Subjects s0 and s5 are in one of five folds. Each fold is standardised by the others."""
     one = {**study, "surprisals": {"small": study["surprisals"]["small"]}}
-    (delta,) = deltas_of(one, partition="subjects")["delta"]
-    total = 0.0
+    whole = deltas_of(one, partition="subjects").iloc[0]
+    delta, total, singular = whole["delta"], 0.0, [False]
     for fold in range(5):
         left_out = study["times"]["subject_id"].str[1].astype(int) % 5 == fold
         parts = np.where(left_out, "exploratory", "fit")
         kept = study["times"]["excluded"].isna()
         times = study["times"].assign(partition=np.where(kept, parts, None))
-        total += deltas_of({**one, "times": times})["delta"].item()
+        of_fold = deltas_of({**one, "times": times}).iloc[0]
+        total += of_fold["delta"]
+        singular.append(of_fold["singular"])
     assert delta == pytest.approx(total, abs=1e-6)
+    assert whole["singular"] == any(singular)
     # Means are left out by sentence.
     means = {**one, "times": study["times"][study["times"]["subject_id"] == "s0"]}
     row = deltas_of(means, entry={"unit": "word"}, partition="subjects").iloc[0]

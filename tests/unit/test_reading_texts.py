@@ -105,6 +105,31 @@ def test_own_table_of_passages_by_item_and_condition(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("rows", "numbered"),
+    [
+        ("1,0,A,1,1,b. 2,1,C,2,2,d.", False),
+        ("1,5,A,1,6,b. 2,5,C,2,6,d.", True),
+    ],
+)
+def test_passages_start_at_the_same_number(tmp_path, rows, numbered):
+    """Otherwise the words of a text would be shifted against their reading times."""
+    content = rows.replace(" ", ",").split(",")
+    lines = [",".join(content[place : place + 3]) for place in range(0, 12, 3)]
+    content = "\n".join(["passage_id,word_index,word", *lines])
+    if numbered:
+        assert [row[1] for row in parsed(tmp_path, "passages", content)] == [0, 1, 0, 1]
+    else:
+        with pytest.raises(LingprobError, match=r"row 3, .*a word before it is missing"):
+            parsed(tmp_path, "passages", content)
+
+
+def test_rows_of_a_passage_come_together(tmp_path):
+    content = "passage_id,word\n2,So\n1,Oh\n2,it.\n1,no.\n"
+    found = parsed(tmp_path, "passages", content)
+    assert found == [("2", 0, "So", 0), ("2", 1, "it.", 0), ("1", 0, "Oh", 0), ("1", 1, "no.", 0)]
+
+
 def test_own_table_of_regions_of_all_readers(tmp_path):
     """Rows of two readers in another order, with words from 1 and stated sentences."""
     rows = ["s2,7,2,the dog,0", "s2,7,3,barked. It,0", "s1,7,1,Then,0", "s2,7,1,Then,0",

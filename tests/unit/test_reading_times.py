@@ -370,6 +370,20 @@ def test_subjects_are_numbered_by_their_names():
     ]  # fmt: skip
 
 
+def test_partitions_balance_conditions_of_latin_squares():
+    """Reader r reads item i in condition (r + i) mod 4. Conditions of an item follow each other."""
+    rows = [
+        (f"s{r}", "abcd"[(r + i) % 4], 4 * i + (r + i) % 4) for r in range(8) for i in range(16)
+    ]
+    times = pd.DataFrame(rows, columns=["subject_id", "condition", "sentence"])
+    times["partition"] = partitions(times)
+    shares = times.groupby(["subject_id", "condition", "partition"]).size().unstack()
+    assert (shares[["fit", "exploratory", "held_out"]] == [2, 1, 1]).all(axis=None)
+    some = times["condition"].where(times.index > 0)
+    plain = times.drop(columns=["condition", "partition"])
+    assert partitions(plain.assign(condition=some)).equals(partitions(plain))
+
+
 MAZE = "rt\twlen\tsubject\tdocid\tsentid\tsentpos\n"
 
 
@@ -452,6 +466,20 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
     fault = saved(files[2], "WORD\nx 1 1 5 5 1 1 100 1\n\nx 1 1 5 5 1 one 100 1\n")
     with pytest.raises(LingprobError, match="row 4: no word number and duration in 'x 1"):
         DUNDEE(Source([fault, *files[3:4], dundee_text(files[4], first)], words, {}, 0))
+
+
+def test_first_passes_end_off_the_screen(tmp_path):
+    """Reader a looks away between two fixations of word 2, and reader b blinks."""
+    files = [
+        dundee_text(tmp_path / "tx01wrdp.dat", [("a", 1, 1), ("b", 1, 1), ("c", 1, 1)]),
+        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 0, 2, 3),
+        fixations(tmp_path / "sb01ma1p.dat", 1, 2, -2, 2, 3),
+        fixations(tmp_path / "sc01ma1p.dat", 1, 2, -2, 2, 3),
+    ]
+    saved(files[3], files[3].read_text().replace("*Blink", "*Off-screen"))
+    found = DUNDEE(Source(files, words_of("a b c"), {}, 0))
+    second = found[found["word_index"] == 1].set_index("subject_id")["rt_ms"]
+    assert second.to_dict() == {"sa": 101.0, "sb": 101.0 + 103.0, "sc": 101.0}
 
 
 def test_simulated_times_by_hand():

@@ -119,7 +119,8 @@ class SavedFile:
     def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
         """Yield one block with the documents of the file as token ids, without marks."""
         text = self.graph.text
-        yield split_documents(TokenBlock(text, np.array([0, len(text)])), self.graph.mark)
+        whole = TokenBlock(text, np.array([0, len(text)]), self.graph.n_words)
+        yield split_documents(whole, self.graph.mark)
 
 
 @dataclass(frozen=True)

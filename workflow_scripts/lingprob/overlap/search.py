@@ -101,10 +101,38 @@ def _overlaps(
         found["share"] = found["overlap_tokens"] / found["passage_tokens"]
         ranked = found.sort_values(["share", "frequency"], ascending=False, kind="stable")
         best = ranked.drop_duplicates("text_id").set_index("text_id").loc[texts.index]
+        whole = _whole_texts(index, found).reindex(texts.index)
+        best["frequency"] = whole.fillna(best["frequency"]).astype(np.int64)
         words = corpus.words or matches.n_words or None
         parts.append(best.assign(corpus=corpus.name, corpus_words=words))
     names = {"passage_tokens": "n_tokens", "frequency": "occurrences"}
     return index, pd.concat(parts).rename(columns=names)
+
+
+def _whole_texts(index: PassageIndex, found: pd.DataFrame) -> pd.Series:
+    """Return how often each text occurs as a whole, in both forms, by text_id.
+
+    At the start of a document a text has other tokens than after a space, so occurrences of both
+    forms are added. If one form is the end of the other, it also occurs wherever the other does.
+    """
+    whole = found[(found["overlap_tokens"] > 0) & (found["share"] == 1)]
+    times: dict[object, dict[tuple[int, ...], int]] = {}
+    for text_id, number, frequency in whole[["text_id", "passage", "frequency"]].itertuples(
+        index=False
+    ):
+        times.setdefault(text_id, {})[tuple(index.passage(number).tolist())] = frequency
+    return pd.Series(
+        {
+            text_id: max(forms.values()) if _nested(*forms) else sum(forms.values())
+            for text_id, forms in times.items()
+        },
+        dtype=float,
+    )
+
+
+def _nested(one: tuple[int, ...], other: tuple[int, ...] = ()) -> bool:
+    """Return whether one of two sequences of token ids ends with the other."""
+    return one[-len(other) :] == other or other[-len(one) :] == one
 
 
 def _in_text(

@@ -161,6 +161,7 @@ def _dundee_passes(path: Path) -> pd.DataFrame:
     for row, line in enumerate(path.read_text(encoding=DUNDEE_ENCODING).splitlines()[1:], start=2):
         fields = line.split()
         if not fields or fields[0].startswith("*"):
+            is_first_pass &= fields[:1] in ([], ["*Blink"])  # off the screen the pass is over
             continue
         try:
             number, duration = int(fields[6]), float(fields[7])
@@ -169,6 +170,7 @@ def _dundee_passes(path: Path) -> pd.DataFrame:
                 f"{path}, row {row}: no word number and duration in {line!r}."
             ) from error
         if number < 1:
+            is_first_pass = False
             continue
         is_first_pass = number > furthest or (is_first_pass and number == previous)
         if number > furthest:

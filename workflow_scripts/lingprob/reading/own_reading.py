@@ -101,9 +101,9 @@ def _in_order(path: Path, entry: Mapping[str, Any], frame: pd.DataFrame) -> pd.D
     words = frame.assign(order=order).drop_duplicates(keys).sort_values(["order", "word_index"])
     expected = words.groupby("order").cumcount()
     if "first_index" not in entry:
-        expected += words.groupby("order")["word_index"].transform("min")
+        expected += words["word_index"].min()
     gaps = (words["word_index"] != expected).reindex(frame.index, fill_value=False)
-    remedy = "Number the words of a passage without gaps."
+    remedy = "Number the words of each passage from the same first number, without gaps."
     refuse(path, "word_index", gaps, "a word before it is missing", frame["word"], remedy)
     return words
 

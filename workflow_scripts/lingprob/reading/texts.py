@@ -75,8 +75,11 @@ def words_of(passages: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def with_places(words: pd.DataFrame) -> pd.DataFrame:
     """Return a `words` table from PARSED, without empty words.
 
-    If no sentence_index is known, `text_units.sentence_ends` finds the sentences.
+    Rows of a passage come together. If no sentence_index is known, `text_units.sentence_ends` finds
+    the sentences.
     """
+    order = pd.Series(pd.factorize(words["passage_id"])[0], words.index)
+    words = words.loc[order.sort_values(kind="stable").index]
     words["word"] = words["word"].str.strip()
     words = words[words["word"] != ""].reset_index(drop=True)
     by_passage = words.groupby("passage_id", sort=False)

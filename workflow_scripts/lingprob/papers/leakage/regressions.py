@@ -264,16 +264,20 @@ def _compared(
     if options.random_effects == "paper":
         slopes = looked_up("method", study.entry["method"], RANDOM_SLOPES)
     if options.partition != SUBJECTS:
-        return _split(frame, models, study, options.partition, slopes)
-    whole = _split(frame.assign(partition="fit"), models, study, "fit", slopes)
+        return _split(frame, models, study, options.partition, slopes)[0]
+    whole, slopes = _split(frame.assign(partition="fit"), models, study, "fit", slopes)
     number = subject_numbers(frame["subject_id"]) if is_mixed else frame["sentence"]
     folds = []
     for fold in sorted(set(number % FOLDS)):
         parts = np.where(number % FOLDS == fold, SUBJECTS, "fit")
-        folds.append(_split(frame.assign(partition=parts), models, study, SUBJECTS, slopes))
-    # Effects come from the fit to all rows.
+        folds.append(_split(frame.assign(partition=parts), models, study, SUBJECTS, slopes)[0])
+    # Effects and random slopes come from the fit to all rows.
     return [
-        one._replace(log_likelihoods=pd.concat([fold.log_likelihoods for fold in of_model]))
+        one._replace(
+            log_likelihoods=pd.concat([fold.log_likelihoods for fold in of_model]),
+            converged=one.converged and all(fold.converged for fold in of_model),
+            singular=one.singular or any(fold.singular for fold in of_model),
+        )
         for one, *of_model in zip(whole, *folds, strict=True)
     ]
 
@@ -284,10 +288,10 @@ def _split(
     study: Study,
     partition: str,
     slopes: tuple[str, ...] | None,
-) -> list[Comparison]:
+) -> tuple[list[Comparison], tuple[str, ...] | None]:
     """Return comparisons of regressions fitted to the partition `fit` and evaluated on another.
 
-    `slopes` are the random slopes, or None for `_reduced_slopes`.
+    `slopes` are the random slopes, or None for `_reduced_slopes`. They are returned as well.
     """
     if not {"fit", partition} <= {*frame["partition"]}:
         raise LingprobError(f"{study.about}: the partition 'fit' or {partition!r} is empty.")
@@ -297,13 +301,13 @@ def _split(
     frame = frame.sort_values(["subject_id", "sentence"], kind="stable")
     fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
     if study.entry["unit"] != "subject":
-        return [_least_squares(fitted, evaluated, model) for model in models]
+        return [_least_squares(fitted, evaluated, model) for model in models], slopes
     data = MixedModelData.from_frame(
         fitted, response="rt_ms", predictors=columns, group="subject_id"
     )
     if slopes is None:
-        slopes = _reduced_slopes(data, models)
-    return _mixed(fit_formulas(data, models, slopes), evaluated, models)
+        slopes = tuple(_reduced_slopes(data, models))
+    return _mixed(fit_formulas(data, models, slopes), evaluated, models), slopes
 
 
 def fit_formulas(
