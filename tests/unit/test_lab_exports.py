@@ -143,6 +143,7 @@ def test_a_forced_choice_is_two_ratings(tmp_path):
     assert table["sentence"].tolist() == ["He ran.", "He run."] * 2
     assert table["rating"].tolist() == [1, 0, 0, 1]
     assert table["grammatical"].tolist() == ["True", "False"] * 2
+    assert table["item"].tolist() == ["1/good", "1/bad"] * 2
     assert notes[1:-1] == ["2 rows are left out because of an empty choice"]
     written(path, path.read_text() + "c,2,It is.,It are.,left\n")
     with pytest.raises(LingprobError, match=r"column 'choice': another answer: 'left'"):

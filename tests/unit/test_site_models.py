@@ -106,6 +106,7 @@ def test_a_model_s_tables_become_rows_of_quantities(files):
         ("r of log p within pairs", "", 0.4, 8),
         ("ΔLogLik", "held-out", 3.0, 99),
         ("perplexity of a word", "", 50.0, 0),  # not of the reading times
+        ("accuracy without a prefix", "", 0.5, 8),
         ("change of accuracy after a prefix", "matched acceptable, 40 tokens", 0.1, 8),
     ]
     assert found.loc[2, ["low", "high"]].tolist() == [0.6, 0.8]

@@ -226,7 +226,8 @@ def _our_columns(
 def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFrame:
     """Return two rows per forced choice: the chosen sentence has rating 1, and the other 0.
 
-    The answer (column `rating`) must be `good`, `bad` or the text of one of the two sentences.
+    Their items are ITEM/good and ITEM/bad. The answer (column `rating`) must be `good`, `bad` or
+    the text of one of the two sentences.
     """
     sides = {
         side: table["rating"].eq(side) | table["rating"].eq(table[side]) for side in ("good", "bad")
@@ -241,7 +242,10 @@ def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFr
         )
         for side, chosen in sides.items()
     ]
-    return pd.concat(rows).sort_index(kind="stable").drop(columns=["good", "bad"])
+    both = pd.concat(rows, keys=sides, names=["side", None]).reset_index("side")
+    if "item" in both.columns:
+        both["item"] = both["item"] + "/" + both["side"]
+    return both.sort_index(kind="stable").drop(columns=["good", "bad", "side"])
 
 
 def _kept(frame: pd.DataFrame, keep: pd.Series, reason: str, notes: list[str]) -> pd.DataFrame:

@@ -226,8 +226,10 @@ def reading_rows(deltas: pd.DataFrame) -> Rows:
 
 
 def context_rows(accuracy: pd.DataFrame) -> Rows:
-    """Yield the change of accuracy after the longest prefix of each kind."""
+    """Yield the accuracy without a prefix, and its change after the longest of each kind."""
     every = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
+    for row in every.drop_duplicates("dataset").to_dict("records"):
+        yield _row("context", row, "baseline", "accuracy without a prefix", row["n_pairs"])
     for _, of_kind in every.groupby(["dataset", "kind"], sort=False):
         row = of_kind.loc[of_kind["length"].idxmax()]
         group = f"{row['kind'].replace('_', ' ')}, {row['length']} tokens"
