@@ -239,14 +239,16 @@ def train(corpus, folder: Path, state: State, monkeypatch) -> tuple[bytes, list[
     return (TRAINED["directory"] / "model.safetensors").read_bytes(), losses
 
 
-@pytest.mark.parametrize("changed", ["nothing", "data", "code", "settings"])
+@pytest.mark.parametrize("changed", ["nothing", "data", "code", "plan", "validation"])
 def test_a_resumed_training_is_of_one_state(changed, tmp_path, monkeypatch):
     corpus = save_corpus(tmp_path / "corpus")
     before, after = State(), State()
     if changed == "code":
         after = State(code="edited")
-    if changed == "settings":
+    if changed == "plan":
         after = State(settings=(("plan", plan(steps=29)),))
+    if changed == "validation":
+        after = State(settings=(("validation_examples", 9),))
     other = {**corpus, "chunks": {"a": "newer"}} if changed == "data" else corpus
     weights, losses = train(other, tmp_path / "undisturbed", after, monkeypatch)
 
