@@ -81,6 +81,12 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     table = lm.score(frame)
     assert table.columns.tolist()[:4] == ["id", "sentence", "context", "logprob"]
     assert table.index.tolist() == [5, 4]
+    excluded = {"bos": "bos_first_excluded"}
+    alone = lm.score([SENTENCES[1], "A cat. " * 30], **excluded)[
+        "logprob"
+    ]  # longer than the window
+    among = lm.score([*frame["sentence"], "A cat. " * 30], context=["It.", "", ""], **excluded)
+    assert among["logprob"][1:].tolist() == alone.tolist()
     expected = lm.score(SENTENCES[:2], context=["It seems.", ""])
     assert table["logprob"].tolist() == expected["logprob"].tolist()
     tokens = lm.tokens(frame)
@@ -212,6 +218,7 @@ def test_regions_sum_their_words_and_parts(lm):
     table = lm.surprisal(frame, context=["", "It seems."])
     np.testing.assert_allclose(table["surprisal"][:8], found["surprisal"], rtol=1e-5)
     assert table["word"].tolist()[8:] == ["A", "cat."]
+    assert lm.surprisal("A cat.", regions="A|cat.")["word"].tolist() == ["A", "cat."]
     two = lm.surprisal(["A cat.", "It sat."], regions=[["A cat."], "It|sat."])
     assert two["word"].tolist() == ["A cat.", "It", "sat."]
     for regions, said in (
@@ -368,7 +375,8 @@ def test_the_package_has_its_public_names_alone():
         (lambda lm: lm.score(["The cat sat.", None]), "sentence 2 is None, which is no text"),
         (lambda lm: lm.score(PAIRS), r"no columns \['sentence'\]. It has \['good'"),
         (lambda lm: lm.score(["A.", "B."], context=["C."]), "1 contexts for 2 texts"),
-        (lambda lm: lm.score("A", bos="none", context=""), "no scored token under BOS policy"),
+        (lambda lm: lm.score("A", bos="bos_first_excluded", context=""), "no scored token under"),
+        (lambda lm: lm.next_words("A" * 62), "the context has 63 tokens.*window of 64. Shorten"),
         (lambda lm: lm.surprisal(" \n"), "no word in the texts"),
         (lambda lm: lm.compare(PAIRS[["good"]]), "columns \\['bad'\\]"),
         (lambda lm: lm.compare(PAIRS[["phenomenon"]]), r"no columns \['good', 'bad'\]"),
@@ -419,6 +427,22 @@ def test_models_are_names_folders_or_repositories(folder):
         assert entry["revision"] == (pinned["revision"] if "@" not in given else "main")
         assert entry["bos_policies"] == pinned["bos_policies"]
         assert "/" not in name
+    name, plan = find_model("pythia-70m", revision="step1000")
+    entry = plan.catalog.model(name)
+    assert [entry[key] for key in ("repository", "revision", "bos_policies")] == [
+        "EleutherAI/pythia-70m", "step1000", pinned["bos_policies"]
+    ]  # fmt: skip
+    same = {"revision": pinned["revision"], "family": "pythia"}
+    assert find_model("pythia-70m", **same)[0] == "pythia-70m"
+    for given in ("EleutherAI/pythia-70m", "pythia-70m"):
+        name, plan = find_model(given, family="opt")
+        entry, opt = plan.catalog.model(name), Catalog().model("opt-125m")
+        assert entry["revision"] == pinned["revision"]
+        for key in ("bos_policies", "unigrams", "tokenizer"):
+            assert entry[key] == opt[key]
+    for given, said in ((folder / "tiny", "has no revision 'v1'"), ("smollm2-135m", "no reposi")):
+        with pytest.raises(LingprobError, match=said):
+            find_model(given, revision="v1")
     name, plan = find_model("some/model", revision="v1", family="gpt2")
     assert plan.catalog.model(name)["bos_policies"] == Catalog().model("gpt2")["bos_policies"]
     name, plan = find_model(folder / "tiny")
@@ -459,7 +483,8 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
     odd = {**config, "scoring": {"dtype": "bfloat16"}, "reading": {"context": "sentence"}}
     model = lingprob.load("tiny", config=odd, cache=folder, tokens_per_batch=64, device="cpu")
     assert model.provenance["dtype"] == "torch.bfloat16"
-    assert model.direction.scorer.tokens_per_batch == 64
+    scorers = (model.direction.scorer, model.direction.context_scorer)
+    assert [scorer.tokens_per_batch for scorer in scorers] == [64, 64]
     text = "The cat sat. The cat sat."
     surprisal = model.surprisal(text)["surprisal"].tolist()
     assert surprisal[:3] == surprisal[3:]  # each sentence is read alone

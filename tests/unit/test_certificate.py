@@ -16,6 +16,8 @@ from lingprob.api import corpora
 from lingprob.api.cli import main
 from lingprob.api.corpora import choose_tokenizer
 from lingprob.errors import LingprobError
+from lingprob.io import hub_rows
+from lingprob.io.tables import write_csv
 from lingprob.ngrams.lmplz import load_kenlm
 from lingprob.overlap import chance
 from lingprob.overlap.chance import logprob_threshold
@@ -94,6 +96,8 @@ def test_texts_keep_their_ids(folder, place):
     assert table["overlap_text"].tolist()[:2] == ["Zürich", "Who did Mary"]
     series = pd.Series(["", "Mary"], ["b.0", "b.1"])
     assert certified(folder, series, "one.jsonl")["text_id"].tolist() == ["b.1"]
+    with pytest.raises(LingprobError, match="the id 'b' twice"):
+        certified(folder, pd.Series(["A cat.", "Mary"], ["b", "b"]), "one.jsonl")
     with pytest.raises(LingprobError, match="no word in the texts"):
         certified(folder, [" "], "one.jsonl")
 
@@ -310,6 +314,44 @@ def test_saved_corpora_answer_without_the_corpus(folder, place):
     Path("kept/one.jsonl/corpus.json").write_text("{}")
     with pytest.raises(LingprobError, match=r"corpus\.json: not the contents of a saved corpus"):
         certified(folder, texts, kept)
+
+
+def test_saved_corpora_have_folders_of_their_own(folder, place):
+    for name, text in (("книги.txt", "A cat."), ("тексты.txt", PLANTED)):
+        Path(name).write_text(text)
+        certified(folder, PLANTED, name, save="kept")
+    found = certified(folder, PLANTED, sorted(Path("kept").iterdir()), min_length=2)
+    assert sorted(found["overlap_text"].str.strip()) == ["", PLANTED]
+
+
+def test_ngrams_are_of_the_corpus_as_is(place):
+    """Another word is the likelier one in each of two corpora of one name."""
+    plan, path = Run(*read_settings({})), place / "text.txt"
+    corpus = Corpus("gutenberg", [CorpusFile("a", {"parser": "text"}, [path])])
+    likelier = []
+    for word in ("cat", "dog", "cat"):
+        path.write_text(f"{word} " * 9 + "dog cat")
+        model = corpora.NgramModels("auto", [corpus], plan, place).load("gutenberg")
+        likelier.append(max(("cat", "dog"), key=lambda one: model.score(one, bos=False, eos=False)))
+    assert likelier == ["cat", "dog", "cat"]
+    assert len([*place.glob("results/ngrams/gutenberg-*.ngrams")]) == 2
+
+
+@pytest.mark.parametrize("change", [{"revision": "v2"}, {"rows": 3}, {"column": "content"}])
+def test_rows_of_another_entry_are_refused(place, monkeypatch, change):
+    entry = {"title": "W", "kind": "corpus", "source": "hub", "repository": "lab/web",
+             "revision": "v1", "split": "train"}  # fmt: skip
+    plan, other = (
+        Run(*read_settings({"datasets": {"web": one}})) for one in (entry, {**entry, **change})
+    )
+    target = place / "resources/datasets/web/rows.parquet"
+    target.parent.mkdir(parents=True)
+    monkeypatch.setattr(hub_rows, "fetch_rows", lambda *_, code: target.write_text("rows"))
+    manifest = hub_rows.fetch_dataset("web", plan.catalog.dataset("web"), target.parent, code="c")
+    write_csv(manifest, target.parent / "manifest.tsv")
+    assert corpora.fetch_dataset_files("web", plan, place) == [target]
+    with pytest.raises(LingprobError, match=r"rows of 'web'.*another entry. First run"):
+        corpora.fetch_dataset_files("web", other, place)
 
 
 def test_only_pinned_corpora_are_kept():

@@ -276,6 +276,8 @@ def test_running_text_becomes_natural_sentences():
         'He said "yes, it is" (in 1,000 words).',
         "A well-known man's dog ran off.",
     ]
+    separated = "One two three\u2028four five six seven ."
+    assert unrelated_sentences([separated]) == ["One two three\u2028four five six seven."]
     assert unrelated_sentences(['He said " yes it is so . ', "Too short ."]) == []
     assert natural("Nothing to do here.") == "Nothing to do here."
     begins_quoted = '" It was odd , " she said , " and quiet . "'

@@ -202,11 +202,11 @@ def test_complete_folders_need_no_network_until_damaged(hub, model_files, tmp_pa
     ]
 
 
-def test_another_revision_replaces_files_and_deletes_weights(
-    hub, repository, model_files, tmp_path
-):
+def test_another_revision_replaces_files_and_deletes_others(hub, repository, model_files, tmp_path):
+    repository.files["chat_template.jinja"] = b"{{ messages }}"
     fetch_snapshot(NAME, COMMIT, tmp_path)
     (tmp_path / "notes.txt").write_text("the user's own")
+    del repository.files["chat_template.jinja"]
     repository.commit = "f" * 40
     repository.files["config.json"] = b"{}"
     del repository.files["model.safetensors"]

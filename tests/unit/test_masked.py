@@ -131,6 +131,13 @@ def test_texts_have_one_token_at_least(folder):
         score_masked(lm, [], [], "none", dataset="d")
 
 
+def test_masked_values_that_are_not_finite_are_refused(folder):
+    lm = load_masked_model(folder / "bert")
+    lm.model.get_output_embeddings().bias[:] = torch.inf
+    with pytest.raises(LingprobError, match="bert: a log-probability is not finite"):
+        score_masked(lm, ["i"], SENTENCES[:1], "none", dataset="d")
+
+
 def test_without_a_head_all_logits_are_made(folder, monkeypatch):
     lm = load_masked_model(folder / "bert")
     expected = score_masked(lm, ["i"], SENTENCES[:1], "whole_word", dataset="d")
@@ -174,6 +181,7 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
     ("call", "said"),
     [
         (lambda lm: lm.score("The cat.", context="A dog."), "Leave the context out"),
+        (lambda lm: lm.surprisal("The cat.", context="A dog."), "Leave the context out"),
         (lambda lm: lm.score("The cat.", bos="none"), r"bos='none' out.*whole_word"),
         (lambda lm: lm.compare([("a", "b")], bos="bos"), r"bos='bos' out"),
         (lambda lm: lm.tokens("The cat."), "predicts no next token"),

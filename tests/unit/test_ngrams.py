@@ -25,6 +25,7 @@ from lingprob.ngrams.estimate import (
     count_ngrams,
     discounts,
     estimate_model,
+    lines,
     word_tokenizer,
 )
 from lingprob.ngrams.model import as_language_model
@@ -183,6 +184,10 @@ def test_kenlm_is_there_with_package_and_programs(programs, monkeypatch):
     assert lmplz.has_kenlm()
     packages.clear()
     assert not lmplz.has_kenlm()
+
+
+def test_only_line_breaks_end_lines_of_corpora():
+    assert list(lines(["the\u2028cat\x0bsat\r\n \nit"])) == ["the\u2028cat\x0bsat", "it"]
 
 
 def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch):

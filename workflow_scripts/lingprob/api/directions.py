@@ -40,10 +40,11 @@ class LeftToRight:
     ) -> None:
         self.name, self.run, self.lm = name, run, lm
         self.own_policies = list(run.catalog.model(name)["bos_policies"])
-        self.scorer = Scorer(lm, tokens_per_batch)
+        setting = run.settings["scoring"]["tokens_per_batch"]
+        self.scorer = Scorer(lm, tokens_per_batch or setting)
         # On a CPU, texts after contexts have their own default batch size.
-        budget = tokens_per_batch if lm.device.type == "cuda" else None
-        self.context_scorer = Scorer(lm, budget, self.scorer.forward)
+        default = setting if lm.device.type == "cuda" else None
+        self.context_scorer = Scorer(lm, tokens_per_batch or default, self.scorer.forward)
         lm.start_id(self.policy(self.default)["start_token"])
 
     def __repr__(self) -> str:
@@ -231,10 +232,12 @@ class BothSides:
         """Return each word's surprisal (bits) given the rest of its passage, for a `words` table.
 
         The columns are passage_id, word_index, surprisal and n_tokens. Raises LingprobError for a
-        word without a token, and for a token that spans two regions.
+        context, for a word without a token, and for a token that spans two regions.
         """
         from lingprob.reading.surprisal import join_words
 
+        if not words["of_text"].all():
+            self.tokens_in_context()
         correction = self.convention(bos)
         parts = dict(iter(words.groupby("passage_id", sort=False)))
         texts = [

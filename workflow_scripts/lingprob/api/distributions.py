@@ -99,12 +99,13 @@ def describe_tokens(
     for number, (context, text) in enumerate(zip(contexts, texts, strict=True), start=1):
         whole = f"{context}{separator}{text}" if context else text
         tokens = lm.tokenize([whole])[0]
-        if not len(tokens.ids):
+        begin = len(whole) - len(text)
+        if not (tokens.char_end > begin).any():
             raise LingprobError(
                 f"sentence {number}: the tokenizer has no token for any letter of {text!r}. "
                 "Correct the sentence, leave it out, or choose another model."
             )
-        ids, begin = tokens.ids.astype(np.int64), len(whole) - len(text)
+        ids = tokens.ids.astype(np.int64)
         logprobs = log_distributions(lm, [*before, *ids])
         # Row k predicts token k + 1. Without a start token nothing predicts the first one.
         predicting = logprobs[: len(ids)] if before else logprobs[:-1]
@@ -177,6 +178,11 @@ def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int)
             raise LingprobError(
                 f"next_words: the {top} likeliest words are not certain after {MOST} candidates. "
                 "Ask for fewer, or use next_tokens."
+            )
+        if len(before) + len(candidates[0][1]) > lm.context_window:
+            raise LingprobError(
+                f"next_words: the context has {len(before)} tokens, which leaves too little room "
+                f"for a word in the context window of {lm.context_window}. Shorten the context."
             )
         after = _logprobs(lm, [[*before, *ids] for _, ids in candidates])[:, -1]
         for (logprob, ids), following in zip(candidates, after, strict=True):

@@ -238,6 +238,8 @@ def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[
     """
     if regions is None and "regions" not in frame.columns:
         return None
+    if isinstance(regions, str):
+        regions = [regions]
     given = list(frame["regions"] if regions is None else regions)
     for row, one in enumerate(given, start=1):
         if not isinstance(one, Iterable):

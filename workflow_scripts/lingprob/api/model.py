@@ -67,7 +67,7 @@ def load(
         dtype: auto (the catalog's), float32, bfloat16 or float16. Default: the setting
             `scoring.dtype`.
         tokens_per_batch: number of tokens in a forward pass. It affects only speed and memory.
-            Default: the setting `scoring.tokens_per_batch`.
+            Default: the setting `scoring.tokens_per_batch`, or 512 after contexts on a CPU.
         correction: which tokens a masked model masks together with the predicted one.
             `within_word_l2r` (default) masks the later tokens of the same word, `whole_word` all
             its tokens, and `none` no others.
@@ -85,13 +85,13 @@ def load(
     manifest = prepared_model(name, entry, folder / sources.model_manifest(name))
     settings = run.settings["scoring"]
     device, dtype = device or settings["device"], dtype or settings["dtype"]
-    budget = tokens_per_batch or settings["tokens_per_batch"]
     found, letters = (
         find_unigrams(unigrams, name, run, folder),
         {"unknown_letters": unknown_letters},
     )
     if is_masked(read_manifest(manifest)["directory"]):
         masked, provenance = load_prepared_masked(manifest, device, dtype, **letters)
+        budget = tokens_per_batch or settings["tokens_per_batch"]
         return Model(run, BothSides(name, masked, correction, budget), provenance, found, folder)
     if correction is not None:
         raise LingprobError(
@@ -100,7 +100,7 @@ def load(
         )
     device_map = settings["device_map"]
     lm, provenance = load_prepared(manifest, entry, device, dtype, device_map, **letters)
-    return Model(run, LeftToRight(name, run, lm, budget), provenance, found, folder)
+    return Model(run, LeftToRight(name, run, lm, tokens_per_batch), provenance, found, folder)
 
 
 class Model:
@@ -182,8 +182,7 @@ class Model:
         elif contexts is None:
             table = self.direction.sentence_scores(stimuli_of(texts), [convention], self.unigrams)
         else:
-            tokens = self.direction.tokens_in_context(contexts, texts, convention, separator)
-            table = self._summed(tokens, texts, convention)
+            table = self._after_contexts(contexts, texts, convention, separator)
         logprob, n_tokens = table["logprob"].to_numpy(), table["n_tokens"].to_numpy()
         found = {"logprob": logprob, "n_tokens": n_tokens, "mean_logprob": logprob / n_tokens}
         if self.unigrams:
@@ -297,7 +296,8 @@ class Model:
             n_tokens.
 
         Raises LingprobError for a masked model, for a model without tokens that begin with a space,
-        or if the context is empty and there is no start token.
+        if the context and a word do not fit into the context window, or if the context is empty and
+        there is no start token.
         """
         start_token = self.direction.start_token(self.direction.convention(bos))
         return distributions.likeliest_words(self.lm, context, start_token, top)
@@ -361,6 +361,23 @@ class Model:
 
     def _separator(self, given: str | None) -> str:
         return given if given is not None else "" if self.language in WITHOUT_SPACES else " "
+
+    def _after_contexts(
+        self, contexts: list[str], texts: list[str], convention: str, separator: str
+    ) -> pd.DataFrame:
+        """Return the `sentence_scores` of texts after contexts. An empty context is none."""
+        rows, parts = pd.DataFrame({"context": contexts, "text": texts}), []
+        for is_alone, group in rows.groupby(rows["context"] == ""):
+            some = group["text"].tolist()
+            if is_alone:
+                stimuli = stimuli_of(texts).loc[group.index]
+                part = self.direction.sentence_scores(stimuli, [convention], self.unigrams)
+            else:
+                before = group["context"].tolist()
+                tokens = self.direction.tokens_in_context(before, some, convention, separator)
+                part = self._summed(tokens, some, convention)
+            parts.append(part.set_axis(group.index))
+        return pd.concat(parts).sort_index()
 
     def _summed(self, tokens: pd.DataFrame, texts: list[str], convention: str) -> pd.DataFrame:
         """Return the `sentence_scores` of texts by summing over all their tokens."""

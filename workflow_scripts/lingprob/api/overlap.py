@@ -14,7 +14,7 @@ import pandas as pd
 
 from lingprob.api.corpora import AUTO, NgramModels, choose_tokenizer, find_corpus
 from lingprob.api.inputs import as_passages, as_texts
-from lingprob.api.prepared_models import cache_folder, read_config, slug
+from lingprob.api.prepared_models import cache_folder, read_config, unique_slug
 from lingprob.errors import LingprobError
 from lingprob.overlap.chance import verdicts, with_chance_level
 from lingprob.overlap.corpora import Corpus, index_texts, save_corpus, search
@@ -135,8 +135,16 @@ def certify(
         ngrams (the source, or why there is none).
 
     Raises LingprobError for a name that is neither a corpus nor a file, for a corpus that has no
-    text or is named twice, and for the tokenizer as `load`.
+    text or is named twice, for texts of the same id, and for the tokenizer as `load`.
     """
+    passages = as_passages(texts)
+    numbers = passages.index.astype(int)
+    ids = texts.index[numbers - 1] if isinstance(texts, pd.Series) else numbers
+    if ids.has_duplicates:
+        raise LingprobError(
+            f"the texts have the id {ids[ids.duplicated()][0]!r} twice. Give each text its own id "
+            "(index of the Series)."
+        )
     run, folder = Run(*read_catalog(read_config(config))), cache_folder(cache)
     given = [corpora] if isinstance(corpora, str | Path) else list(corpora)
     name, opened = choose_tokenizer(tokenizer, given, config, run, folder)
@@ -146,10 +154,7 @@ def certify(
         raise LingprobError(f"the corpora are {names}. Name at least one, and each one once.")
     if save is not None:
         for corpus in searched:
-            save_corpus(corpus, opened, name, Path(save) / slug(corpus.name))
-    passages = as_passages(texts)
-    numbers = passages.index.astype(int)
-    ids = texts.index[numbers - 1] if isinstance(texts, pd.Series) else numbers
+            save_corpus(corpus, opened, name, Path(save) / unique_slug(corpus.name))
     models = NgramModels(ngrams, searched, run, folder)
     shortest = run.settings["overlap"]["min_length"] if min_length is None else min_length
     overlaps = longest_overlaps(passages.set_axis(ids), searched, opened, shortest)

@@ -44,16 +44,30 @@ def find_model(
 
     Arguments are those of `load`. A repository that is in the catalog needs no revision.
 
-    Raises LingprobError, with similar names, for a model that does not exist.
+    Raises LingprobError, with similar names, for a model that does not exist, and for a revision or
+    family of a model that cannot have one.
     """
     given = read_config(config)
     settings, catalog = read_catalog(given)
     catalog.check_references()
     text = str(model)
-    if text in catalog.models:
+    known = catalog.models.get(text)
+    if known and revision in (None, known.get("revision")) and family in (None, known["family"]):
         return text, Run(settings, catalog)
     folder = Path(model).expanduser()
-    if folder.is_dir():
+    if known:
+        if known["source"] != "hub":
+            raise LingprobError(
+                f"model {text!r} is no repository of the hub, so its revision and family are those "
+                "of its entry. Leave them out."
+            )
+        name, entry = revised_entry(known, revision, family, catalog)
+    elif folder.is_dir():
+        if revision is not None:
+            raise LingprobError(
+                f"{text}: a folder, which has no revision {revision!r}. Leave the revision out, or "
+                "name a repository of the hub."
+            )
         name, entry = folder_entry(folder, family, catalog)
     elif folder.is_file():
         raise LingprobError(
@@ -89,10 +103,9 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]
 def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[str, Entry]:
     """Return a name and a catalog entry for a model in a user's folder."""
     path = folder.resolve()
-    where = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     entry = {"title": path.name, "source": "local", "path": str(path)}
     conventions = {"family": "own"} if is_masked(path) else conventions_of(family, catalog)
-    return f"{slug(path.name)}-{where}", {**entry, **conventions}
+    return f"{slug(path.name)}-{short_digest(str(path))}", {**entry, **conventions}
 
 
 def repository_entry(
@@ -111,17 +124,28 @@ def repository_entry(
         )
     known = (entry for entry in catalog.models.values() if entry.get("repository") == repository)
     same = next(known, None)
-    if revision is None and same is None:
+    if same is not None:
+        return revised_entry(same, revision, family, catalog)
+    if revision is None:
         raise LingprobError(
             f"model repository {repository!r}: which revision? Name a commit, tag or branch, so "
             f"that the numbers can be repeated: revision='main', or {repository}@main."
         )
-    entry = dict(same) if same else {"title": repository, "source": "hub"}
-    entry |= {"repository": repository, "revision": revision or entry["revision"]}
-    if family or not same:
-        entry |= conventions_of(family, catalog)
+    entry = {"title": repository, "source": "hub", "repository": repository, "revision": revision}
+    return slug(f"{repository}@{revision}"), {**entry, **conventions_of(family, catalog)}
+
+
+def revised_entry(
+    known: Entry, revision: str | None, family: str | None, catalog: Catalog
+) -> tuple[str, Entry]:
+    """Return a name and an entry for a catalog entry of the hub with another revision or family."""
+    entry = {**known, "revision": revision or known["revision"]}
+    if family not in (None, known["family"]):
+        conventions = conventions_of(family, catalog)
+        kept = ("title", "source", "repository", "revision", "language", "parameters", "kind")
+        entry = {**{key: entry[key] for key in kept if key in entry}, **conventions}
     stated_keys = {key: value for key, value in entry.items() if value is not None}
-    return slug(f"{repository}@{entry['revision']}"), stated_keys
+    return slug(f"{entry['repository']}@{entry['revision']}"), stated_keys
 
 
 def conventions_of(family: str | None, catalog: Catalog) -> Entry:
@@ -135,6 +159,17 @@ def conventions_of(family: str | None, catalog: Catalog) -> Entry:
 def slug(name: str) -> str:
     """Return a name in which '--' replaces all but letters, digits, '.', '_' and '-'."""
     return re.sub(r"[^A-Za-z0-9._-]+", "--", name).lstrip("._-") or "model"
+
+
+def unique_slug(name: str) -> str:
+    """Return the `slug` of a name, with a digest of the name if it lacks some of its characters."""
+    made = slug(name)
+    return made if made == name else f"{made}-{short_digest(name)}"
+
+
+def short_digest(text: str) -> str:
+    """Return the first 8 hexadecimal digits of a text's sha256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def cache_folder(given: str | Path | None = None) -> Path:

@@ -13,6 +13,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
 from lingprob.io.files import dataset_paths
+from lingprob.io.text_units import split_lines
 
 ENDS = (".", "?", "!", '."', '?"', '!"')
 # Words of an unrelated sentence, tokenised as WikiText is.
@@ -87,7 +88,7 @@ def unrelated_sentences(documents: Iterable[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for document in documents:
-        for line in document.splitlines():
+        for line in split_lines(document):
             for part in re.split(r"(?<= [.!?])\s|(?<=\w[.!?])\s(?=[A-Z])", f"{line.strip()} "):
                 if len(part.split()) in WORDS and _whole(part):
                     found[natural(part)] = None

@@ -29,6 +29,8 @@ from lingprob.io.shards import delete_shards, read_shard, write_shard
 ROWS_PER_PART = 10_000
 # The key in a part's metadata for the place in the stream at which the part ends.
 STATE = b"lingprob.state"
+# Keys of an entry that determine its rows.
+OF_ROWS = ("repository", "revision", "configuration", "split", "kind", "column", "columns", "rows")
 # Columns of stimuli that are read if the data set has them (stimuli/own_sentences.py).
 OPTIONAL = (
     "participant", "rating", "item", "condition", "pair", "phenomenon", "paradigm", "grammatical",
@@ -40,8 +42,8 @@ Entry = dict[str, Any]
 def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.DataFrame:
     """Put a data set's files into `folder`, and return their manifest, as `fetch_files` does.
 
-    If `entry` describes rows of a hub data set, they become its only file. Errors are those of
-    `fetch_rows` or `fetch_files`.
+    If `entry` describes rows of a hub data set, they become its only file, and the manifest also
+    has a column `entry` (`identity_of_rows`). Errors are those of `fetch_rows` or `fetch_files`.
     """
     files = entry["files"]
     if entry.get("source") != "hub":
@@ -49,7 +51,21 @@ def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.
     target = folder / files[0]["name"]
     source = fetch_rows(dataset, entry, target, code=code)
     row = {"name": target.name, "sha256": sha256_of(target), "bytes": target.stat().st_size}
-    return pd.DataFrame([row | {"source": source}])
+    return pd.DataFrame([row | {"source": source, "entry": identity_of_rows(entry)}])
+
+
+def identity_of_rows(entry: Entry) -> str:
+    """Return a digest of the keys of a data set's entry that determine its rows on the hub."""
+    return identity_of({key: entry.get(key) for key in OF_ROWS})
+
+
+def recorded_rows(path: Path) -> str | None:
+    """Return the `identity_of_rows` of a file of rows, which its manifest records, or None."""
+    manifest = path.parent / "manifest.tsv"
+    if not (path.is_file() and manifest.is_file()):
+        return None
+    recorded = pd.read_csv(manifest, sep="\t", dtype=str)
+    return str(recorded["entry"][0]) if "entry" in recorded.columns else None
 
 
 def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:

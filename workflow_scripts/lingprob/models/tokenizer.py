@@ -47,7 +47,7 @@ OWN = {"ngram": "lingprob.ngrams.model"}
 CHOICES = ("warn", "refuse")
 # Soft hyphen, zero-width space, word joiner and byte-order mark, as copies of web pages have them.
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
-SHOWN = 10  # letters and rows that a message lists
+SHOWN = 10  # letters that a message lists
 
 
 @dataclass(frozen=True)
@@ -312,23 +312,21 @@ class Letters:
     def check(self, texts: Sequence[str], tokens: Sequence[Tokens]) -> None:
         """Log, or refuse, texts that have letters without a token. Log invisible characters.
 
-        Raises LingprobError that names the letters and rows if the choice is `refuse`.
+        Raises LingprobError that names the letters and a text if the choice is `refuse`.
         """
         warn_of_invisible(texts)
         found: dict[str, None] = {}
-        rows = []
-        for row, (text, spans) in enumerate(zip(texts, tokens, strict=True)):
+        affected = []
+        for text, spans in zip(texts, tokens, strict=True):
             if lost := self.lost(text, spans):
-                rows.append(row)
+                affected.append(text)
                 found.update(dict.fromkeys(lost))
-        if not rows:
+        if not affected:
             return
         letters = ", ".join(map(repr, list(found)[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
-        places = ", ".join(str(row + 1) for row in rows[:SHOWN])
-        more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
         said = (
             f"the tokenizer has no token for {letters}. Texts that differ only in such letters "
-            f"are the same to it. Text {places}{more}, for instance {texts[rows[0]]!r}."
+            f"are the same to it. This affects {len(affected)} texts, such as {affected[0]!r}."
         )
         if self.choice == "refuse":
             raise LingprobError(f"{said} Choose a model whose tokenizer covers the texts.")
@@ -352,14 +350,13 @@ class Letters:
 
 def warn_of_invisible(texts: Sequence[str]) -> None:
     """Log a warning about characters that models see and readers do not."""
-    hidden = [(row, found[0]) for row, text in enumerate(texts, start=1)
+    hidden = [(text, found[0]) for text in texts
               if not text.isascii() and (found := INVISIBLE.search(text))]  # fmt: skip
     if hidden:
-        row, letter = hidden[0]
+        text, letter = hidden[0]
         logger.warning(
-            "text %d, %r, has the invisible character U+%04X, which may change its tokens (%d such "
-            "texts). Delete it unless it is meant.",
-            row, texts[row - 1][:80], ord(letter), len(hidden),
+            "the text %r has the invisible character U+%04X, which may change its tokens (%d such "
+            "texts). Delete it unless it is meant.", text[:80], ord(letter), len(hidden),
         )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
+from lingprob.io.text_units import split_lines
 from lingprob.models.tokenizer import Tokenizer as ModelTokenizer
 from lingprob.models.tokenizer import encode
 
@@ -242,4 +243,4 @@ def sentences(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
 def lines(documents: Iterable[str]) -> Iterator[str]:
     """Yield the lines of documents that are not empty."""
     for document in documents:
-        yield from filter(str.strip, document.splitlines())
+        yield from filter(str.strip, split_lines(document))

@@ -102,8 +102,8 @@ def score_in_context(
         char_start and char_end (in the target), and logprob (nats, float32; NaN for a first token
         that nothing precedes).
 
-    Raises LingprobError that names the item for an empty target, a cut outside the prefix, or a
-    text that does not fit the context window.
+    Raises LingprobError that names the item or target for a target that is empty or has no token,
+    a cut outside the prefix, or a text that does not fit the context window.
     """
     for number, item in enumerate(items):
         _check(number, item)
@@ -230,7 +230,10 @@ def _score_item(
 def tokenize_item(
     language_model: LanguageModel, item: ContextItem, separator: str
 ) -> tuple[np.ndarray, list[Continuation]]:
-    """Return the tokens of the prefix up to its last cut, and all continuations."""
+    """Return the tokens of the prefix up to its last cut, and all continuations.
+
+    Raises LingprobError for a target without a token.
+    """
     places = [
         (cut_index, cut, target_index)
         for cut_index, cut in enumerate(item.cuts)
@@ -243,6 +246,11 @@ def tokenize_item(
     for before, whole, (cut_index, cut, k) in zip(befores, tokenized, places, strict=True):
         # A space at the end may be a token whose offsets are trimmed to nothing.
         tokens = whole if item.ends is None else whole.beginning_before(len(before) + item.ends[k])
+        if not (tokens.char_end > len(before)).any():
+            raise LingprobError(
+                f"target {item.targets[k]!r}: the tokenizer has no token for any letter of it. "
+                "Correct the target, leave it out, or choose another model."
+            )
         first = int(np.argmax(tokens.char_end > cut)) if cut else 0
         is_retokenized = shared_length(chain.ids, tokens.ids) < first
         continuations.append(Continuation(cut_index, k, tokens, first, len(before), is_retokenized))

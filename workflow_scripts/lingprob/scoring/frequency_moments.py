@@ -38,8 +38,9 @@ def frequency_moments(
     """Return sums of tokens' log-probabilities in context, by unigram log-probability and document.
 
     The first token of a document is only context, even if a start token precedes it. Few documents
-    are in memory at a time. They are scored in windows of WINDOW tokens that advance by STRIDE, or,
-    if these are too long for the model, in context windows that advance by half their length.
+    are in memory at a time. They are scored in windows of WINDOW tokens, or of the model's context
+    window if it is shorter. Windows advance by STRIDE, or, if they have no more tokens than STRIDE,
+    by half their length.
 
     Args:
         lm: the language model.

@@ -26,7 +26,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.files import identity_of
 from lingprob.io.progress import Progress
 from lingprob.io.shards import NOWHERE, Shards
-from lingprob.models.loading import Tokens, load_prepared
+from lingprob.models.loading import Tokens, check_finite, load_prepared
 from lingprob.models.masked import MaskableText, MaskedLanguageModel
 from lingprob.scoring.engine import Scorer, shard_ranges, worker_map
 
@@ -233,7 +233,7 @@ def pseudo_logprobs(
     """Return each token's log-probability given the tokens that are not masked, (n,) float32, nats.
 
     The text is run once for each of its tokens, between the special tokens of the model, in batches
-    of `tokens_per_batch` tokens.
+    of `tokens_per_batch` tokens. Raises LingprobError for a value that is not finite.
     """
     ids = text.tokens.ids
     n, skipped = len(ids), len(lm.before)
@@ -247,7 +247,9 @@ def pseudo_logprobs(
         predicted = logits.float().log_softmax(-1)
         wanted = inputs.new_tensor(ids[places.cpu().numpy()], dtype=torch.int64)
         found.append(predicted.gather(1, wanted[:, None])[:, 0])
-    return torch.cat(found).cpu().numpy()
+    logprobs = torch.cat(found).cpu().numpy()
+    check_finite(logprobs, lm.directory, lm.dtype)
+    return logprobs
 
 
 def _logits_at(lm: MaskedLanguageModel, inputs: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
