@@ -216,6 +216,7 @@ def test_regions_sum_their_words_and_parts(lm):
     assert found["surprisal"][3] - found["surprisal_uncorrected"][3] == pytest.approx(before)
     frame = pd.DataFrame({"text": [text, "A cat."], "regions": ["|".join(cut), "A|cat."]})
     table = lm.surprisal(frame, context=["", "It seems."])
+    assert table.groupby("text_id")["word_index"].agg("min").tolist() == [0, 0]
     np.testing.assert_allclose(table["surprisal"][:8], found["surprisal"], rtol=1e-5)
     assert table["word"].tolist()[8:] == ["A", "cat."]
     assert lm.surprisal("A cat.", regions="A|cat.")["word"].tolist() == ["A", "cat."]
