@@ -151,6 +151,21 @@ def test_no_bound_of_a_correlation_is_beyond_1(seed):
     assert -1 <= low <= high <= 1
 
 
+def test_constant_resamples_have_no_correlation():
+    """Only the rows of one of four units vary in x, and not all resamples draw it."""
+    unit = np.repeat(np.arange(4), 33)
+    y = np.random.default_rng(0).normal(size=132)
+    x = np.where(unit == 3, y, 0.1)
+    kept = [
+        stats.pearsonr(x[rows], y[rows]).statistic
+        for rows in (repeated(counts, unit) for part in resamples(4, 60, 2) for counts in part)
+        if np.ptp(x[rows]) > 0
+    ]
+    assert len(kept) < 60
+    found = correlation_interval(x, y, unit, draws=60, seed=2)
+    np.testing.assert_allclose(found, quantiles(kept))
+
+
 def test_three_rows_have_a_correlation():
     x, y = np.array([1.0, 2.0, 4.0]), np.array([2.0, 1.0, 5.0])
     assert correlation(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
@@ -234,6 +249,15 @@ def test_accuracies_of_groups_have_wilson_s_intervals():
     )
     one = stats.binomtest(0, 1).proportion_ci(method="wilson")
     assert table.loc["x", ["accuracy_low", "accuracy_high"]].tolist() == pytest.approx(one)
+
+
+def test_unknown_preferences_are_no_answers():
+    right = pd.Series([1.0, 0.0, np.nan, np.nan])
+    found = accuracies(right, pd.Series(["a", "a", "a", "b"]))
+    known = accuracies(right[:2], pd.Series(["a", "a"]))
+    pd.testing.assert_frame_equal(found.loc[["a"]], known)
+    assert found.loc["b", "n"] == 0
+    assert found.loc["b"].drop("n").isna().all()
 
 
 def test_without_clusters_the_interval_is_wilson_s():

@@ -15,6 +15,7 @@ from lingprob.papers.string_probability.analysis import (
     changes,
     confounds_of,
     correlations_of,
+    quantities,
     separation_rows,
 )
 from lingprob.papers.string_probability.data import METRICS, Options, variables
@@ -157,6 +158,29 @@ def test_pairs_on_a_line_have_no_scatter():
     )
     near, found = (table_of(each, options)["value"] for each in (scattered, far))
     np.testing.assert_allclose(found["bin"], near["bin"], rtol=1e-8)
+
+
+@pytest.mark.parametrize(("column", "known"), [("good", "spread"), ("bad", "slope")])
+def test_a_constant_bin_has_no_r_nor_change(column, known):
+    pairs = simulated(100, np.full(5, 4.0), per_token=3.0)
+    pairs.loc[pairs["cosine_distance"] < 0.5, f"logprob_{column}"] = 0.1
+    table = table_of(pairs)
+    correlations = ["r", "r_common_spread", "r_without_length"]
+    for subset in (table.loc["bin", "1"], table.loc["change", ""]):
+        assert subset.loc[correlations, ["value", "value_low", "value_high"]].isna().all(axis=None)
+    assert table.loc[("bin", "1", known), "value"] == pytest.approx(0, abs=1e-6)
+    assert np.isfinite(table.loc["bin", "2"]).all(axis=None)
+
+
+def test_three_pairs_have_no_r_without_length():
+    """Two lengths and a constant fit three pairs, however often they were drawn."""
+    for seed in range(40):
+        rows = np.random.default_rng(seed).normal(size=(4, 4)) * [9, 9, 1, 1]
+        wide = np.column_stack([np.ones(4), rows])
+        products = np.einsum("ij,ik->ijk", wide, wide).reshape(4, -1)
+        three, four = (np.array(n) @ products for n in ([1, 3, 1, 0], [1, 3, 1, 2]))
+        assert np.isnan(quantities(three, 1.0)[-1])
+        assert abs(quantities(four, 1.0)[-1]) == pytest.approx(1)
 
 
 # Standard deviations between and within clusters that SmolLM2 has: of a pair's mean log-probability

@@ -20,6 +20,7 @@ QUANTILE = TAILS[1]
 FEWEST = 3
 # A variance below this share of the mean square is rounding.
 CONSTANT = 1e-14
+CONSTANT_SUMS = 1e-12  # the same share of a variance that is a difference of sums
 MOST_IN_FULL = 16  # up to this many items, all 2**15 swaps are counted
 SWAPS_AT_ONCE = 2**12
 ROUNDING = 1e-9  # rounding of a sum, relative to the sum of absolute values
@@ -93,9 +94,10 @@ def correlation_interval(
     x, y = standardise(x), standardise(y)
     columns = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
     n, sx, sy, sxx, syy, sxy = _resampled_sums(columns, unit, int(unit.max()) + 1, draws, seed).T
+    vx, vy = n * sxx - sx**2, n * syy - sy**2
+    varies = (vx > CONSTANT_SUMS * n * sxx) & (vy > CONSTANT_SUMS * n * syy)
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = (n * sxx - sx**2) * (n * syy - sy**2)
-        drawn = np.where(spread > CONSTANT, (n * sxy - sx * sy) / np.sqrt(spread), np.nan)
+        drawn = np.where(varies, (n * sxy - sx * sy) / np.sqrt(vx * vy), np.nan)
     return interval(np.clip(drawn, -1, 1))  # rounding goes beyond
 
 
@@ -284,7 +286,7 @@ def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
     """Return the share of right answers in each group, with Wilson's 95% interval.
 
     Args:
-        right: (n,) bool, or float from `preferences`.
+        right: (n,) bool, or float from `preferences`. NaN is left out.
         by: (n,) group of each answer. Answers without one are left out.
 
     Returns:
@@ -292,8 +294,8 @@ def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
     """
     rows = {}
     for group, some in right.groupby(by.to_numpy(), sort=False):
-        share = float(some.mean())
-        rows[group] = (len(some), share, *_wilson(share, len(some)))
+        share, n = float(some.mean()), int(some.count())
+        rows[group] = (n, share, *(_wilson(share, n) if n else (np.nan, np.nan)))
     columns = ["n", "accuracy", "accuracy_low", "accuracy_high"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 

@@ -29,6 +29,7 @@ from lingprob.papers.string_probability.data import (
     variables,
 )
 from lingprob.stats.resampling import (
+    CONSTANT_SUMS,
     correlation,
     correlation_interval,
     interval,
@@ -233,7 +234,7 @@ def quantities(moments: Array, common: float) -> Array:
 
     The regression is of y on x: slope b and standard deviation s of the residuals. At the common
     spread S of x, r is b S / sqrt(b² S² + s²). Without length, r correlates the residuals of x and
-    y on the lengths of the two sentences.
+    y on the lengths of the two sentences. Columns or residuals without variance give NaN.
     """
     width = round(np.sqrt(moments.shape[-1]))
     matrix = moments.reshape(*moments.shape[:-1], width, width)
@@ -242,13 +243,20 @@ def quantities(moments: Array, common: float) -> Array:
         mean = matrix[..., 0, 1:]
         covariance = matrix[..., 1:, 1:] - mean[..., :, None] * mean[..., None, :]
         xx, yy, xy = (covariance[..., i, j] for i, j in ((0, 0), (1, 1), (0, 1)))
+        spread = np.sqrt(np.maximum(xx, 0.0))
+        xx, yy = (
+            np.where(value > CONSTANT_SUMS * square, value, np.nan)
+            for value, square in ((xx, matrix[..., 1, 1]), (yy, matrix[..., 2, 2]))
+        )
         slope = xy / xx
         residual = np.sqrt(np.maximum(yy - slope * xy, 0.0))
         at_common = slope * common / np.sqrt((slope * common) ** 2 + residual**2)
         left = without_lengths(covariance)
-        partial = left[..., 0, 1] / np.sqrt(left[..., 0, 0] * left[..., 1, 1])
+        own, whole = np.diagonal(left, axis1=-2, axis2=-1), np.stack([xx, yy], axis=-1)
+        own = np.where(own > SINGULAR * whole, own, np.nan)
+        partial = np.clip(left[..., 0, 1] / np.sqrt(own.prod(axis=-1)), -1, 1)
         r = xy / np.sqrt(xx * yy)
-    return np.stack([np.sqrt(np.maximum(xx, 0.0)), slope, residual, r, at_common, partial], axis=-1)
+    return np.stack([spread, slope, residual, r, at_common, partial], axis=-1)
 
 
 def without_lengths(covariance: Array) -> Array:
