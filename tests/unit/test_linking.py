@@ -264,6 +264,7 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         (sentences(), {"together": np.arange(60) // 3}, "20 sentences .or units of them. are too"),
         (sentences(), {"together": np.arange(59)}, "together has 59 rows, the other arguments 60"),
         (sentences(), {"clusters": ["a"] * 10 + [None] * 50}, "clusters, row 10: the id"),
+        (sentences(), {"clusters": ["one"] * 60}, "clusters: all 60 sentences have the same id"),
         (sentences(), {"folds": 1}, "folds=1.*need folds >= 2"),
         (sentences(), {"repeats": 0}, "repeats=0, bootstrap=20, .*repeats >= 1"),
         (sentences(), {"bootstrap": 0}, "repeats=2, bootstrap=0, .*bootstrap >= 1"),
@@ -429,6 +430,21 @@ def test_sentences_without_unigrams_get_simpler_predictions():
         predict_ratings(rated("slor", *given), given[0], np.full(30, np.nan), given[2])
     with pytest.raises(LingprobError, match="n_tokens, row 0: 0 "):
         predict_ratings(of_logprob, given[0], None, 0 * given[2])
+
+
+def test_few_clusters_widen_every_interval() -> None:
+    """Draws give percentiles about r, and three equal clusters Student's t of 2 for 90%."""
+    given = {**sentences(), "clusters": np.arange(60) % 3, **QUICK, "confidence": 0.9}
+    table, draws = resample_linking_functions(**given)
+    row = table.set_index("linking_function").loc["morcela"]
+    drawn = draws[draws["linking_function"] == "morcela"]
+    factor = 2.919986 / 1.644854 * np.sqrt(3 / 2)
+    for column in ("r", "beta", "gamma"):
+        ends = row[column] + factor * (drawn[column].quantile([0.05, 0.95]) - row[column])
+        limit = 1 if column == "r" else np.inf
+        expected = np.clip(ends, -limit, limit)
+        assert row[[f"{column}_low", f"{column}_high"]].tolist() == pytest.approx(expected)
+    assert row["r_cv_low"] >= -1
 
 
 def test_intervals_of_r_cv_cover_other_samples() -> None:

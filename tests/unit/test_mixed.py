@@ -110,6 +110,16 @@ def test_log_likelihoods_are_dense_normal_densities(
     np.testing.assert_allclose(shares.unstack()[[0, 3]].sum(axis=1), first, atol=1e-6)
 
 
+@pytest.mark.parametrize("column", ["rt_ms", "surprisal"])
+def test_held_out_data_are_complete(partitions, column) -> None:
+    fitted, held_out = partitions
+    fit = fit_one(fitted, "rt_ms ~ surprisal + (1 | subject_id)")
+    held_out = held_out.assign(item=1)
+    held_out.iloc[3, held_out.columns.get_loc(column)] = np.nan
+    with pytest.raises(LingprobError, match=f"{column}, row 3: nan .1 such rows.; drop"):
+        fit.held_out_log_likelihoods(held_out, "item")
+
+
 def dense(fit: MixedFit, frame: pd.DataFrame) -> np.ndarray:
     """Return each subject's log-density under the whole covariance matrix of its rows."""
     z = columns(frame, fit.formula.random)

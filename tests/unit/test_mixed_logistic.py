@@ -108,6 +108,11 @@ def test_optima_curve_down_nowhere(
             fit(**changes)
 
 
+def test_a_missing_answer_is_no_failure() -> None:
+    with pytest.raises(LingprobError, match=r"correct, row 1: nan .1 such rows.; drop such trials"):
+        aggregate([1, np.nan, 0], pd.DataFrame({"a": [1, 1, 1]}), ["x", "x", "x"])
+
+
 def test_interactions_and_aggregation_by_hand() -> None:
     frame = pd.DataFrame({"a": [1, 1, -1, 1], "b": [2, 2, 2, -1], "c": [1, 1, 1, 3]})
     terms = all_interactions(frame)

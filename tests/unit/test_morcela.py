@@ -431,6 +431,16 @@ def test_scores_under_another_convention_are_named():
         )
 
 
+def test_unscored_sentences_are_named():
+    rated, new = data_set("a", 40, 9), data_set("n", 5, 8, rated=False)
+    lacking = new._replace(scores=new.scores[new.scores["item_id"] != "n3"])
+    with pytest.raises(LingprobError, match=r"'new', item 'n3': no score under BOS policy 'bos'"):
+        predict_datasets("m", {"own": rated, "new": lacking}, fitted_to=["own"], **PREDICTING)
+    scores = rated.scores[(rated.scores["item_id"] != "a7") | (rated.scores["bos"] == "bos")]
+    with pytest.raises(LingprobError, match=r"'own', item 'a7': no score under BOS policy 'none'"):
+        with_ratings("own", rated.stimuli, scores)
+
+
 def test_normalising_published_unigrams_moves_no_fit():
     """It adds the same to u/l of every sentence, which the intercept absorbs."""
     stimuli, scores = inputs()

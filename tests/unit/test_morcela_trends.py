@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.papers.morcela.claims import STATISTICS
 from lingprob.papers.morcela.trends import drawn_values, draws_of, points_of, printed_sizes
 from lingprob.papers.run import Run
+from lingprob.scorecard.comparison import role_of
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import NOTHING, Estimate, judge_claim
 from lingprob.stats.linking import resample_linking_functions
@@ -182,6 +185,33 @@ def test_models_without_resamples_repeat_their_point(tables):
     assert drawn.shape == (100, 16)
     assert (drawn[:, names.index("opt-30b")] == points["beta"].iloc[names.index("opt-30b")]).all()
     assert np.argwhere(np.isnan(drawn)).tolist() == [[5, names.index("opt-13b")]]
+
+
+def test_own_models_do_not_move_the_paper_s_trend(tables):
+    """Three own models and a masked one of a printed name have the opposite trend."""
+    fits, run = tables["linking_functions"], Run("demo", Catalog().models, published=PUBLISHED)
+    alone = {"linking_functions": fits}
+    looks, added = dict(run.models), []
+    for name, size, kind in (
+        ("a", 8, None),
+        ("b", 9, None),
+        ("c", 10, None),
+        ("opt-1t", 11, "masked"),
+    ):
+        looks[name] = {"family": "opt", "parameters": 10**size, "kind": kind}
+        added.append(fits[:1].assign(model=name, r_cv=-size))
+    more = {"linking_functions": pd.concat([fits, *added], ignore_index=True)}
+    for claim, about in (
+        ("r_rises_with_size", "models"),
+        ("r_rises_less_in_opt", "opt and pythia"),
+    ):
+        expected = dict(STATISTICS[claim](alone, run))
+        found = dict(STATISTICS[claim](more, replace(run, models=looks)))
+        assert found.pop(f"{about}/mine") == expected[f"{about}/mine"]
+        ((name, of_all),) = found.items()
+        assert name == f"all {about}/mine"
+        assert of_all.value < 0
+        assert role_of(PUBLISHED, {"datasets": ["*"]}, name, "", run) == "also"
 
 
 def test_differences_of_trends_include_the_sentences(tables):

@@ -95,6 +95,13 @@ def audited() -> tuple[pd.DataFrame, pd.DataFrame]:
     return audit(evidence(), "m", 2, "demo")
 
 
+def test_leakage_of_other_data_sets_says_nothing():
+    given = evidence()
+    other = given.leakage[given.leakage["dataset"] == "other"]
+    table, _ = measure(evidence(leakage=other))
+    assert table[["leaked_good", "leaked_bad", "corpus"]].isna().all(axis=None)
+
+
 def test_each_pair_has_its_constructed_problems(audited):
     table, _ = audited
     found = table.set_index("pair_id")["problems"].str.split("; ").to_dict()

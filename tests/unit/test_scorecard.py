@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import (
@@ -183,8 +184,9 @@ def test_claims_and_statistics_belong_together(statistics):
 
 
 ABOUT = {"models": ["gpt2", "opt-*"], "datasets": ["blimp", "sling*"], "scales": ["laptop"]}
-MODELS = {"gpt2": {"source": "hub"}, "opt-tiny": {"source": "trained"},
-          "opt-mask": {"source": "hub", "kind": "masked"}}  # fmt: skip
+ENTRY = {"title": "Mine", "family": "opt", "family_title": "OPT", "source": "hub"}
+MODELS = describe_models({"gpt2": ENTRY, "opt-tiny": ENTRY | {"source": "trained", "size": "1m"},
+                          "opt-mask": ENTRY | {"kind": "masked"}})  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,10 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
 
     Returns:
         For each model `title`, `family`, `family_title`, `parameters`, `group` (title of the family
-        with its fine-tuning), `group_colour`, `colour`, `marker`, `note`, `source`, `causal` (it
-        scores text from left to right), `place` (the sort key in a family: parameters, order of
-        n-grams, training step) and `series` (`series_of`).
+        with its fine-tuning), `group_colour`, `colour`, `marker`, `note`, `source`, `kind`
+        (`masked`, or None for other models), `causal` (it scores text from left to right), `place`
+        (the sort key in a family: parameters, order of n-grams, training step) and `series`
+        (`series_of`).
     """
     groups: dict[str, list[str]] = {}
     for name, entry in catalog.items():
@@ -93,6 +94,7 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
                 "marker": marker,
                 "note": entry.get("note", ""),
                 "source": entry.get("source"),
+                "kind": "masked" if entry.get("kind") == "masked" else None,
                 "causal": entry.get("source") != "scores" and entry.get("kind") != "masked",
                 "series": series_of(name, entry),
                 "place": [size or 0, entry.get("order", 0), entry.get("training_step", LAST)],

@@ -243,6 +243,7 @@ def leaks(paired: pd.DataFrame, evidence: Evidence) -> pd.DataFrame:
     joined = paired[["item_id", "pair_id", "grammatical"]].merge(shares, on="item_id")
     top = joined.sort_values("share", ascending=False, kind="stable").drop_duplicates("pair_id")
     sides = joined.groupby(["pair_id", "grammatical"])["share"].max().unstack()
+    sides = sides.reindex(columns=[True, False])
     found = pd.DataFrame({"leaked_good": sides[True], "leaked_bad": sides[False]})
     return found.join(top.set_index("pair_id")["corpus"]).reindex(ids)
 

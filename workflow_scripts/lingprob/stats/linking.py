@@ -37,12 +37,14 @@ from lingprob.stats.linking_fits import (
     scoring_slopes,
     weighted_moments,
 )
-from lingprob.stats.resampling import fold_numbers, interval, resample_counts, tails
+from lingprob.stats.resampling import fold_numbers, interval, resample_counts, tails, widened
 
 logger = logging.getLogger(__name__)
 
 # By parameter: its term, the sign of its ratio to the first slope, its value if fixed.
 PARAMETERS = {"beta": ("u/l", -1.0, 1.0), "gamma": ("1/l", 1.0, 0.0)}
+UNLIMITED = (-np.inf, np.inf)
+LIMITS = dict.fromkeys(("r", "r_cv"), (-1.0, 1.0))
 MINIMUM_PER_FOLD = 5
 # Resamples that are cross-validated at once, to bound memory.
 DRAWS_AT_ONCE = 100
@@ -150,7 +152,9 @@ def resample_linking_functions(
           MORCELA minus that of this function, paired by resample. NaN if either function is left
           out.
 
-        And a table with one row per function and draw: linking_function, draw, r_cv, r,
+        Intervals are widened for few or unequal clusters, as `resampling.widened` describes.
+
+    And a table with one row per function and draw: linking_function, draw, r_cv, r,
         logprob_slope, beta and gamma.
 
     For functions with a single term, and for MORCELA with beta fixed at 1, the authors' released
@@ -158,8 +162,8 @@ def resample_linking_functions(
     with r_cv.
 
     Raises LingprobError for unequal lengths, missing or infinite values, n_tokens below 1, constant
-    or collinear terms, or too few sentences for the folds. Memory: 24 bytes times n times
-    bootstrap.
+    or collinear terms, a single cluster, or too few sentences for the folds. Memory: 24 bytes times
+    n times bootstrap.
     """
     how = Resampling(**options)
     inputs = checked_inputs(logprob, unigram_logprob, n_tokens, rating)
@@ -187,6 +191,9 @@ def resample_linking_functions(
     for name, row in rows.items():
         row |= _difference("over_slor", rows, draws, (name, "slor"), how.confidence)
         row |= _difference("below_morcela", rows, draws, ("morcela", name), how.confidence)
+    sizes = np.bincount(_units("clusters", clusters, n))
+    for row in rows.values():
+        row |= _widened(row, sizes, how.confidence)
     tables = [
         pd.DataFrame({"linking_function": name, "draw": np.arange(how.bootstrap), **columns})
         for name, columns in draws.items()
@@ -242,9 +249,15 @@ def _units(name: str, ids: ArrayLike | None, n: int) -> NDArray:
 def drawn_units(clusters: ArrayLike | None, n: int, draws: int, seed: int) -> NDArray:
     """Return how often each of n sentences is in each resample of clusters, (draws, n) int.
 
-    The result depends only on the sentences' clusters, in order, and on the seed.
+    The result depends only on the sentences' clusters, in order, and on the seed. Raises
+    LingprobError for a single cluster.
     """
     cluster = _units("clusters", clusters, n)
+    if clusters is not None and cluster.max() == 0:
+        raise LingprobError(
+            f"clusters: all {n} sentences have the same id, and intervals need at least two "
+            "clusters. Give sentences of more clusters, or no clusters (None)."
+        )
     generator = np.random.default_rng([seed, 1])
     return resample_counts(int(cluster.max()) + 1, draws, generator)[:, cluster]
 
@@ -349,6 +362,16 @@ def deviations_about(
     finite = drawn[np.isfinite(drawn)]
     shift = value - float(finite.mean()) if len(finite) else np.nan
     return {end: place + shift for end, place in ends.items()}
+
+
+def _widened(row: dict[str, Any], sizes: NDArray, confidence: float) -> dict[str, float]:
+    """Return each COLUMN_low and COLUMN_high of a row, widened for the clusters' sizes."""
+    found = {}
+    for column in (key.removesuffix("_low") for key in row if key.endswith("_low")):
+        ends, limits = (row[f"{column}_low"], row[f"{column}_high"]), LIMITS.get(column, UNLIMITED)
+        low, high = widened(row[column], ends, sizes, limits, tails(confidence)[1])
+        found |= {f"{column}_low": low, f"{column}_high": high}
+    return found
 
 
 def _interval(name: str, column: str, values: Array, confidence: float) -> dict[str, float]:

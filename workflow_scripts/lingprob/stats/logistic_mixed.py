@@ -269,10 +269,14 @@ def all_interactions(columns: pd.DataFrame) -> pd.DataFrame:
 
 
 def aggregate(correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike) -> Aggregated:
-    """Return the counts of single trials (`correct` or not) by group and values of the terms."""
+    """Return the counts of single trials (`correct` or not) by group and values of the terms.
+
+    Raises LingprobError for a trial whose `correct` is missing.
+    """
     frame = terms.reset_index(drop=True)
     keys = [pd.Series(np.asarray(group), name="group"), *(frame[name] for name in frame)]
     successes = pd.Series(np.asarray(correct, dtype=np.float64))
+    refuse_values("correct", successes, successes.isna().to_numpy(), "drop such trials")
     sums = successes.groupby(keys, sort=True, dropna=False).agg(["sum", "size"])
     values = sums.index.to_frame(index=False)
     trials = sums["size"].to_numpy(np.float64)

@@ -190,7 +190,7 @@ def sum_interval(values: Array, draws: int, seed: int) -> tuple[float, float]:
     return CrossedDraws(values[None], draws, seed).interval(np.ones(1))
 
 
-def widening(units: float, freedom: float) -> float:
+def widening(units: float, freedom: float, quantile: float = QUANTILE) -> float:
     """Return the factor that widens a percentile interval over few resampled units.
 
     It is short by sqrt((n - 1) / n) and takes the normal quantile instead of Student's t
@@ -200,22 +200,26 @@ def widening(units: float, freedom: float) -> float:
 
     if units < 1 + ROUNDING:
         return np.nan
-    by_student = stats.t.ppf(QUANTILE, freedom) / stats.norm.ppf(QUANTILE)
+    by_student = stats.t.ppf(quantile, freedom) / stats.norm.ppf(quantile)
     return float(by_student) * np.sqrt(units / (units - 1))
 
 
 def widened(
-    value: float, ends: tuple[float, float], sizes: NDArray, limits: tuple[float, float]
+    value: float,
+    ends: tuple[float, float],
+    sizes: NDArray,
+    limits: tuple[float, float],
+    quantile: float = QUANTILE,
 ) -> tuple[float, float]:
     """Return a percentile interval widened for the sizes of the resampled units.
 
     Units of unequal sizes s count as n = (sum s)^2 / sum s^2 (Kish). The degrees of freedom are
     (sum s^2)^2 / sum s^4 - 1 (Satterthwaite), as if rows of a unit were alike.
-    Both ends stay between the limits. (NaN, NaN) for a single unit.
+    Both ends stay between the limits. (NaN, NaN) for a single unit. The upper end is at `quantile`.
     """
     squares = np.square(sizes, dtype=float)
     freedom = squares.sum() ** 2 / (squares**2).sum() - 1
-    factor = widening(sizes.sum() ** 2 / squares.sum(), freedom)
+    factor = widening(sizes.sum() ** 2 / squares.sum(), freedom, quantile)
     low, high = (value + factor * (end - value) for end in ends)
     return float(max(low, limits[0])), float(min(high, limits[1]))
 

@@ -79,12 +79,29 @@ def scores_under(
     return found.reset_index(drop=True)
 
 
+def refuse_unscored(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> None:
+    """Raise LingprobError for a sentence without a score under a convention of `scores`."""
+    conventions = scores[["bos", "unigrams"]].drop_duplicates()
+    wanted = stimuli[["item_id"]].merge(conventions, how="cross")
+    found = wanted.merge(
+        scores, on=["item_id", "bos", "unigrams"], how="left", validate="one_to_one"
+    )
+    refuse_rows(
+        found["logprob"].isna(),
+        "data set {dataset!r}, item {item_id!r}: no score under BOS policy {bos!r} with unigrams "
+        "{unigrams!r}. Score the whole data set.",
+        found,
+        dataset=dataset,
+    )
+
+
 def with_ratings(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Return sentence scores with ratings and units, in the order of `stimuli`.
 
     The order is the same for all models, so they share folds and resamples. Raises LingprobError if
-    a sentence has no rating.
+    a sentence has no rating or no score.
     """
+    refuse_unscored(dataset, stimuli, scores)
     columns = ["item_id", "rating", "pair_id", "paradigm", "phenomenon"]
     about = stimuli[[name for name in columns if name in stimuli]]
     place = pd.Series(range(len(about)), index=about["item_id"])
@@ -149,7 +166,8 @@ def fit_model(
 
     Returns a `linking_functions` table with each data set, BOS policy and unigram source, and a
     `linking_draws` table under the default convention, without data sets that have no unigrams. All
-    models share the resamples. Raises LingprobError if a sentence has no rating. (morcela, §3.4)
+    models share the resamples. Raises LingprobError if a sentence has no rating or no score.
+    (morcela, §3.4)
     """
     tables: list[pd.DataFrame] = []
     resampled: list[pd.DataFrame] = []
@@ -240,6 +258,7 @@ def predict_datasets(
     tables = []
     for dataset, data_set in datasets.items():
         scores = scores_under(convention, model, dataset, data_set.scores)
+        refuse_unscored(dataset, data_set.stimuli, scores)
         rows = data_set.stimuli.merge(scores, on="item_id")
         for name, sample in samples.items():
             about = {"dataset": dataset, "fitted_to": name}

@@ -8,7 +8,7 @@ over resamples of sentences, which all models share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 
 from lingprob.papers.morcela.tables import default_fits, with_certain_parameters
 from lingprob.papers.run import Found, Published, Run, Tables, judged, statistic
+from lingprob.scorecard.comparison import PAPER, role_of
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import Estimate
 
@@ -26,27 +27,46 @@ SIZES = {"millions": 1e6, "billions": 1e9}
 def trend(tables: Tables, run: Run, x: str, y: str) -> Found:
     """Yield the slope of y on x (columns of `points_of`) over models, within families."""
     draws = draws_of(tables)
-    for dataset, points in points_of(tables, run).items():
-        if {x, y} <= set(points):
+    for dataset, every in points_of(tables, run).items():
+        if not {x, y} <= set(every):
+            continue
+        for about, points in populations(every, run, "models"):
             known = points.dropna(subset=[x, y])
             slope = slope_within(known[x], known[y], known["family"])
             slope = widened(slope, drawn_slopes(draws.get(dataset), known, x, y))
-            yield f"models/{dataset}", _or_too_few(slope, known)
+            yield f"{about}/{dataset}", _or_too_few(slope, known)
 
 
 def less_in_opt(tables: Tables, run: Run) -> Found:
     """Yield the slope of r on log10 parameters over OPT models minus that over Pythia models."""
     draws = draws_of(tables)
-    for dataset, points in points_of(tables, run).items():
-        if "r" not in points:
+    for dataset, every in points_of(tables, run).items():
+        if "r" not in every:
             continue
-        known = points.dropna(subset=["size", "r"])
-        slopes = slope_difference(known["size"], known["r"], known["family"], "pythia", "opt")
-        pythia, opt = (
-            drawn_slopes(draws.get(dataset), known[known["family"] == name], "size", "r")
-            for name in ("pythia", "opt")
-        )
-        yield f"opt and pythia/{dataset}", _or_too_few(widened(slopes, opt - pythia), known)
+        for about, points in populations(every, run, "opt and pythia"):
+            known = points.dropna(subset=["size", "r"])
+            slopes = slope_difference(known["size"], known["r"], known["family"], "pythia", "opt")
+            pythia, opt = (
+                drawn_slopes(draws.get(dataset), known[known["family"] == name], "size", "r")
+                for name in ("pythia", "opt")
+            )
+            yield f"{about}/{dataset}", _or_too_few(widened(slopes, opt - pythia), known)
+
+
+def populations(points: pd.DataFrame, run: Run, name: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the points of the paper's own models, by `name`, and those of all if there are others.
+
+    The name of all models gets the role `also` (`role_of`), so they do not decide the verdict.
+    """
+    about_models = {key: value for key, value in run.published.items() if key == "models"}
+    own = [
+        role_of(about_models, {}, model, "", run) == PAPER
+        for model in points.index.get_level_values("model")
+    ]
+    if any(own):
+        yield name, points[own]
+    if not all(own):
+        yield f"all {name}", points
 
 
 def _or_too_few(slope: Estimate, points: pd.DataFrame) -> Estimate:

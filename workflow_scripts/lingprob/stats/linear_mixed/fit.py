@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_values
 from lingprob.stats.linear_mixed.likelihood import ModelMoments
 from lingprob.stats.linear_mixed.moments import (
     INTERCEPT,
@@ -77,8 +77,14 @@ class MixedFit:
         log-likelihood of all its rows. The data must be on the scale of the fit: standardise their
         predictors like those that were fitted.
 
-        Returns a Series by group and item, sorted.
+        Returns a Series by group and item, sorted. Raises LingprobError for a value that is missing
+        or infinite.
         """
+        for name in {*self.formula.fixed, *self.formula.random, self.formula.response} - {
+            INTERCEPT
+        }:
+            values = frame[name].to_numpy(float)
+            refuse_values(name, values, ~np.isfinite(values), "drop or complete such rows first")
         keys = [self.formula.group, item]
         labels = pd.MultiIndex.from_frame(frame[keys])
         if not labels.is_monotonic_increasing:
@@ -102,8 +108,8 @@ class MixedFit:
         squares = moments[:, q, q] - (moments[:, q, :q] * explained).sum(axis=1)
         constants = so_far[:, -1] * np.log(2 * np.pi * self.sigma**2)
         total = -(constants + np.linalg.slogdet(inner)[1] + squares / self.sigma**2) / 2
-        values = pd.Series(total, by_item.index)
-        return values.groupby(level=0).diff().fillna(values)
+        until = pd.Series(total, by_item.index)
+        return until - until.groupby(level=0).shift(fill_value=0.0)
 
 
 def fit_mixed_models(
