@@ -154,7 +154,7 @@ def resample_linking_functions(
 
         Intervals are widened for few or unequal clusters, as `resampling.widened` describes.
 
-    And a table with one row per function and draw: linking_function, draw, r_cv, r,
+        And a table with one row per function and draw: linking_function, draw, r_cv, r,
         logprob_slope, beta and gamma.
 
     For functions with a single term, and for MORCELA with beta fixed at 1, the authors' released
