@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm, t
 from statsmodels.regression.linear_model import OLS
 
 from lingprob.stats.linking import fit_linking_functions
@@ -72,6 +73,15 @@ def cross_validated(
     return float(np.mean(r))
 
 
+def wider(value: float, ends: tuple[float, float], unit: np.ndarray, limit: float) -> np.ndarray:
+    """Widen a 90% interval for few units: Student's t of their effective number, by its formula."""
+    sizes = np.bincount(unit).astype(float)
+    effective = sizes.sum() ** 2 / (sizes**2).sum()
+    freedom = (sizes**2).sum() ** 2 / (sizes**4).sum() - 1
+    factor = t.ppf(0.95, freedom) / norm.ppf(0.95) * np.sqrt(effective / (effective - 1))
+    return np.clip(value + factor * (np.array(ends) - value), -limit, limit)
+
+
 def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, bootstrap: int,
           seed: int) -> dict[str, float]:  # fmt: skip
     """Cross-validate and resample row by row; a resample repeats its rows."""
@@ -97,11 +107,18 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
             drawn["gamma"].append(slopes[-1] / slopes[1])
     value = float(np.mean(averages))
     low, high = np.nanpercentile(held_out, [5, 95]) - np.nanmean(held_out) + value
+    low, high = wider(value, (low, high), unit, 1)
     expected = {"r_cv": value, "r_cv_low": low, "r_cv_high": high}
-    expected["logprob_slope"] = OLS(y, x).fit().params[1]
+    params = OLS(y, x).fit().params
+    whole = {"r": r_of(name, x, y, x, y), "logprob_slope": params[1]}
+    whole |= {"beta": -params[2] / params[1] if drawn["beta"] else np.nan}
+    whole |= {"gamma": params[-1] / params[1] if drawn["gamma"] else np.nan}
+    expected["logprob_slope"] = params[1]
     expected["r_cv_shuffle_sd"] = float(np.std(averages))
     for column, values in drawn.items():
         low, high = np.percentile(values, [5, 95]) if values else (np.nan, np.nan)
+        limit = 1 if column == "r" else np.inf
+        low, high = wider(whole[column], (low, high), unit, limit)
         expected |= {f"{column}_low": low, f"{column}_high": high}
     return expected
 
