@@ -366,7 +366,7 @@ def deviations_about(
 
 def _widened(row: dict[str, Any], sizes: NDArray, confidence: float) -> dict[str, float]:
     """Return each COLUMN_low and COLUMN_high of a row, widened for the clusters' sizes."""
-    found = {}
+    found: dict[str, float] = {}
     for column in (key.removesuffix("_low") for key in row if key.endswith("_low")):
         ends, limits = (row[f"{column}_low"], row[f"{column}_high"]), LIMITS.get(column, UNLIMITED)
         low, high = widened(row[column], ends, sizes, limits, tails(confidence)[1])
