@@ -20,7 +20,7 @@ from lingprob.figures.labels import (
 )
 from lingprob.figures.palette import describe_models
 from lingprob.figures.panels import grid
-from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES, save_figures
+from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES, plain_number, save_figures
 from lingprob.papers.leakage.reading_figures import figure_2
 from lingprob.papers.run import Run
 
@@ -30,6 +30,12 @@ MODELS = describe_models(Catalog().models)
 
 def blank(width: float = 4.0) -> Figure:
     return plt.figure(figsize=(width, 2.0), layout="none")
+
+
+def test_ticks_of_sizes_are_short():
+    ticks = [0.01, 1, 200, 50_000, 100_000, 2.7e6, 1e9, 7e10]
+    short = ["0.01", "1", "200", "50,000", "100K", "2.7M", "1B", "70B"]
+    assert list(map(plain_number, ticks)) == short
 
 
 def test_a_text_beyond_the_canvas_is_found():

@@ -113,14 +113,21 @@ def save_figures(
         plt.close(figure)
 
 
+def plain_number(value: float) -> str:
+    """Return a number without an exponent: 0.1, 50,000, 100K, 2.7B."""
+    for least, unit, letter in ((1e9, 1e9, "B"), (1e6, 1e6, "M"), (1e5, 1e3, "K")):
+        if value >= least:
+            return f"{value / unit:g}{letter}"
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+
+
 def lay_out(figure: Figure) -> None:
     """Lay out a finished figure: panels first, then names of points."""
     # The width of letters depends on the resolution, so the file's is used.
     figure.set_dpi(plt.rcParams["savefig.dpi"])
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
         if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
-            plain = FuncFormatter(lambda tick, _: f"{tick:,.0f}" if tick >= 1 else f"{tick:g}")
-            axis.set_major_formatter(plain)
+            axis.set_major_formatter(FuncFormatter(lambda tick, _: plain_number(tick)))
         if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
             axis.set_minor_formatter(NullFormatter())
     figure.draw_without_rendering()
