@@ -187,7 +187,7 @@ def test_models_without_resamples_repeat_their_point(tables):
     assert np.argwhere(np.isnan(drawn)).tolist() == [[5, names.index("opt-13b")]]
 
 
-def test_own_models_do_not_move_the_paper_s_trend(tables):
+def test_own_models_leave_the_papers_trend_alone(tables):
     """Three own models and a masked one of a printed name have the opposite trend."""
     fits, run = tables["linking_functions"], Run("demo", Catalog().models, published=PUBLISHED)
     alone = {"linking_functions": fits}
