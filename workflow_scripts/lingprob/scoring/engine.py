@@ -75,9 +75,9 @@ def shard_ranges(items: int, most: int, workers: int) -> list[range]:
     A range has at most `most` items. The number of ranges is a multiple of `workers`, unless there
     are fewer items.
     """
-    shards = -(-items // (most * workers)) * workers
-    size = -(-items // max(shards, 1))
-    return [range(first, min(first + size, items)) for first in range(0, items, max(size, 1))]
+    shards = min(-(-items // (most * workers)) * workers, items)
+    ends = [items * shard // shards for shard in range(shards + 1)] if shards else []
+    return list(map(range, ends, ends[1:]))
 
 
 class Scorer:
