@@ -485,6 +485,43 @@ def test_cross_validation_by_hand(study):
     assert row["n_evaluated"] == 60 * 4
 
 
+def twelve_readers() -> dict[str, Any]:
+    """Readers with slopes of their own. Only the first differs much from the others."""
+    random = np.random.default_rng(1)
+    words = pd.DataFrame(
+        [
+            (str(passage), place, f"w{random.integers(60)}" * int(random.integers(1, 4)), 0)
+            for passage in range(120)
+            for place in range(8)
+        ],
+        columns=["passage_id", "word_index", "word", "sentence_index"],
+    )
+    x, length = random.gamma(4, 2, len(words)), words["word"].str.len()
+    place = words[["passage_id", "word_index"]]
+    surprisal = place.assign(surprisal=x, surprisal_uncorrected=x, n_tokens=1)
+    columns = np.column_stack([np.ones(len(x)), x, np.roll(x, 1), length, words["word_index"]])
+    parts = []
+    for reader in range(12):
+        own = random.normal(0, [40, 1.2, 1.2, 3, 3]) * (2 if reader == 0 else 0.7)
+        rt = columns @ (own + [350, 4, 2, 3, 1]) + random.normal(0, 40, len(x))
+        part = place.assign(subject_id=f"s{reader}", rt_ms=rt)
+        parts.append(part[words["word_index"].between(1, 6)])
+    times = pd.concat(parts, ignore_index=True).assign(
+        excluded=None, previous_fixated=None, condition=None, partition="fit"
+    )
+    counts = words["word"].value_counts().rename_axis("word").reset_index(name="count")
+    surprisals = {"small": surprisal}
+    return {"words": words, "times": times, "surprisals": surprisals, "counts": [counts]}
+
+
+def test_a_singular_fold_is_marked():
+    """The fit to all rows is not singular. A fit to four fifths of the readers is."""
+    data = twelve_readers()
+    assert deltas_of(data, partition="subjects")["singular"].item()
+    both = pd.concat([data["times"].assign(partition=name) for name in ("fit", "exploratory")])
+    assert not deltas_of({**data, "times": both}, partition="exploratory")["singular"].item()
+
+
 def test_conditions_are_a_factor_only_on_request(study):
     """Sentences in two conditions, the second of which takes 80 ms more."""
     times = study["times"].merge(study["words"], on=["passage_id", "word_index"])
