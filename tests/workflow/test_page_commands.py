@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("command", "shown"), planned())
+@pytest.mark.parametrize(("command", "shown"), [*planned()])
 def test_snakemake_plans_what_a_page_asks_it_for(folder, command, shown):
     if "--sdm apptainer" in command and not shutil.which("apptainer"):
         pytest.skip("no apptainer, which the command asks for")
