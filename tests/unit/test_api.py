@@ -409,6 +409,7 @@ def test_wrong_input_of_calls_is_named(lm, call, said):
         ("smolm2-135m", {}, "unknown model 'smolm2-135m'. Did you mean 'smollm2-135m'"),
         ("./absent", {}, "no such folder"),
         ("some/model", {}, "which revision"),
+        ("some/model@main", {"revision": "v1"}, "two revisions"),
         ("some/model/more", {"revision": "main"}, "neither a folder that exists nor"),
         ("tiny", {"config": {"model": {}}}, r"unknown key.*did you mean 'models'"),
         ("gpt2", {"config": "absent.yaml"}, "absent.yaml: cannot be read"),

@@ -419,9 +419,14 @@ def test_size_trends_vary_over_models_and_suites():
     # With one suite, the variation between suites is unknown.
     assert np.isnan([found["all models/d"].low, found["all models/d"].high]).all()
     assert "one suite" in found["all models/d"].note
-    # A model without a size is in no trend; of two suites, all pairs of one in a fourth of draws.
-    unsized = {**models, "d": {"parameters": None, "family": "f"}}
-    more = changes(("d", "d", UP, 10, 9.0))["context_accuracy"]
+    # A model without a size, or trained here, is in no trend. In a fourth of the draws, all pairs
+    # are of one of the two suites.
+    unsized = {
+        **models,
+        "d": {"parameters": None, "family": "f"},
+        "t": {"parameters": 10**8, "family": "f", "source": "trained"},
+    }
+    more = changes(("d", "d", UP, 10, 9.0), ("t", "d", UP, 10, 9.0))["context_accuracy"]
     slopes = {"s": line.slope + 0.2, "t": line.slope - 0.2}
     suites = pd.concat([
         changes(*((model, "d", UP, length, slope * size * (3 if length < 10 else 1))

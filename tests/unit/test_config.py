@@ -81,6 +81,22 @@ def test_paper_scale_has_morcela_s_models_and_conventions():
         assert len(entry["revision"]) == 40
 
 
+def test_null_removes_an_entry_of_the_scale():
+    mine = {"layers": 1, "heads": 1, "width": 8}
+    sizes = dict.fromkeys(("small", "medium"))
+    config = {
+        "scale": "paper",
+        "training": {"sizes": {**sizes, "mine": mine}},
+        "context": {"pairs_per_suite_of": {"crows_pairs": None}},
+    }
+    settings, catalog = read_settings(config)
+    assert set(settings["training"]["sizes"]) == {"large", "mine"}
+    assert settings["training"]["sizes"]["mine"] == mine
+    assert settings["context"]["pairs_per_suite_of"] == {}
+    assert "trained-mine" in catalog.models
+    assert "trained-small" not in catalog.models
+
+
 def test_user_keys_win_over_the_scale():
     settings, _ = read_settings({"scale": "demo", "morcela": {"models": ["gpt2"]}})
     assert settings["morcela"]["models"] == ["gpt2"]

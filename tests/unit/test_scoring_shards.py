@@ -140,18 +140,17 @@ def test_a_damaged_shard_is_made_again(language_model, tmp_path, caplog, damage)
 
 
 @pytest.mark.parametrize(
-    ("items", "most", "workers", "sizes"),
+    ("items", "most", "sizes"),
     [
-        (600, 500, 2, [300, 300]),  # not 500 and 100
-        (600, 500, 1, [300, 300]),
-        (60, 20, 2, [15] * 4),
-        (1001, 500, 2, [250, 250, 250, 251]),
-        (3, 500, 8, [1, 1, 1]),
-        (9, 4, 4, [2, 2, 2, 3]),
-        (0, 500, 2, []),
+        (600, 500, [150] * 4),  # not 500 and 100
+        (60, 20, [15] * 4),
+        (1001, 250, [125] * 7 + [126]),
+        (3, 500, [1, 1, 1]),
+        (9, 4, [2, 2, 2, 3]),
+        (0, 500, []),
     ],
 )
-def test_workers_share_the_work_evenly(items, most, workers, sizes):
-    ranges = shard_ranges(items, most, workers)
+def test_workers_share_the_work_evenly(items, most, sizes):
+    ranges = shard_ranges(items, most)
     assert [number for one in ranges for number in one] == [*range(items)]
     assert [len(one) for one in ranges] == sizes

@@ -116,6 +116,10 @@ def repository_entry(
     If the catalog has an entry of the repository, it is used, with its revision by default.
     """
     repository, _, stated = repository.partition("@")
+    if revision and stated and revision != stated:
+        raise LingprobError(
+            f"{repository}@{stated} with revision={revision!r}: two revisions. State one."
+        )
     revision = revision or stated or None
     if not REPOSITORY.fullmatch(repository):
         raise LingprobError(

@@ -134,7 +134,7 @@ def score_in_context(
         return table
 
     found = [_rows([])]
-    ranges = shard_ranges(len(items), items_per_shard, workers)
+    ranges = shard_ranges(len(items), items_per_shard)
     with (
         Progress(len(items), "scoring in context", "prefixes") as progress,
         worker_map(lm, workers) as mapping,

@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384, "mps": 4096}
 # In a longer row, more sequences share beginnings, but more tokens do not see each other.
 TOKENS_PER_ROW = {"cpu": 128, "cuda": 512, "mps": 512}
+SHARD_MULTIPLE = 4  # so that 2 or 4 workers have as many shards each
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,13 @@ def worker_map(
         pool.shutdown(cancel_futures=True)
 
 
-def shard_ranges(items: int, most: int, workers: int) -> list[range]:
+def shard_ranges(items: int, most: int) -> list[range]:
     """Cut item numbers into ranges of similar size, so that all workers end at about the same time.
 
-    A range has at most `most` items. The number of ranges is a multiple of `workers`, unless there
-    are fewer items.
+    A range has at most `most` items. The number of ranges is a multiple of SHARD_MULTIPLE, unless
+    there are fewer items. It ignores the number of workers, so a job resumes on another machine.
     """
-    shards = min(-(-items // (most * workers)) * workers, items)
+    shards = min(-(-items // (most * SHARD_MULTIPLE)) * SHARD_MULTIPLE, items)
     ends = [items * shard // shards for shard in range(shards + 1)] if shards else []
     return list(map(range, ends, ends[1:]))
 

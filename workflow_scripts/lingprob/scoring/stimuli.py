@@ -71,7 +71,7 @@ def score_stimuli(
         return scorer.score([tokens[text].ids for text in shard], start_id, progress=progress)
 
     with worker_map(lm, workers) as mapping:
-        logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, workers, **kept)
+        logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, **kept)
     return scores_table(item_ids, texts, tokens, logprobs)
 
 
@@ -117,7 +117,6 @@ def _score_in_shards(
     settings: Sequence[object],
     dataset: str,
     mapping: Callable[..., Iterator[pa.Table]],
-    workers: int = 1,
     *,
     shards: Shards = NOWHERE,
     sentences_per_shard: int = 2000,
@@ -130,12 +129,11 @@ def _score_in_shards(
         settings: JSON values of all settings that change the numbers.
         dataset: name of the data set, for the progress.
         mapping: a function like `map`, which may score several shards at once.
-        workers: number of shards that `mapping` scores at once.
         shards: store of finished shards, so that a killed job can resume.
         sentences_per_shard: the largest number of texts in a shard.
     """
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
-    ranges = shard_ranges(len(ordered), sentences_per_shard, workers)
+    ranges = shard_ranges(len(ordered), sentences_per_shard)
     parts = [[ordered[number] for number in one] for one in ranges]
     described = [[settings, part, [tokens[text].ids.tolist() for text in part]] for part in parts]
     tables = [shards.read(one) for one in described]

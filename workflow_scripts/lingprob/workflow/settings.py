@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 Item = TypeVar("Item")
+Name = TypeVar("Name")
 
 
 def key(
@@ -67,9 +68,15 @@ def _each_once(values: list[Item]) -> list[Item]:
     return values
 
 
+def _without_null(entries: dict[Name, Item | None]) -> dict[Name, Item]:
+    """Return entries without those that are null, which remove an entry of the scale's preset."""
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
 Number = Annotated[float, WrapValidator(_as_written)]
 Count = Annotated[int, Field(ge=1)]
 Unique = Annotated[list[Item], AfterValidator(_each_once)]
+Named = Annotated[dict[Name, Item | None], AfterValidator(_without_null)]
 EntryName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 SizeName = Annotated[str, StringConstraints(pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
 TokenName = Annotated[str, StringConstraints(pattern="^[a-z0-9_]+$")]
@@ -314,7 +321,7 @@ class StringProbability(Section):
     )
     """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb). null,
     and models whose entry does not list it, use the model's default source"""
-    embeddings: dict[str, str] = key(names="embedding")
+    embeddings: Named[str, str] = key(names="embedding")
     """sentence-embedding model by language (string_probability, §4.2)"""
     resample: Literal["clusters", "pairs"] = key("clusters", convention=True)
     """units that intervals resample: `clusters` (articles, suites or paradigms) or `pairs`"""
@@ -347,10 +354,10 @@ class FineTuning(Section):
 class Training(Section):
     """Models trained on leakage-free chunks (leakage, §3.1)."""
 
-    sizes: dict[SizeName, Size] = key(
+    sizes: Named[SizeName, Size] = key(
         example={"small": {"layers": 3, "heads": 4, "width": 256}}, min_length=1
     )
-    """shapes of the models to train, by name (leakage, Table 1)"""
+    """shapes of the models to train, by name (leakage, Table 1). null removes one of the scale's"""
     chunks: Literal["selected", "all"] = key()
     """training data: the leakage-free chunks that overlap selects, or all chunks"""
     tokenizer: str = key(names="model tokenizer own")
@@ -417,7 +424,7 @@ class Context(Section):
     """corpus of unrelated sentences (context, §3: the test set of WikiText-103)"""
     pairs_per_suite: int = key(ge=1)
     """number of sampled pairs per paradigm, or items per suite (all of your own data set)"""
-    pairs_per_suite_of: dict[str, Count] = key({})
+    pairs_per_suite_of: Named[str, Count] = key({})
     """the same number for single data sets, such as {syntaxgym: 1000}"""
     lengths: Unique[Count] = key(example=[32, 64, 125, 250, 500, 1000], min_length=1)
     """lengths of prefixes, in tokens (context, §3: up to 1000)"""

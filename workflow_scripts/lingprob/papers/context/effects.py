@@ -30,7 +30,7 @@ from lingprob.papers.context.contrasts import (
     without_interval,
 )
 from lingprob.papers.context.statistics import suite_points
-from lingprob.papers.run import Found, Run, Tables, statistic
+from lingprob.papers.run import Found, Run, Tables, judged, statistic
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import (
     combined,
@@ -127,11 +127,12 @@ def between_models(tables: Tables, run: Run, kind: str, first: str, second: str)
 def over_scale(tables: Tables, run: Run, kind: str) -> Found:
     """Yield the slope of delta on log10 parameters over models, within families, per data set.
 
-    Models of unknown size are left out. Models share their suites, so the interval includes the
-    sampling errors of suites and of models. With one suite there is no interval.
+    Models of unknown size and models trained here are left out. Models share their suites, so the
+    interval includes the sampling errors of suites and of models. With one suite there is no
+    interval.
     """
-    found = rows_at(tables["context_accuracy"])
-    suites = suite_points(tables["context_accuracy"], kind)
+    accuracy = judged(tables["context_accuracy"], run)
+    found, suites = rows_at(accuracy), suite_points(accuracy, kind)
     for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
         sized = [name for name in run.models if run.models[name]["parameters"]]
         models = [name for name in sized if (name, dataset, kind) in found]
