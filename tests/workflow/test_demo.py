@@ -172,43 +172,45 @@ def test_a_compacted_dawg_gives_the_same_overlaps(demo):
     assert found["overlap_tokens"].max() == scanned["overlap_len"][0]
 
 
-def test_a_lost_or_new_scan_is_made_alone(demo):
-    """A killed run keeps its finished scans, also for one more passage."""
-    texts = {"one": "The gymnasts praised themselves.", "two": "This printer turns."}
-    (demo / "mine").mkdir()
-    for name, text in texts.items():
-        (demo / f"mine/{name}.txt").write_text(text)
-    entry = {"title": "Mine", "kind": "corpus", "parser": "text", "path": "mine"}
-    (demo / "mine.yaml").write_text(yaml.safe_dump({"datasets": {"mine": entry}}))
-    arguments = ["--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
-    ran(demo, *arguments)
-    scans = demo / "results/overlap/files/mine"
-    table = (demo / "results/overlap/mine.csv").read_text()
+def test_a_lost_scan_or_new_file_is_scanned_alone(demo):
+    """A killed run keeps its finished scans, also for one more file of the corpus."""
+    folder, scans = demo / "resources/datasets/placed", demo / "results/overlap/files/placed"
+    folder.mkdir(parents=True)
+    names = ["one.txt", "two.txt", "three.txt"]
+    for name in names:
+        (folder / name).write_text(f"This printer turns {name}.")
+    arguments = ["--configfile", "placed.yaml", "--", "results/overlap/placed.csv"]
+
+    def configure(count: int) -> None:
+        entry = {"title": "Placed", "kind": "corpus", "parser": "text", "access": "manual",
+                 "files": [{"name": name} for name in names[:count]]}  # fmt: skip
+        (demo / "placed.yaml").write_text(yaml.safe_dump({"datasets": {"placed": entry}}))
+
+    configure(2)
+    done = ran(demo, *arguments)
+    assert (done["download_corpus_file"], done["scan_corpus"]) == (2, 2)
+    table = (demo / "results/overlap/placed.csv").read_text()
     kept = (scans / "one.txt.npz").stat().st_mtime_ns
-    (scans / "two.txt.npz").unlink()
-    (demo / "results/overlap/counts/mine.npz").unlink()
-    (demo / "results/overlap/mine.csv").unlink()
+    for lost in (scans / "two.txt.npz", scans.parents[1] / "counts/placed.npz"):
+        lost.unlink()
+    (demo / "results/overlap/placed.csv").unlink()
     assert ran(demo, *arguments)["scan_corpus"] == 1
     assert (scans / "one.txt.npz").stat().st_mtime_ns == kept
-    assert (demo / "results/overlap/mine.csv").read_text() == table
-    (demo / "mine/three.txt").write_text(texts["one"])
+    assert (demo / "results/overlap/placed.csv").read_text() == table
+    configure(3)
     plan = planned_jobs(snakemake(demo, "-n", *arguments).stdout)
-    assert plan == {"scan_corpus": 1, "tabulate_overlap": 1, "total": 2}
+    new = {"download_corpus_file": 1, "scan_corpus": 1, "tabulate_overlap": 1, "total": 3}
+    assert plan == new
 
 
-def test_an_added_corpus_file_is_fetched_alone(demo):
-    files = [{"name": "one.txt"}, {"name": "two.txt"}]
-    entry = {"title": "Placed", "kind": "corpus", "parser": "text", "access": "manual"}
-    folder = demo / "resources/datasets/placed"
-    folder.mkdir(parents=True)
-    arguments = ["--configfile", "placed.yaml", "--", "results/overlap/placed.csv"]
-    for file in [*files, {"name": "three.txt"}]:
-        (folder / file["name"]).write_text(f"This printer turns {file['name']}.")
-    for known, jobs in ((files, 2), ([*files, {"name": "three.txt"}], 1)):
-        config = {"datasets": {"placed": {**entry, "files": known}}}
-        (demo / "placed.yaml").write_text(yaml.safe_dump(config))
-        done = ran(demo, *arguments)
-        assert (done["download_corpus_file"], done["scan_corpus"]) == (jobs, jobs)
+def test_a_file_added_to_a_folder_is_scanned(demo):
+    (demo / "mine").mkdir()
+    entry = {"title": "Mine", "kind": "corpus", "parser": "text", "path": "mine"}
+    (demo / "mine.yaml").write_text(yaml.safe_dump({"datasets": {"mine": entry}}))
+    arguments = ["-n", "--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
+    for count, name in enumerate(("one", "two"), 1):
+        (demo / f"mine/{name}.txt").write_text("This printer turns.")
+        assert planned_jobs(snakemake(demo, *arguments).stdout)["scan_corpus"] == count
 
 
 def test_the_demo_trains_and_fine_tunes_models(demo):
