@@ -15,6 +15,8 @@ import torch
 import lingprob
 from api_for_tests import PAIRS
 from lingprob.api import prepared_models as cache
+from lingprob.api.inputs import as_pairs
+from lingprob.api.pairs import measure_distances
 from lingprob.api.prepared_models import find_model, find_unigrams
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
@@ -22,7 +24,7 @@ from lingprob.io import download
 from lingprob.io.corpora import parser_of
 from lingprob.io.tables import read_table
 from lingprob.models.folders import write_manifest
-from lingprob.models.prepare import prepare_model
+from lingprob.models.prepare import origin_of, prepare_model
 from lingprob.ngrams.estimate import estimate_model
 from loopback import HubServer, Repository
 from models_for_tests import SENTENCES, passes, save_tiny_model
@@ -281,7 +283,8 @@ def test_next_words_are_those_of_plain_passes(lm):
             with pytest.raises(LingprobError, match="give a context or a start token"):
                 call("", **options)
     with pytest.raises(LingprobError, match="does not fit the context window"):
-        lm.tokens("The cat sat. " * 60)
+        lm.tokens("A" * 64)  # after a start token
+    assert len(lm.tokens("A" * 63)) == 63
 
 
 TEMPLATE = (
@@ -483,9 +486,14 @@ def test_models_of_a_run_come_from_its_folder(tmp_path):
 
 
 def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
-    odd = {**config, "scoring": {"dtype": "bfloat16"}, "reading": {"context": "sentence"}}
-    model = lingprob.load("tiny", config=odd, cache=folder, tokens_per_batch=64, device="cpu")
-    assert model.provenance["dtype"] == "torch.bfloat16"
+    odd = {**config, "reading": {"context": "sentence"}}
+    odd |= {"scoring": {"dtype": "bfloat16", "device": "mps"}}
+    options = {"config": odd, "cache": folder, "tokens_per_batch": 64}
+    with pytest.raises(LingprobError, match="no Apple GPU"):
+        lingprob.load("tiny", **options)
+    by_settings = lingprob.load("tiny", **options, device="cpu").provenance["dtype"]
+    model = lingprob.load("tiny", **options, device="cpu", dtype="float32")
+    assert (by_settings, model.provenance["dtype"]) == ("torch.bfloat16", "torch.float32")
     scorers = (model.direction.scorer, model.direction.context_scorer)
     assert [scorer.tokens_per_batch for scorer in scorers] == [64, 64]
     text = "The cat sat. The cat sat."
@@ -504,6 +512,46 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
     monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "here"))
     assert cache.cache_folder() == tmp_path / "here"
     assert cache.cache_folder("there") == Path("there")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"source": "hub", "repository": "a/b", "revision": "v1"},
+        {"source": "package", "package": "p", "version": "1", "sha256": "0"},
+        {"source": "package", "wheels": [{"package": "p", "version": "1"}]},
+        {"source": "local", "path": "."},
+    ],
+)
+def test_a_prepared_model_is_of_one_entry(tmp_path, monkeypatch, entry):
+    monkeypatch.chdir(tmp_path)
+    manifest, part = Path("manifest.json"), entry.get("wheels", [entry])[0]
+    write_manifest("m", entry["source"], origin_of(entry), Path(), manifest)
+    assert cache.is_current(manifest, {**entry, "title": "M"})
+    for key in part.keys() - {"source"}:
+        with monkeypatch.context() as patched:
+            patched.setitem(part, key, "..")
+            assert not cache.is_current(manifest, entry)
+    monkeypatch.setattr("lingprob.models.prepare.CONVERSION", 99)
+    assert cache.is_current(manifest, entry) == ("sha256" not in entry)
+
+
+def test_embeddings_of_another_revision_are_fetched(monkeypatch, tmp_path, plan):
+    prepared, entry = [], {"source": "hub", "repository": "a/b", "context_window": 8}
+
+    def prepare(name, entry, manifest):
+        prepared.append(entry["revision"])
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        write_manifest(name, "hub", origin_of(entry), manifest.parent, manifest)
+
+    monkeypatch.setattr("lingprob.models.prepare.prepare_embedding", prepare)
+    embedder = "lingprob.pairs.embeddings.SentenceEmbedder"
+    monkeypatch.setattr(embedder, lambda *_: lambda texts: np.eye(len(texts), dtype="float32"))
+    monkeypatch.setattr(Catalog, "embedding", lambda *_: entry)
+    for entry["revision"] in ("v1", "v1", "v2"):
+        found = measure_distances(as_pairs(PAIRS, "en"), "en", plan, tmp_path, "cpu")
+    assert found["cosine_distance"].tolist() == [1] * 4
+    assert prepared == ["v1", "v2"]
 
 
 def test_changed_files_are_prepared_again(tmp_path, monkeypatch):

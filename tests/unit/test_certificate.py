@@ -324,7 +324,7 @@ def test_saved_corpora_have_folders_of_their_own(folder, place):
     assert sorted(found["overlap_text"].str.strip()) == ["", PLANTED]
 
 
-def test_ngrams_are_of_the_corpus_as_is(place):
+def test_ngrams_are_of_the_corpus_as_is(place, monkeypatch):
     """Another word is the likelier one in each of two corpora of one name."""
     plan, path = Run(*read_settings({})), place / "text.txt"
     corpus = Corpus("gutenberg", [CorpusFile("a", {"parser": "text"}, [path])])
@@ -335,6 +335,10 @@ def test_ngrams_are_of_the_corpus_as_is(place):
         likelier.append(max(("cat", "dog"), key=lambda one: model.score(one, bos=False, eos=False)))
     assert likelier == ["cat", "dog", "cat"]
     assert len([*place.glob("results/ngrams/gutenberg-*.ngrams")]) == 2
+    contents = {corpora.content_of(corpus)}
+    contents.add(corpora.content_of(Corpus("b", [CorpusFile("a", {"parser": "lines"}, [path])])))
+    monkeypatch.setattr(corpora, "ORDER", 3)
+    assert len(contents | {corpora.content_of(corpus)}) == 3
 
 
 @pytest.mark.parametrize("change", [{"revision": "v2"}, {"rows": 3}, {"column": "content"}])

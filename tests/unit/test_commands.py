@@ -16,6 +16,7 @@ import pytest
 
 import lingprob
 from lingprob.api.cli import COMMANDS, build_parser, main
+from lingprob.errors import LingprobError
 from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES, save_tiny_model
 
@@ -170,6 +171,34 @@ def test_a_mistake_gets_one_message(tmp_path, model, capfd, command, text, optio
         main(arguments)
     assert "Traceback" not in str(ended.value.code) + capfd.readouterr().err
     assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("called", "command", "options"),
+    [
+        ("load", "score in.csv", "--family opt --device cpu --tokens-per-batch 7 --unigrams u "
+         "--correction none --config own.yaml --cache c"),
+        ("certify", "certify in.csv --corpus d",
+         "--ngrams n --min-length 3 --save s --config own.yaml --cache c"),
+        ("find_overlap", "overlap in.csv --corpus d", "--min-length 3 --cache c"),
+        ("api.tables.read_table", "score hub:a/b", "--split test --configuration en"),
+    ],
+)  # fmt: skip
+def test_options_reach_their_call(monkeypatch, tmp_path, called, command, options):
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text("sentence,text\nA.,A.\n")
+    Path("own.yaml").write_text("scale: demo\n")
+    asked: dict[str, str] = {}
+
+    def stand_in(*_: object, **given: object) -> None:
+        asked.update({f"--{name.replace('_', '-')}": str(value) for name, value in given.items()})
+        raise LingprobError("asked")
+
+    monkeypatch.setattr(f"lingprob.{called}", stand_in)
+    with pytest.raises(SystemExit, match="asked"):
+        main(f"{command} --model gpt2 {options}".split())
+    assert asked.pop("--tokenizer", "gpt2") == "gpt2"
+    assert asked == dict(zip(options.split()[::2], options.split()[1::2], strict=True))
 
 
 @pytest.mark.parametrize(

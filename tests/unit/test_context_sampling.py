@@ -295,6 +295,8 @@ def test_perturbed_prefixes_have_similarities_and_equal_pairs(stimuli):
     # Four words before and one more after: 2 * 4 / (4 + 5).
     assert similarity["prefix_adverb"] == pytest.approx(8 / 9)
     assert similarity["all"] < similarity["quote"] < similarity["prefix_adverb"]
+    (other,) = perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 2)
+    assert other["text"].tolist() != table["text"].tolist()
 
 
 def test_unrelated_sentences_have_four_to_sixty_words():

@@ -95,6 +95,10 @@ def test_scores_equal_a_plain_pass_at_every_length(tiny):
         logprob, n_tokens = plain(tiny, text, max(len(before) - 1, 0), len(text))
         assert row.logprob == pytest.approx(logprob, abs=1e-4)
         assert row.n_tokens == n_tokens
+    glued = score(tiny, prefixes, [100], alone=False, separator="\n").set_index("item_id")
+    text = f"{PREFIX}\nThe cat sat."
+    expected = plain(tiny, text, len(PREFIX), len(text))
+    assert glued.loc["1g", ["logprob", "n_tokens"]].tolist() == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_first_token_counts_wherever_something_precedes_it(tiny):

@@ -189,6 +189,7 @@ def test_a_broken_download_continues_in_the_next_call(hub, model_files, tmp_path
 
 def test_complete_folders_need_no_network_until_damaged(hub, model_files, tmp_path):
     fetch_snapshot(NAME, COMMIT, tmp_path)
+    assert "'lab/other': " in failure(tmp_path, "lab/other")
     before = len(hub.requests)
     fetch_snapshot(NAME, COMMIT, tmp_path)
     assert len(hub.requests) == before

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from lingprob.api.prepared_models import is_current
 from lingprob.errors import LingprobError
 from lingprob.models.folders import files_digest, model_files, read_manifest, write_manifest
 from lingprob.models.loading import load_prepared
@@ -52,11 +54,13 @@ def test_absolute_paths_stay_as_written(study, tmp_path):
 
 @pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "config.json"])
 def test_any_other_file_is_another_model(study, file):
-    before = read_manifest(prepared("models/mine"))
+    before = read_manifest(manifest := prepared("models/mine"))
     path = Path("models/mine") / file
     content = path.read_bytes()
     other_weight = content[:-1] + bytes([content[-1] ^ 1])
     path.write_bytes(other_weight if path.suffix == ".safetensors" else content + b" ")
+    with pytest.raises(LingprobError, match=r"have changed since .* or are damaged"):
+        load_prepared(manifest, {})
     after = read_manifest(prepared("models/mine"))
     assert before["files_digest"] != after["files_digest"]
     assert (before["tokenizer_sha256"] != after["tokenizer_sha256"]) == (file == "tokenizer.json")
@@ -66,10 +70,19 @@ def test_an_adapter_on_another_base_is_another_model(study):
     Path("adapter").mkdir()
     stated = {"base_model_name_or_path": str(study / "models/mine")}
     Path("adapter/adapter_config.json").write_text(json.dumps(stated))
-    before = files_digest(Path("adapter"))
-    assert files_digest(Path("adapter")) == before
-    save_tiny_model("gpt2", study / "models/mine", seed=1)
-    assert files_digest(Path("adapter")) != before
+    (own := Path("adapter/tokenizer.json")).write_text("{}")  # a name that the base has
+    manifest, entry = Path("manifest.json"), {"source": "local", "path": "adapter"}
+    for change in (
+        lambda: save_tiny_model("gpt2", study / "models/mine", seed=1),
+        lambda: own.write_text("{} "),
+        lambda: own.rename("adapter/vocab.json"),
+    ):
+        write_manifest("mine", "local", "", Path("adapter"), manifest)
+        for path, time in ((manifest, 2), *((path, 1) for path in Path("adapter").iterdir())):
+            os.utime(path, ns=(time, time))  # only files of the base are newer
+        assert is_current(manifest, entry)
+        change()
+        assert not is_current(manifest, entry)
 
 
 def test_hidden_files_and_the_manifest_do_not_count(study):
@@ -90,26 +103,17 @@ def test_scores_name_their_files_and_refuse_old_manifests(study):
     assert provenance["files_digest"] == files_digest(Path("models/mine"))
     assert lm.context_window == 64
     content = json.loads(manifest.read_text())
-    del content["files_digest"]
-    manifest.write_text(json.dumps(content))
-    with pytest.raises(LingprobError, match=r"lacks files_digest.*Delete it"):
-        load_prepared(manifest, {}, "cpu")
+    for key in ("model", "origin", "tokenizer_sha256", "files_digest"):
+        assert provenance.pop(key) == content[key]
+        manifest.write_text(json.dumps({name: content[name] for name in content if name != key}))
+        with pytest.raises(LingprobError, match=rf"lacks {key}, .*Delete it"):
+            load_prepared(manifest, {}, "cpu")
+    assert provenance == {"dtype": "torch.float32", "device": "cpu"}
+    manifest.write_text('{"model": ')
+    with pytest.raises(LingprobError, match=r"manifest\.json: no manifest of a model"):
+        load_prepared(manifest, {})
 
 
 def test_a_model_s_context_window_follows_its_entry(study):
     lm, _ = load_prepared(prepared("models/mine"), {"context_window": 16}, "cpu")
     assert lm.context_window == 16
-
-
-def test_one_flipped_bit_in_the_weights_is_refused(tmp_path):
-    folder = save_tiny_model("llama", tmp_path / "model")
-    write_manifest("m", "local", "here", folder, tmp_path / "manifest.json")
-    load_prepared(tmp_path / "manifest.json", {})
-    weights = bytearray((folder / "model.safetensors").read_bytes())
-    weights[-5] ^= 1
-    (folder / "model.safetensors").write_bytes(weights)
-    with pytest.raises(LingprobError, match=r"have changed since .* or are damaged"):
-        load_prepared(tmp_path / "manifest.json", {})
-    (tmp_path / "manifest.json").write_text('{"model": ')
-    with pytest.raises(LingprobError, match=r"manifest\.json: no manifest of a model"):
-        load_prepared(tmp_path / "manifest.json", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -282,12 +283,13 @@ def test_a_model_is_prepared_by_its_entry(folder, tmp_path):
 
 def test_shards_are_of_one_correction_and_weights(folder, tmp_path):
     lm = load_masked_model(folder / "bert")
-    given = (lm, [*"abc"], SENTENCES[:3])
+    given = ([*"abc"], SENTENCES[:3])
     options = {"dataset": "d", "sentences_per_shard": 2}
 
-    def score(correction: str, identity: str) -> tuple[pd.DataFrame, int]:
+    def score(correction: str, identity: str, **of_model) -> tuple[pd.DataFrame, int]:
+        options["shards"] = Shards(tmp_path, identity)
         with passes(lm.model) as fed:
-            table = score_masked(*given, correction, shards=Shards(tmp_path, identity), **options)
+            table = score_masked(replace(lm, **of_model), *given, correction, **options)
         return table, len(fed)
 
     first, n_first = score("whole_word", "one")
@@ -300,6 +302,7 @@ def test_shards_are_of_one_correction_and_weights(folder, tmp_path):
     pd.testing.assert_frame_equal(first, part)
     assert 0 < n_part < n_first
     assert score("whole_word", "other")[1] == score("none", "one")[1] == n_first
+    assert score("whole_word", "one", dtype=torch.float64)[1] == n_first
 
 
 def test_logits_are_made_of_the_masked_places_alone(folder):

@@ -195,11 +195,12 @@ def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch)
     monkeypatch.setattr(words_module, "has_kenlm", lambda: True)
     # Builtins of a shell alone, because the PATH has nothing else.
     copy = 'while [ "$1" != "--text" ]; do shift; done; while read -r line; do echo "$line"; done'
-    programs("lmplz", f'{copy} < "$2" > "$4"')
+    programs("lmplz", f'echo "$*" > {tmp_path}/asked; {copy} < "$2" > "$4"')
     programs("build_binary", 'while read -r line; do echo "$line"; done < "$3" > "$4"')
     target = tmp_path / "results" / "small.ngrams"
     estimate_word_model(["the a\n sees  the f", "it\u00a0does"], 5, 100, target)
     assert target.read_text() == "the a sees the f\nit does\n"
+    assert (tmp_path / "asked").read_text().startswith("-o 5 -S 100M ")
     programs("lmplz", "echo no room here >&2; exit 3")
     target.unlink()
     with pytest.raises(LingprobError, match=r"(?s)lmplz failed.*no room here"):
@@ -241,8 +242,8 @@ def test_a_folder_is_scored_like_any_model(words, caplog):
     caplog.set_level(logging.INFO)
     lm = load_language_model(words)
     start = lm.start_id("bos")
-    tokenized = lm.tokenize(["The cat sat.", "The dog ate the mat."])
-    assert tokenized[1].char_end.tolist() == [3, 7, 11, 15, 19, 20]
+    tokenized = lm.tokenize(["The cat sat.", "The bird ate the mat."])
+    assert tokenized[1].char_end.tolist() == [3, 8, 12, 16, 20, 21]
     unknown = lm.tokenizer.unk_token_id
     assert (tokenized[1].ids == unknown).tolist() == [False, False, True, False, False, False]
     encode = partial(lm.tokenizer, add_special_tokens=False)

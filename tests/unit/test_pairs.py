@@ -364,6 +364,9 @@ def test_the_filter_keeps_what_its_reading_says():
         ("all", "below"): (6.25, "p0p1p2"),
         ("all", "at_most"): (6.25, "p0p1p2"),
     }
+    distances["levenshtein_words"] = [0, 7, 9, 4, 2, 1]  # with a median of 3
+    words = EditFilter("words", 0.5, "at_most", "all")
+    assert "".join(pairs_in_use(stimuli, "mine", distances, words)) == "p0p4"
 
 
 def test_rated_pairs_are_those_of_the_stimuli():

@@ -117,11 +117,12 @@ def test_items_at_once_are_scored_as_alone(llama):
     pd.testing.assert_frame_equal(together, alone, check_exact=False, atol=1e-5)
 
 
-def test_workers_do_not_wait_for_each_other(llama):
+def test_workers_do_not_wait_for_each_other(llama, tmp_path):
     """Two items in shards of their own meet in the model, or the barrier breaks."""
     items = [ContextItem("The cat sat.", [12], ["So."]), ContextItem("It seems.", [9], ["So."])]
     scorer, options = Scorer(llama), {"start_token": "bos", "items_per_shard": 1}
-    score_in_context(scorer, items, **options)  # checks the model
+    score_in_context(scorer, items, **options, shards=Shards(tmp_path, "x"))  # checks the model
+    assert len([*tmp_path.iterdir()]) == 2
     together = threading.Barrier(2, timeout=60)
     threads = set()
 
@@ -259,15 +260,21 @@ def test_no_item_at_all(llama):
 
 @pytest.mark.parametrize(
     "change",
-    [{"identity": "others"}, {"start_token": "none"}, {"separator": "\n"}, {"context_window": 60}],
-)
+    [{"identity": "others"}, {"start_token": "none"}, {"separator": "\n"}, {"context_window": 60},
+     {"dtype": torch.float64}, {"prefix": "Tim solved it."}, {"cuts": [3]}, {"ends": [2, 5]},
+     {"targets": OTHER.targets[::-1]}],
+)  # fmt: skip
 def test_shards_of_another_setting_are_not_taken(llama, tmp_path, change):
-    options = {"start_token": "bos"}
-    score_in_context(Scorer(llama), [OTHER], **options, shards=Shards(tmp_path, "these"))
-    change = dict(change)
-    shards = Shards(tmp_path, change.pop("identity", "these"))
-    lm = replace(llama, context_window=change.pop("context_window", llama.context_window))
-    options |= change
-    found = score_in_context(Scorer(lm), [OTHER], **options, shards=shards)
+    def score(given, folder=None):
+        given = {"start_token": "bos", "identity": "these", **given}
+        lm, item = (
+            replace(one, **{name: given.pop(name) for name in {*given} if hasattr(one, name)})
+            for one in (llama, OTHER)
+        )
+        shards = Shards(folder, given.pop("identity"))
+        return score_in_context(Scorer(lm), [item], **given, shards=shards)
+
+    score({}, tmp_path)
+    found = score(change, tmp_path)
     assert len(list(tmp_path.glob("*.parquet"))) == 2
-    pd.testing.assert_frame_equal(found, score_in_context(Scorer(lm), [OTHER], **options))
+    pd.testing.assert_frame_equal(found, score(change))

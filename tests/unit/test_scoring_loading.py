@@ -84,7 +84,7 @@ def test_context_tokens(language_model):
 
 
 def test_context_window_can_be_narrowed_only(directory):
-    assert load_language_model(directory, context_window=10).context_window == 10
+    assert load_language_model(directory, context_window=2).context_window == 2
     assert load_language_model(directory, context_window=65).context_window == 64
 
 

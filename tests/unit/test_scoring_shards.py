@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from lingprob.errors import LingprobError
 from lingprob.io.shards import Shards
@@ -72,13 +73,14 @@ def test_texts_are_read_through_the_context_window(language_model):
         {"identity": "other weights"},
         {"start_token": "eos"},
         {"context_window": 8},
+        {"dtype": torch.float64},
     ],
 )
 def test_shards_of_another_setting_are_not_used(language_model, tmp_path, change):
     score(language_model, tmp_path)
-    change = dict(change)
-    window = change.pop("context_window", language_model.context_window)
-    lm = replace(language_model, context_window=window)
+    of_model = {name: value for name, value in change.items() if hasattr(language_model, name)}
+    lm = replace(language_model, **of_model)
+    change = {name: value for name, value in change.items() if name not in of_model}
     changed, runs = forwards(lm, lambda: score(lm, tmp_path, **change))
     assert runs > 0
     fresh = score(lm, tmp_path / "fresh", **change)
@@ -111,17 +113,6 @@ def test_a_text_without_tokens_is_refused(language_model, monkeypatch):
     monkeypatch.setattr(language_model, "tokenize", lambda texts: [nothing] * len(texts))
     with pytest.raises(LingprobError, match=r"item_id 'one': the tokenizer has no token"):
         score(language_model, None, texts=["?"], items=["one"])
-
-
-def test_a_single_token_follows_a_start_token(language_model, tmp_path):
-    table = score(language_model, tmp_path, texts=["a"], items=["one"])
-    assert table["scored"].tolist() == [True]
-    assert table["logprob"].iloc[0] < 0
-
-
-def test_no_sentence_at_all(language_model, tmp_path):
-    with pytest.raises(LingprobError, match="'toy' has no sentences"):
-        score(language_model, tmp_path, texts=[], items=[])
 
 
 @pytest.mark.parametrize("damage", ["cut", "emptied", "flipped"])

@@ -25,7 +25,7 @@ PAIR = {
     "sentence_good": "She sings.",
     "sentence_bad": "She sing.",
     "linguistics_term": "agreement",
-    "phenomenon": "agreement",
+    "phenomenon": "verbs",
 }
 SURPRISALS = {("a", 1): 1.0, ("a", 2): 5.0, ("b", 1): 2.0, ("b", 2): 3.0, ("a", 0): 6.0}
 
@@ -198,6 +198,8 @@ def test_an_unexpected_number_of_items_is_refused(tmp_path):
     path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,2\n")
     with pytest.raises(LingprobError, match="2 items, but the catalog expects 3"):
         own(path, items=3)
+    with pytest.raises(LingprobError, match="0 pairs, but the catalog expects 1"):
+        own(path, pairs=1)
     build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=2)
     with pytest.raises(LingprobError, match=r"mine\.csv\): 2 sentences are too few .* need 3"):
         build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=3)
@@ -337,6 +339,7 @@ def test_a_row_may_be_a_pair(tmp_path):
         ("good,bad,pair\nA.,B.,\n", {}, "column 'pair': no id"),
         ("good,worse\nA.,B.\n", {"good": "good"}, r"no columns \['bad'\]"),
         ("fine,bad\nA.,B.\n", {}, "no column 'sentence'"),
+        ("participant,good,bad\na,A.,B.\n", {"good": "good"}, r"\['sentence', 'rating'\]"),
     ],
 )
 def test_bad_tables_of_pairs_are_named(tmp_path, text, columns, said):
@@ -439,7 +442,7 @@ def test_a_line_of_blimp_becomes_two_rows(tmp_path):
     assert list(table["item_id"]) == ["one.0.good", "one.0.bad", "one.1.good", "one.1.bad"]
     assert list(table["grammatical"]) == [True, False] * 2
     assert list(table["text"])[:2] == ["She sings.", "She sing."]
-    assert set(table["paradigm"]) == {"one"}
+    assert set(table["paradigm"] + table["phenomenon"] + table["language"]) == {"oneagreementen"}
     assert table["text"].iloc[2] == "A\u2028b."
 
 
@@ -471,7 +474,7 @@ def test_scamp_reads_windows_line_ends(tmp_path):
     (tmp_path / "order_implausible.tsv").write_bytes(b"a b .\tb a .\r\nc d .\td c .\r\n")
     table = parse("scamp", tmp_path, "order_implausible.tsv")
     assert list(table["text"]) == ["a b .", "b a .", "c d .", "d c ."]
-    assert set(table["paradigm"]) == {"order"}
+    assert set(table["paradigm"] + table["phenomenon"]) == {"orderorder"}
 
 
 def test_zhoblimp_reads_all_files_of_its_archive(tmp_path):
@@ -483,7 +486,7 @@ def test_zhoblimp_reads_all_files_of_its_archive(tmp_path):
     table = parse("zhoblimp", tmp_path, "all.tar.gz")
     assert table["item_id"].tolist() == ["AB.0.good", "AB.0.bad", "BA.0.good", "BA.0.bad"]
     assert table["text"].tolist()[::2] == ["他来了。", "我把书看了。"]
-    assert set(table["language"]) == {"zh"}
+    assert set(table["language"] + table["phenomenon"]) == {"zhverbs"}
 
 
 def test_cola_has_no_pairs(tmp_path):
@@ -492,6 +495,7 @@ def test_cola_has_no_pairs(tmp_path):
     assert stimuli["text"].tolist() == ["Fine.", "What."]
     assert stimuli["grammatical"].tolist() == [True, False]
     assert stimuli["item_id"].tolist() == ["c.1", "c.2"]
+    assert stimuli["paradigm"].tolist() == ["gj04", "gj04"]
     assert stimuli["pair_id"].isna().all()
 
 
@@ -580,7 +584,10 @@ def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
         }
     )
     pairs.to_csv(tmp_path / "p.csv", index=False)
-    assert parse("li_adger", tmp_path, "p.csv")["pair_id"].tolist() == ["pair.0", "pair.0"]
+    about = ["pair_id", "text", "rating", "phenomenon", "paradigm"]
+    assert parse("li_adger", tmp_path, "p.csv")[about].to_numpy().tolist() == [
+        ["pair.0", "Kim left.", 1, "LI", "1"], ["pair.0", "Left Kim, no?", -1, "LI", "1"]
+    ]  # fmt: skip
     scores = published_scores(tmp_path / "p.csv", "trigram").set_index("item_id")
     assert list(scores.index) == ["pair.0.good", "pair.0.bad"]
     assert list(scores["n_tokens"]) == [4, 6], "words, marks and the end of the sentence"
@@ -620,6 +627,8 @@ def test_identical_sentences_are_not_drawn(paradigms):
     assert sample_pairs(paradigms, 49, seed=0)["pair_id"].nunique() == 49
     with pytest.raises(LingprobError, match=r"50 pairs.*there are 49"):
         sample_pairs(paradigms, 50, seed=0)
+    alone = paradigms.assign(pair_id=None, paradigm=None)
+    assert sample_pairs(alone, 30, seed=0)["item_id"].nunique() == 30
 
 
 def test_a_remainder_goes_to_random_paradigms():

@@ -124,6 +124,10 @@ def test_the_loss_scale_does_not_change_steps(corpus, uninterrupted, tmp_path):
     scaled.scaler = scaler_of(1024.0)
     found = [scaled.step(step)["loss"] for step in range(1, 6)]
     np.testing.assert_allclose(found, uninterrupted[1][:5], rtol=1e-5)
+    plain = trainer(corpus, tmp_path)
+    plain.step(1)
+    plain.save(1)
+    assert scaled.resume() == 1  # after a training without a scale
 
 
 def test_an_infinite_loss_stops_the_training(corpus, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 
@@ -178,26 +179,34 @@ def test_an_own_tokenizer_is_made_of_the_text(tmp_path):
     assert tokenizer.eos_token == "<|endoftext|>"
 
 
-def test_rows_of_other_code_are_made_again(tmp_path, monkeypatch):
-    text, other = tmp_path / "text.txt", tmp_path / "other.txt"
-    text.write_text("w1 w2 w3\nw4 w5\n")
-    other.write_text("w7 w7 w7\nw7 w7\n")
+def test_rows_belong_to_one_text_tokenizer_and_code(tmp_path, monkeypatch):
+    text, copied = tmp_path / "a.txt", tmp_path / "b.txt"
     file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
 
-    def rows(*texts, **changes):
-        chunks = [chunk(path.name, path) for path in texts]
-        made = prepare(chunks, tmp_path / "work", file, **changes)["training"]
-        return [np.load(path).tolist() for path in made]
+    def write_text(path, more="", time=1):
+        path.write_text("w1 w2 w3 w4 w5\n" + more)
+        os.utime(path, ns=(time, time))
 
-    right = rows(text)
+    def name(path=text, parser="lines", **changes):
+        one = chunk("c", path, parser=parser)
+        made = Path(prepare([one], tmp_path / "work", file, **changes)["training"][0])
+        assert np.load(made)[0, :3].tolist() == [1, 2, 3]
+        assert len([*made.parent.iterdir()]) == 1  # rows that are no longer used are deleted
+        return made.name
+
+    write_text(text)
+    write_text(copied)
+    names = [name(), name(copied), name(parser="text"), name(code="e"), name(context_window=3)]
+    for change in ({"time": 2}, {"more": "w6\n"}):
+        write_text(text, **change)
+        names.append(name())
+    write_text(text)
+    assert name() == names[0]
     with monkeypatch.context() as patched:
         patched.setattr("lingprob.training.corpus.write_rows", None)
-        assert rows(text) == right  # they are kept
-    assert rows(text, code="edited") == right
-    text.write_text("w5 w2 w3\nw4 w1\n")
-    assert rows(text, other, code="edited") == [[[5, 2, 3, 0, 4]], [[7, 7, 7, 0, 7]]]
-    # Rows that are no longer used are deleted.
-    assert len([*(tmp_path / "work" / "rows").rglob("*.npy")]) == 2
+        assert name() == names[0]  # they are kept
+    file.write_text(file.read_text() + " ")
+    assert len({*names, name()}) == len(names) + 1
 
 
 def test_a_killed_tokenising_leaves_no_rows(tmp_path):

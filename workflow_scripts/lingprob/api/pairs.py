@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from lingprob.api.prepared_models import is_current
 from lingprob.errors import looked_up
 from lingprob.pairs.audit import Evidence, audit, sides_of
 from lingprob.stats.resampling import accuracies, preferences
@@ -99,7 +100,7 @@ def measure_distances(
         return None
     entry = run.catalog.embedding(name)
     manifest = cache / "resources/embeddings" / name / "manifest.json"
-    if not manifest.is_file():
+    if not is_current(manifest, entry):
         prepare_embedding(name, entry, manifest)
     directory = read_manifest(manifest)["directory"]
     embed = SentenceEmbedder(directory, entry["context_window"], device)

@@ -21,7 +21,7 @@ from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.io.table_files import FORMATS, need_columns, numeric, read_frame, refuse, whole
 from lingprob.io.tables import read_table
-from lingprob.models.folders import files_digest, is_masked, model_files, read_manifest
+from lingprob.models.folders import files_by_name, files_digest, is_masked, read_manifest
 from lingprob.models.prepare import origin_of, prepare_model
 from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 from lingprob.workflow.sources import Run
@@ -234,7 +234,7 @@ def is_current(manifest: Path, entry: Entry) -> bool:
         if directory.resolve() != Path(entry["path"]).resolve():
             return False
         made = manifest.stat().st_mtime_ns
-        newer = any(path.stat().st_mtime_ns > made for path in model_files(directory))
+        newer = any(path.stat().st_mtime_ns > made for path in files_by_name(directory).values())
         return not newer or content.get("files_digest") == files_digest(directory)
     return entry["source"] in MADE or content.get("origin") == origin_of(entry)
 

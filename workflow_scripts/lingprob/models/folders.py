@@ -305,12 +305,17 @@ def model_files(directory: Path) -> list[Path]:
     return [path for path in found if path.name != "manifest.json"]
 
 
-def files_digest(directory: Path) -> str:
-    """Return a digest of the names and contents of a model's files, and of an adapter's base."""
+def files_by_name(directory: Path) -> dict[str, Path]:
+    """Return a model's files by name, with those of an adapter's base model as base/NAME."""
     files = {path.name: path for path in model_files(directory)}
     if (base := stated_base(directory)) is not None:
         files |= {f"base/{path.name}": path for path in model_files(base)}
-    return identity_of({name: sha256_of(path) for name, path in files.items()})
+    return files
+
+
+def files_digest(directory: Path) -> str:
+    """Return a digest of the names and contents of a model's files (`files_by_name`)."""
+    return identity_of({name: sha256_of(path) for name, path in files_by_name(directory).items()})
 
 
 def tokenizer_digest(directory: Path) -> str:

@@ -115,8 +115,8 @@ def average(
     """
     named = entry.get("columns", {})
     columns = {key: named.get(key, key) for key in ("participant", *COLUMNS)}
-    needed = [columns[key] for key in {"participant", "sentence", "rating", *named}]
-    need_columns(path, frame, needed, f"Set {setting}.")
+    needed = {**named, **{key: columns[key] for key in ("participant", "sentence", "rating")}}
+    need_columns(path, frame, needed.values(), f"Set {setting}.")
     others = other_columns(frame, columns.values())
     frame = frame[[name for name in columns.values() if name in frame.columns]]
     frame = frame.rename(columns={name: key for key, name in columns.items()})

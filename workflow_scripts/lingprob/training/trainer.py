@@ -245,7 +245,8 @@ class Trainer:
             optim_state_dict=content["optimizer"],
             options=WHOLE,
         )
-        self.scaler.load_state_dict(content["scaler"])
+        if content["scaler"]:  # empty after a training in another number format
+            self.scaler.load_state_dict(content["scaler"])
         logger.info("%s: training goes on after step %d", path, content["step"])
         return int(content["step"])
 
