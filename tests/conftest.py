@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name bytes by their argument. A gzip file holds its time, so processes would differ."""
+    """Name bytes by their argument. A gzip file contains its time, so processes would differ."""
     return argname if isinstance(val, bytes) else None
 
 
