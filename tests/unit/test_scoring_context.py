@@ -117,12 +117,11 @@ def test_items_at_once_are_scored_as_alone(llama):
     pd.testing.assert_frame_equal(together, alone, check_exact=False, atol=1e-5)
 
 
-def test_workers_do_not_wait_for_each_other(llama, tmp_path):
+def test_workers_do_not_wait_for_each_other(llama):
     """Two items in shards of their own meet in the model, or the barrier breaks."""
     items = [ContextItem("The cat sat.", [12], ["So."]), ContextItem("It seems.", [9], ["So."])]
     scorer, options = Scorer(llama), {"start_token": "bos", "items_per_shard": 1}
-    score_in_context(scorer, items, **options, shards=Shards(tmp_path, "x"))  # checks the model
-    assert len([*tmp_path.iterdir()]) == 2
+    score_in_context(scorer, items, **options)  # checks the model
     together = threading.Barrier(2, timeout=60)
     threads = set()
 
