@@ -145,7 +145,9 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
             {"scale": "laptop", "reading": {"models": ["published-*"]}},
             r"none of \['published-\*'\] has surprisals of 'brown_spr'",
         ),
-        ({"string_probability": {"prediction_1": ["sling"]}}, "none for 'zh'"),
+        *(({"string_probability": {key: ["sling"]}}, f"none for 'zh', .*{key}")
+          for key in ("prediction_1", "prediction_2", "prediction_3", "pooled")),
+        ({"context": {"perturbed_tokens": 5, "lengths": [6, 9]}}, "is below the shortest of"),
         ({"string_probability": {"prediction_3": []}}, "prediction_3"),
         ({"context": {"datasets": ["syntaxgym"]}}, "no data set of plain minimal pairs"),
         ({"training": {"keep_checkpoints": [10**9]}}, r"keep_checkpoints: there is no step 10+ in"),

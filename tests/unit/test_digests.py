@@ -22,6 +22,7 @@ from lingprob.workflow.digests import (
     SCRIPTS,
     code_digest,
     imported_modules,
+    modules_digest,
     named_tables,
     read_source,
 )
@@ -131,6 +132,16 @@ def test_edits_of_numbers_change_the_digest(digest, file, old, new):
     assert digest(file, old, new) != digest()
 
 
+def test_engine_digests_include_imported_modules(tree, monkeypatch):
+    def of(*edit: str) -> str:
+        monkeypatch.setattr(digests, "SCRIPTS", tree(*edit))
+        return modules_digest.__wrapped__("lingprob.scoring.engine")
+
+    assert of() == of("lingprob/parsers.py", "return 1", "return 2")
+    late = of("lingprob/scoring/late.py", "x + 1", "x + 2")
+    assert len({of(), of(ENGINE, "x + ", "x - "), late}) == 3
+
+
 def test_parts_count_by_name_and_content(digest, tmp_path):
     data = tmp_path / "pairs.csv"
     data.write_text("a")
@@ -140,6 +151,8 @@ def test_parts_count_by_name_and_content(digest, tmp_path):
     assert digest("lingprob/parsers.py", "return 1", "return 2") == digest()
     assert digest("lingprob/parsers.py", "return 1", "return 2", parts) != with_parts
     assert digest(parts=("lingprob.parsers:two", data)) != with_parts
+    assert digest(parts=("lingprob.parsers:one", data.rename(tmp_path / "other.csv"))) != with_parts
+    data = (tmp_path / "other.csv").rename(data)
     data.write_text("b")
     assert digest(parts=parts) != with_parts
     with pytest.raises(LingprobError, match=r"rule score: .*no module 'lingprob\.gone'"):
@@ -147,25 +160,28 @@ def test_parts_count_by_name_and_content(digest, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "changes"),
+    ("table", "column", "new", "counts"),
     [
-        ("scores", pa.field("logprob", pa.float64()), True),
-        ("scores", pa.field("scored", pa.bool_(), nullable=True), True),
-        ("surprisal", pa.field("surprisal", pa.float32()), False),  # another rule's table
+        ("scores", "logprob", pa.field("logprob", pa.float64()), True),
+        ("scores", "scored", pa.field("scored", pa.bool_(), nullable=True), True),
+        ("scores", "scored", pa.field("counted", pa.bool_(), nullable=False), True),
+        ("surprisal", "surprisal", pa.field("surprisal", pa.float32()), False),  # another rule's
     ],
 )
-def test_columns_count_for_rules_that_write_them(digest, monkeypatch, table, column, changes):
+def test_columns_count_for_rules_that_write_them(digest, monkeypatch, table, column, new, counts):
     before = digest()
     schema = digests.SCHEMAS[table]
-    place = schema.get_field_index(column.name)
-    assert schema.field(place) != column
-    monkeypatch.setitem(digests.SCHEMAS, table, schema.set(place, column))
-    assert (digest() != before) == changes
+    place = schema.get_field_index(column)
+    assert schema.field(place) != new
+    monkeypatch.setitem(digests.SCHEMAS, table, schema.set(place, new))
+    assert (digest() != before) == counts
 
 
 def test_tables_are_found_by_whole_names_and_beginnings(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text('write_table(a, "words", p)\nwrite_table(b, f"string_{name}", p)\n')
+    written = 'write_table(a, "words", p)\nwrite_table(b, f"string_{name}", p)\n'
+    script.write_text(f"import lingprob.a as a\nfrom lingprob.b import c\n{written}")
+    assert read_source(script).imports == ["lingprob.a", "lingprob.b.c"]
     strings = {name for name in digests.SCHEMAS if name.startswith("string_")}
     assert len(strings) > 3
     assert set(named_tables(read_source(script))) == {"words", *strings}
@@ -187,18 +203,19 @@ def test_no_import_is_relative():
 WORK = """
 import ast, sys
 from pathlib import Path
-from lingprob.workflow.digests import read_source
+from lingprob.workflow import digests
+digests.READER = {reader}
 parsed, parse = [], ast.parse
 ast.parse = lambda *given: (parsed.append(1), parse(*given))[1]
-print(read_source(Path("script.py")), len(parsed))
+print(digests.read_source(Path("script.py")), len(parsed))
 """
 
 
 def test_sources_are_read_once_per_working_directory(tmp_path):
-    def read(text: str) -> tuple[str, str]:
+    def read(text: str, reader: str = "digests.READER") -> tuple[str, str]:
         (tmp_path / "script.py").write_text(text)
         place = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
-        command = [sys.executable, "-c", WORK]
+        command = [sys.executable, "-c", WORK.format(reader=reader)]
         done = subprocess.run(command, cwd=tmp_path, env=place, capture_output=True, text=True)
         assert done.stderr == ""
         said, _, parsed = done.stdout.rpartition(" ")
@@ -211,6 +228,7 @@ def test_sources_are_read_once_per_working_directory(tmp_path):
     (tmp_path / KEPT).parent.mkdir()
     assert [read(text)[1] for _ in range(2)] == ["1", "0"]
     assert read(text)[0] == first[0]
+    assert read(text, "b'another'")[1] == "1"
     other, parsed = read(text.replace("words", "scores"))
     assert (parsed, "scores" in other) == ("1", True)
     for spoilt in ("{", "[]"):

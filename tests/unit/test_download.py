@@ -93,6 +93,9 @@ def test_a_file_from_another_place_is_replaced(tmp_path, server):
     assert fetch(file, tmp_path / "cache", second).read_bytes() == b"1"
     other = {**file, "mirror": "set/other.bin"}
     assert fetch(other, tmp_path / "cache", second).read_bytes() == b"3"
+    moved = {**other, "url": f"{server.url}/set/data.bin"}
+    assert fetch(moved, tmp_path / "cache").read_bytes() == CONTENT
+    assert fetch(other, tmp_path / "cache", second).read_bytes() == b"3"
     (tmp_path / "cache/.data.bin.source").unlink()
     assert fetch(file, tmp_path / "cache", second).read_bytes() == b"3"
 

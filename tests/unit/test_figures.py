@@ -46,6 +46,7 @@ def test_a_family_shares_marker_and_hue_by_size():
         sum(matplotlib.colors.to_rgb(described[name]["colour"])) for name in ("small", "mid", "big")
     ]
     assert all(lighter > darker for lighter, darker in pairwise(brightness))
+    assert describe_models({**catalog, "x": model("opt", None)})["small"] == described["small"]
     assert describe_models({"x": model("opt", None)})["x"]["colour"] == FAMILIES["opt"][0]
 
 

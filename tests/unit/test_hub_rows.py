@@ -19,7 +19,7 @@ from checkout import ROOT
 from lingprob.errors import LingprobError
 from lingprob.io import download, hub_rows
 from lingprob.io.corpora import iter_documents
-from lingprob.io.hub_rows import fetch_rows, keep_rows
+from lingprob.io.hub_rows import fetch_rows, identity_of_rows, keep_rows
 from lingprob.stimuli.build import build_stimuli
 from lingprob.workflow.configuration import read_settings
 from loopback import Fault, HubServer, Repository
@@ -127,18 +127,30 @@ def test_repeatedly_broken_streams_give_each_row_once(web, tmp_path, batches):
     assert began == list(range(0, 80, 7 * batches))  # and none was read twice
 
 
-def test_kept_rows_are_of_this_code_alone(web, tmp_path):
-    def starts(code: str, **changes) -> int:
+@pytest.mark.parametrize("key", ["code", "repository", "revision", "split", "configuration"])
+def test_kept_rows_are_of_one_entry_and_code(web, tmp_path, key):
+    def starts(**given) -> int:
         began: list[int] = []
         stream = Stopping(local_stream(web), 2, began)
         with pytest.raises(Stopped):
-            keep(stream, tmp_path / "rows.parquet", code, **changes)
+            keep(stream, tmp_path / "rows.parquet", **given)
         return began[0]
 
-    assert [starts("c", rows=rows) for rows in (20, 80)] == [0, 14]
-    assert starts("other", rows=80) == 0
-    assert starts("other", rows=80, revision="other") == 0
+    assert [starts(rows=rows) for rows in (20, 80)] == [0, 14]
+    assert starts(rows=80, **{key: "lab/other"}) == 0
     assert len(list(tmp_path.glob("parts-*"))) == 1
+
+
+def test_rows_are_known_by_their_entry():
+    """Of all keys but those that only describe the data set."""
+    others = [
+        identity_of_rows({**CORPUS, key: "other"})
+        for key in ("repository", "revision", "configuration", "split", "kind", "column", "columns",
+                    "rows")
+    ]  # fmt: skip
+    own = identity_of_rows({**CORPUS, "title": "Other", "licence": "CC0"})
+    assert own == identity_of_rows(CORPUS)
+    assert len({own, *others}) == 9
 
 
 def test_a_damaged_part_is_read_again_with_followers(web, tmp_path):

@@ -187,11 +187,12 @@ def test_ibex_farm_reading_times_and_judgments(tmp_path):
 
 def test_participants_at_one_address_keep_their_sentences(tmp_path):
     text = IBEX + "# 8. Sentence (or sentence MD5).\n# 9. Answer.\n"
-    for time, sentence, answer in ((5, "She ran.", 6), (7, "She run.", 2)):
-        text += f"{time},h,AcceptabilityJudgment,5,0,long,8,{sentence},NULL\n"
-        text += f"{time},h,AcceptabilityJudgment,5,0,long,8,NULL,{answer}\n"
+    judged = (5, "h", "She ran.", 6), (7, "h", "She run.", 2), (5, "g", "She sat.", 3)
+    for time, who, sentence, answer in judged:
+        text += f"{time},{who},AcceptabilityJudgment,5,0,long,8,{sentence},NULL\n"
+        text += f"{time},{who},AcceptabilityJudgment,5,0,long,8,NULL,{answer}\n"
     table, _ = import_export(written(tmp_path / "results", text), "ratings")
-    assert table[["sentence", "rating"]].to_numpy().tolist() == [["She ran.", 6], ["She run.", 2]]
+    assert table[["sentence", "rating"]].to_numpy().tolist() == [[*row[2:]] for row in judged]
 
 
 def test_grouped_ibex_lines_have_own_names(tmp_path):

@@ -21,7 +21,7 @@ from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import automaton, cdawg
 from lingprob.overlap.automaton import PassageIndex, build_index, load_arrays, save_arrays
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
-from lingprob.overlap.corpora import CorpusFile, index_texts
+from lingprob.overlap.corpora import CorpusFile, SavedFile, index_texts
 from lingprob.overlap.matches import Matches, merge, overlap_texts, passage_overlaps
 from lingprob.overlap.soft import (
     find_soft_overlaps,
@@ -170,13 +170,15 @@ def test_file_digests_depend_on_ids_and_order() -> None:
                  [1, 2, 3, 4, 5, 0], [*range(1, 9)], [*range(5, 9), *range(1, 5)]]  # fmt: skip
     for size, shift in ((300, 0), (100_000, 70_000), (2**17, 2**16)):
         index = index_of([[1, 2]], size)
+        moved = [[[token + shift for token in one]] for one in documents]
         digests = [
-            scan(index, [block([[token + shift for token in one]], dtype)], file="a",
-                 tokenizer_hash="t").digest
-            for one in documents
+            scan(index, [block(one, dtype)], file="a", tokenizer_hash="t").digest
+            for one in moved
             for dtype in (["uint16", "uint32"] if not shift else ["uint32"])
-        ]  # fmt: skip
-        assert len(set(digests)) == len(documents)
+        ]
+        given = index, Tokenizer(None, size, "t"), 1, Progress(None, "scanning", "tokens")
+        saved = [SavedFile("a", graph_of(one, size)).find_matches(*given).digest for one in moved]
+        assert len({*digests}) == len({*saved}) == len(documents)
 
 
 # Input that cannot be right.
@@ -238,8 +240,10 @@ def test_limits_of_tokens_and_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_saved_files_are_loaded_again(index: PassageIndex, tmp_path: Path) -> None:
     save_arrays(index, tmp_path / "index.npz")
     loaded = load_arrays(PassageIndex, tmp_path / "index.npz")
-    assert loaded.digest == index.digest != replace(index, tokenizer_hash="u").digest
-    assert index_of([[1, 2], [3]]).digest != index_of([[1], [2, 3]]).digest
+    changes = ({}, {"tokenizer_hash": "u"}, {"vocabulary_size": 301}, {"tokens": index.tokens + 1})
+    digests = [replace(loaded, **change).digest for change in changes]
+    digests += [index_of(passages).digest for passages in ([[1, 2], [3]], [[1], [2, 3]])]
+    assert (digests[0], len({*digests})) == (index.digest, 6)
     found = replace(matched(loaded, [HELLOWORLD], min_length=2), n_words=3)
     save_arrays(found, tmp_path / "matches.npz")
     again = load_arrays(Matches, tmp_path / "matches.npz")

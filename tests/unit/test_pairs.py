@@ -16,8 +16,8 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 from lingprob.errors import LingprobError
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.downloads import extract_folder
-from lingprob.overlap.corpora import corpus_of
-from lingprob.overlap.search import find_sentences
+from lingprob.overlap.corpora import corpus_of, load_corpus, save_corpus
+from lingprob.overlap.search import find_sentences, longest_overlaps
 from lingprob.pairs import embeddings
 from lingprob.pairs.audit import PROBLEMS, Evidence, audit, beyond, measure, mismatch
 from lingprob.pairs.embeddings import SentenceEmbedder
@@ -48,7 +48,7 @@ PAIRS = {
     "moved": ("he ate the big red one", "one red big the ate he", (-30, -60), (-25, -50),
               (-40, -40.5), (6, 6)),
     "swapped": ("they was here", "they were here", (-21, -18), (-16, -13), (-28, -28), (3, 3)),
-    "leaked": ("you see me", "you sees me", (-15, -25), (-10, -20), (-20, -21), (3, 3)),
+    "leaked": ("it was kept here", "it were kept here", (-15, -25), (-10, -20), (-20, -21), (3, 3)),
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def evidence(unigrams: bool = True, **more: object) -> Evidence:
             ("mine", "leaked.0", "books", 3, 3, 5),
             ("mine", "leaked.1", "books", 1, 4, 2),
             ("mine", "leaked.0", "news", 2, 3, 1),
-            ("mine", "fine.0", "news", 2, 4, 9),
+            ("mine", "fine.0", "news", 19, 20, 9),
             ("other", "fine.0", "books", 4, 4, 9),
         ],
         columns=["dataset", "item_id", "corpus", "overlap_tokens", "n_tokens", "occurrences"],
@@ -135,7 +135,7 @@ def test_measures_by_hand(audited):
     assert pair["turned"]["both_ways"] == "the cat sleep now"
     assert (pair["leaked"]["leaked_good"], pair["leaked"]["leaked_bad"]) == (1, 0.25)
     assert pair["leaked"]["corpus"] == "books"
-    assert pair["fine"]["leaked_good"] == 0.5
+    assert pair["fine"]["leaked_good"] == 0.95
     assert pd.isna(pair["first"]["corpus"])
     assert pair["moved"]["cosine_distance"] == 0.5
 
@@ -184,18 +184,19 @@ def test_without_embeddings_and_corpora_nothing_is_claimed(tmp_path):
 def test_a_pair_far_from_the_line_is_found():
     rng = np.random.default_rng(0)
     good = -40 + 10 * rng.standard_normal(200)
-    tokens = rng.integers(5, 15, 200)
-    bad = 0.9 * good - 5 - 0.5 * tokens + rng.standard_normal(200)
+    tokens, of_bad = rng.integers(5, 15, (2, 200))
+    bad = 0.9 * good - 5 - 0.5 * tokens - 2 * of_bad + rng.standard_normal(200)
     bad[7] -= 15
     table = pd.DataFrame({"logprob_good": good, "logprob_bad": bad,
-                          "n_tokens_good": tokens, "n_tokens_bad": tokens})  # fmt: skip
+                          "n_tokens_good": tokens, "n_tokens_bad": of_bad})  # fmt: skip
     found = mismatch(table)
     assert int(np.abs(found).argmax()) == 7
     assert found[7] == pytest.approx(-15, abs=2.5)
     assert np.std(np.delete(found, 7)) == pytest.approx(1, abs=0.15)
     table.loc[::8, "logprob_bad"] -= 15  # skewed: the typical pair still is at 0
     assert np.median(mismatch(table)) == pytest.approx(0, abs=1e-9)
-    assert np.isnan(mismatch(table.head(10))).all()
+    assert np.isnan(mismatch(table.head(19))).all()
+    assert np.isfinite(mismatch(table.head(20))).all()
     assert np.isnan(mismatch(table.assign(logprob_bad=good))).all()  # nothing is left over
 
 
@@ -215,6 +216,7 @@ def test_weight_orders_pairs_before_mismatch_does():
                            "n_words": 3})  # fmt: skip
     given = Evidence("mine", pd.DataFrame(stimuli), pd.DataFrame(scores), ("bos", "u"))
     table, _ = audit(given, "m", 2, "demo")
+    assert table[["model", "scale"]].drop_duplicates().to_numpy().tolist() == [["m", "demo"]]
     assert table["pair_id"].tolist()[:2] == ["p3", "p9"]
     assert table["problems"].tolist()[:2] == ["identical", "message"]
     clean = table[table["problems"] == ""]["mismatch"].abs()
@@ -259,6 +261,11 @@ def test_sentences_are_found_at_starts_and_within(tiny_tokenizer, tmp_path):
     assert mine["occurrences"]["within"] == 1
     assert mine["overlap_tokens"]["never"] < 4
     assert found[found["dataset"] == "twice"]["item_id"].tolist() == ["start"]
+    stated = corpus_of("c", {"parser": "lines", "words": 7}, files)
+    save_corpus(stated, tiny_tokenizer, "tiny", tmp_path / "saved")
+    saved = load_corpus(tmp_path / "saved")
+    table = longest_overlaps(texts, [stated, saved], tiny_tokenizer, 1)
+    assert (table["corpus_words"].tolist(), saved.tokenizer) == ([7] * 6, "tiny")
 
 
 def test_differing_words_are_marked_and_all_is_escaped():
@@ -281,6 +288,8 @@ def test_the_page_needs_no_files_worst_pairs_first(audited):
     rows = dict(re.findall(r"<tr><td>([^<]*)</td><td class=\"number\">([\d.]+%)</td>", page))
     assert rows["log p (bos)"] == f"{7 / 10:.1%}"
     assert rows["mean log p"] == f"{8 / 10:.1%}"
+    flips = re.findall(r'<td class="interval">[^<]*</td><td class="number">(\d*)</td>', page)
+    assert flips == ["", "1", "1", "2", "2"]
     counts = re.findall(r"([^>]*)</span></td><td>[^<]*</td>\n<td[^>]*>(\d+)", page)
     assert dict(counts)["frequency"] == "2"
     assert "not so by mean log p" in page

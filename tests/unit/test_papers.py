@@ -142,6 +142,7 @@ def test_a_failing_table_shows_the_reason():
     row = {name: "x" for name in SCHEMAS["scorecard"].names}
     card = with_failures(pd.DataFrame([row]), failures(made))
     assert card["verdict"].tolist() == ["x", "failed"]
+    assert card[["paper", "scale"]].to_numpy().tolist() == [["x", "x"]] * 2
     assert "broken was not made" in scorecard_page(card, "Scorecard")
     assert with_failures(card, {}) is card
 

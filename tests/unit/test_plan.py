@@ -202,15 +202,23 @@ def test_core_speeds_follow_from_the_nearest_measured_size():
 
 def test_totals_count_each_download_once():
     """GPT-2 scores, reads and judges: 746 MB besides Python, and 497 MB of files with a margin."""
-    settings = {"models": ["gpt2"]}
     papers = ("morcela", "string_probability", "reading", "context")
-    table = pd.DataFrame(planned := planned_costs(costs(**dict.fromkeys(papers, settings))))
+    settings = {paper: {"models": ["gpt2"]} for paper in papers}
+    more = {"models": ["gpt2", "opt-30b"], "unigrams": ["none*"], "frequency_models": ["opt*"]}
+    asked = costs(**{**settings, "morcela": more})
+    table = pd.DataFrame(planned := planned_costs(asked))
+    seconds = asked.scoring_stimuli("opt-30b", scope.scored_datasets(asked, "morcela"))
+    seconds += asked.sampling("opt-30b") + asked.regressing("opt-30b")
+    large = table.set_index("name").loc["opt-30b"]
+    assert (large["gpus"], large["core_hours"]) == (2, 0)
+    assert large["gpu_hours"] == pytest.approx(2 * seconds / 3600)
     rows = table[table["name"] == "gpt2"].set_index("paper")
     assert sorted(rows.index) == sorted(papers)
     assert (rows["gpus"] == 1).all()
     assert rows["memory_gb"].tolist() == pytest.approx([2.746] * 4)
     assert (rows["gpu_hours"] > 0).all()
     summed = pd.DataFrame(totals(planned)).set_index("paper")
+    assert summed.loc["all", "memory_gb"] == table["memory_gb"].max()
     assert summed.loc["all", "gpu_hours"] == pytest.approx(table["gpu_hours"].sum())
     assert summed.loc["all", "download_gb"] == pytest.approx(
         table.drop_duplicates("name")["download_gb"].sum()
@@ -295,6 +303,11 @@ VALUES = [
      ["results/minimalness/sbert-base-chinese-nli/sling_sample2010.parquet"]),
     (scope.minimalness, "demo", {"datasets": {"own": {**OWN_DATA, "language": "ja"}}}, ["own"],
      []),
+    (scope.made_with, "laptop", {"models": {"other": {**OWN_WORDS, "context": "sentence"}}},
+     ["context", ["smollm2-135m", "other"]], {"smollm2-135m": "passage", "other": "sentence"}),
+    (scope.imported_surprisals, "laptop", {"models": {"other": {**OWN_WORDS, "unit": "nats"}}},
+     ["other", "provo"], {"model": "other", "text": "provo", "path": "s.csv", "unit": "nats",
+                          "texts_in_file": ["provo"]}),
     (scope.predictions, "demo", {}, [], {"demo_minimal_pairs": [1, 2, 3]}),
     (scope.frequency_models, "demo", GPT2_ALONE, [], ["smollm2-135m"]),
     (scope.context_lengths, "laptop", {}, ["sampled"], [125, 350, 750]),
@@ -393,7 +406,6 @@ def test_reading_times_meet_surprisals_of_their_text():
 
 def test_imported_surprisals_have_two_origins():
     there = plan("laptop", models={"other": OWN_WORDS})
-    assert scope.imported_surprisals(there, "other", "provo")["path"] == "s.csv"
     published = scope.imported_surprisals(there, "published-gpt2", "natural_stories")
     assert published["path"].startswith("resources/datasets/kuribayashi_ppp_ns/")
     jobs = scope.surprisal_imports(there)
@@ -455,15 +467,16 @@ def test_what_is_placed_or_in_the_mirror_stays(nothing_placed, monkeypatch):
     placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
     placed.parent.mkdir(parents=True)
     placed.touch()  # there, if wrong: its download says so
-    mirror = nothing_placed / "mirror" / "dundee"
-    mirror.mkdir(parents=True)
-    (mirror / "dundee.txt").touch()
-    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror.parent))
+    for name in ("dundee/dundee.txt", "dundee_first_pass/tx01wrdp.dat"):
+        file = nothing_placed / "mirror" / name
+        file.parent.mkdir(parents=True)
+        file.touch()
+    monkeypatch.setenv("LINGPROB_MIRROR", str(nothing_placed / "mirror"))
     monkeypatch.setenv("HF_TOKEN", "token")
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "token")
     _, left_out = without_what_is_missing()
     assert {"hll", "dundee", "llama-3-70b"}.isdisjoint(left_out)
-    assert "dundee_first_pass" in left_out  # thirty files, none of them there
+    assert "dundee_first_pass" in left_out  # thirty files, one of them there
 
 
 def test_reading_times_go_with_their_texts(nothing_placed):

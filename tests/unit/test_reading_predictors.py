@@ -89,6 +89,13 @@ def test_columns_and_rows_of_a_regression():
         [1, 0, 0.5, 2, 2], [4, 1, 1.0, 3, 3], [16, 9, 2.0, 1, 2], [25, 16, 2.5, 1, 3]
     ]  # fmt: skip
     assert frame["sentence"].tolist() == [0, 0, 1, 1] * 2
+    times, *others, surprisals = tables
+    plain = {"one": surprisals["one"].assign(surprisal_uncorrected=np.arange(6.0))}
+    for fixated, known in ((True, True), ([None] + [False] * 11, False)):
+        given = times.assign(previous_fixated=fixated)
+        frame, (predictors,) = regression_frame(given, *others, plain, corrected=False)
+        assert ("previous_fixated" in predictors.baseline) == known
+        assert frame["surprisal_of_one"].tolist() == [1, 2, 4, 5] * 2
 
 
 def test_conditions_are_coded_as_deviations():
@@ -102,6 +109,8 @@ def test_conditions_are_coded_as_deviations():
     codes = {"early-1": [1, 0], "late": [0, 1], "mid": [-1, -1]}
     kept = times["condition"][times["word_index"] > 0]
     assert frame[list(names)].to_numpy().tolist() == [codes[level] for level in kept]
+    some = times.assign(condition=times["condition"].where(times.index != 1))
+    assert regression_frame(some, *others)[1][0].factors == ()
     times["condition"] = np.resize(["a-b", "a b", "c"], len(times))
     with pytest.raises(LingprobError, match="differ in punctuation alone"):
         regression_frame(times, *others)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,8 @@ def test_natural_stories_by_subject(tmp_path):
     assert parsed("natural_stories_spr", words, path) == [
         ("A1", "1", 0, 400.0), ("A1", "1", 2, 500.5), ("B2", "1", 0, 99.0)
     ]  # fmt: skip
+    times = load_parser("corpus", "natural_stories_spr")(Source([path], words, {}, 0))
+    assert times["correct"].tolist() == [6, 6, 4]
     for changed, message in (
         ("A1\t9\t6\t1\t2\t400\tThey\t2\n", "word 1 of passage '1' is 'They' .* 'you' in the text"),
         (
@@ -152,6 +155,8 @@ def test_provo_means_have_no_places(tmp_path):
         ("mean", "1", 1, 146.9), ("mean", "1", 2, 145.6), ("mean", "10", 1, 99.0),
         ("mean", "2", 1, 0.0),
     ]  # fmt: skip
+    times = load_parser("provo", "provo_first_pass_means")(Source([path], words, {}, 0))
+    assert times["saccade"].tolist() == [1.0] * 4
 
 
 MATERIAL = "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,the\n1-5-2,1-1, \n1-5-3,1-1,end\n2-1-1,2-9,So\n"
@@ -178,8 +183,8 @@ def test_geco_first_pass(tmp_path):
     ]  # fmt: skip
     assert found[0][3] == 200.0
     assert np.isnan([row[3] for row in found]).tolist() == [False, True, True, False]
-    saved(material, MATERIAL.replace("1-5-", "9-5-"))
-    with pytest.raises(LingprobError, match=r"only 25% of the words.*'1-5-1'"):
+    saved(material, MATERIAL.replace("1-5-1", "9-5-1"))
+    with pytest.raises(LingprobError, match=r"only 75% of the words.*'1-5-1'"):
         parsed("geco_first_pass", words, data, material, novel)
 
 
@@ -214,7 +219,7 @@ def test_ucl_self_paced_typing_errors_are_corrected(tmp_path):
     )
     records = [
         {"text": trials, "experiment": "frank2013_reading/self_paced_reading", "participant_id": 3},
-        {"text": "", "experiment": "frank2013_reading/eye_tracking", "participant_id": 4},
+        {"text": trials, "experiment": "frank2013_reading/eye_tracking", "participant_id": 4},
     ]
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("prompts.jsonl", "\n".join(map(json.dumps, records)))
@@ -290,26 +295,10 @@ def test_exclusions_and_partitions_of_self_paced_times(tmp_path):
     assert first["partition"].tolist() == [expected[n % 4] for n in sentences]
     second = times[(times["subject_id"] == "s10") & (times["word_index"] == 11)]
     assert second["partition"].tolist() == ["held_out"]
-    counts = dict(count_exclusions(times).to_numpy().tolist())
-    assert counts == {
-        "sentence_boundary": 32, "too_short": 1, "too_long": 1, "fit": 22, "exploratory": 12,
-        "held_out": 12,
-    }  # fmt: skip
-
-
-def test_readers_of_four_right_answers_are_excluded(tmp_path):
-    """More than four are asked for (leakage, Appendix B)."""
-    rows = [
-        f"s{correct}\t9\t{correct}\t1\t{word + 1}\t300\t{given}\t40\n"
-        for correct in (4, 5, 6)
-        for word, given in enumerate(WORDS["word"])
-    ]
-    header = "WorkerId\tWorkTimeInSeconds\tcorrect\titem\tzone\tRT\tword\tnItem\n"
-    path = saved(tmp_path / "processed_RTs.tsv", header + "".join(rows))
-    entry = {"parser": "natural_stories_spr", **SELF_PACED}
-    times = build_reading_times("mine", entry, WORDS, [path])
-    excluded = times.assign(poor=times["excluded"].eq("comprehension")).groupby("subject_id")
-    assert excluded["poor"].mean().to_dict() == {"s4": 1.0, "s5": 0.0, "s6": 0.0}
+    assert count_exclusions(times).to_numpy().tolist() == [
+        ["sentence_boundary", 32], ["too_short", 1], ["too_long", 1], ["fit", 22],
+        ["exploratory", 12], ["held_out", 12],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -321,6 +310,7 @@ def test_readers_of_four_right_answers_are_excluded(tmp_path):
         ("s1,1,99,300,One\n", r"word 99 of passage '1' \('One'\), which the text does not have"),
         ("s1,1,1,300,seven\n", r"word 1 of passage '1' is 'seven' .* 'two' in the text"),
         ("s1,1,1,50,two\n", r"no reading time is left in the partition 'fit' \(of 1, 1 are"),
+        ("s1,1,1,300,two\n", r"left in the partition 'exploratory' \(of 1, 0 are excluded\)"),
         ("s1,1,1.5,300,two\n", r"'word_index': no whole number: '1.5'"),
         ("s1,1,inf,300,two\n", r"data row 1, column 'word_index': infinite"),
         ("s1,1,-1,300,two\n", r"'word_index': below 0: '-1'"),
@@ -525,8 +515,26 @@ def test_first_maze_sentence_may_lack_times(tmp_path):
     assert rows_of(found) == [("a", "1", 2, 1.0), ("a", "2", 0, 2.0)]
 
 
+FINE = {"rt_ms": 300.0, "correct": 6, "boundary": False, "saccade": 1, "at_edge": 0}
+FAULTS: dict[str, dict[str, Any]] = {
+    "missing": {"rt_ms": np.nan}, "comprehension": {"correct": 4},
+    "sentence_boundary": {"boundary": True}, "too_short": {"rt_ms": 99.0},
+    "too_long": {"rt_ms": 3001.0}, "unfixated": {"rt_ms": 0.0}, "saccade": {"saccade": 5},
+    "line_or_screen_boundary": {"at_edge": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "places"), [("self_paced", [0, 1, 2, 3, 4]), ("eye_tracking", [5, 6, 2, 7])]
+)
+def test_the_first_of_two_reasons_is_given(method, places):
+    for first, second in combinations_with_replacement([[*FAULTS][n] for n in places], 2):
+        times = pd.DataFrame([FINE | FAULTS[second] | FAULTS[first]])
+        assert exclusions(times, method).tolist() == [first]
+
+
 def test_limits_themselves_are_kept():
-    """Five right answers, a saccade of four words, and times of 100 and 3,000 ms still count."""
+    """Five right answers (leakage, Appendix B), a saccade of four words, 100 and 3,000 ms."""
     times = pd.DataFrame({"rt_ms": [99.9, 100.0, 3000.0, 3000.1], "boundary": False, "correct": 5})
     found = exclusions(times, "self_paced").tolist()
     assert found == ["too_short", None, None, "too_long"]

@@ -16,7 +16,7 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.leakage.regressions import PARTS
 from lingprob.reading.times import EYE_TRACKING, SELF_PACED
 from lingprob.site.audit import audit_page
-from lingprob.site.cards import scorecard_page
+from lingprob.site.cards import counts_of, scorecard_page
 from lingprob.site.facts import (
     facts_of_model,
     run_facts,
@@ -26,7 +26,7 @@ from lingprob.site.models import COLUMNS, SOURCES, model_page, titled
 from lingprob.site.page import interval, shown, simulated_in, table_as_html
 from lingprob.site.pages import Made, cost_by_rule, png_size, site_pages
 from lingprob.site.papers import PAPERS, papers_of, read_captions, sentences
-from lingprob.site.study import FATES, tables_of
+from lingprob.site.study import FATES, own_claims, tables_of
 from lingprob.workflow.checks import ROOT
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.settings import keys
@@ -362,6 +362,18 @@ def test_cost_is_summed_by_rule(tmp_path):
         ["score_stimuli", 2, 2.0, 1.5, 900], ["build_site", 1, 0.1, 0.05, -1],
     ]  # fmt: skip
     assert cost_by_rule(tmp_path / "none").empty
+
+
+def test_checks_and_failures_are_counted_apart():
+    rows = [row("number", "reproduced"), row("number", "differs", role="check"),
+            row("number", "not run", role="check"), row("output", "failed"),
+            row("claim", "supported", role="also"), row("claim", "contradicted", role="check"),
+            row("claim", "not run")]  # fmt: skip
+    assert counts_of([card(*rows)]) == {
+        "sentences": [("not tested", 1)], "numbers": [("reproduced", 1)],
+        "checks": [("contradicted", 1), ("differs", 1)], "recovered": [], "failed": 1,
+    }  # fmt: skip
+    assert own_claims(card(*rows))["role"].tolist() == ["paper"]
 
 
 def test_a_scorecard_page_has_each_sentence_once(made):

@@ -57,7 +57,7 @@ def files(tmp_path) -> dict[str, list[Path]]:
     ]
     pairs = {"model": "m", "dataset": "d", "n_pairs": 8}
     separation = [
-        pairs | {"phenomenon": "", "metric": "logprob"}
+        pairs | {"phenomenon": "", "metric": "logprob", "n_ungrammatical": 5}
         | interval("accuracy", 0.75, 0.5, 0.9) | interval("auc", 0.6, 0.5, 0.7),
         pairs | {"phenomenon": "anaphor_agreement", "metric": "logprob"}
         | interval("accuracy", 0.8, 0.6, 1.0),
@@ -79,6 +79,7 @@ def files(tmp_path) -> dict[str, list[Path]]:
         | interval("delta", delta, -0.1, 0.3)
         for perturbation, length, delta in ((None, 20, 0.05), (None, 40, 0.1), ("quote", 60, 0.2))
     ]  # fmt: skip
+    accuracy.append(accuracy[0] | {"dataset": "e", "baseline": 0.25})
     given = {
         "linking_functions": fits, "string_separation": separation,
         "string_correlations": correlations, "delta_log_likelihood": deltas,
@@ -101,19 +102,21 @@ def test_a_model_s_tables_become_rows_of_quantities(files):
         ("lowest r of MORCELA over conventions", "none, u", 0.2, 40),
         ("highest r of MORCELA over conventions", "bos, u", 0.5, 40),
         ("accuracy on minimal pairs", "", 0.75, 8),
-        ("AUC of log p over unpaired sentences", "", 0.6, 2),
+        ("AUC of log p over unpaired sentences", "", 0.6, 6),
         ("accuracy on minimal pairs", "anaphor agreement", 0.8, 8),
         ("r of log p within pairs", "", 0.4, 8),
         ("ΔLogLik", "held-out", 3.0, 99),
         ("perplexity of a word", "", 50.0, 0),  # not of the reading times
         ("accuracy without a prefix", "", 0.5, 8),
+        ("accuracy without a prefix", "", 0.25, 8),
         ("change of accuracy after a prefix", "matched acceptable, 40 tokens", 0.1, 8),
+        ("change of accuracy after a prefix", "matched acceptable, 20 tokens", 0.05, 8),
     ]
     assert found.loc[2, ["low", "high"]].tolist() == [0.6, 0.8]
     assert found.loc[10, ["low", "high", "unit"]].tolist() == [1, 5, "nats"]
     assert found["rating_source"].dropna().unique().tolist() == ["simulated"]
     every = rows_by_model(files)
-    assert every["model"].value_counts().to_dict() == {"m": 14, "other": 2}
+    assert every["model"].value_counts().to_dict() == {"m": 16, "other": 2}
 
 
 def test_a_model_has_tables_of_papers_naming_it():
@@ -146,6 +149,7 @@ def rows() -> pd.DataFrame:
         row("a", "ΔLogLik", 3.0, group="exploratory"),
         row("a", "ΔLogLik", 4.0, group="held-out"),
         row("a", "r of MORCELA with ratings", 0.5),
+        row("a", "r of MORCELA with ratings", 0.75, dataset="my-pairs"),
         row("b", "r of MORCELA with ratings", 0.25, dataset="my-pairs"),
         row("mine", "optimal beta", 0.5),
         row("mine", "optimal gamma", None),
@@ -165,12 +169,14 @@ def test_models_are_compared_by_main_quantities(rows):
     first, second = table["rows"]
     assert (first["model"], first["title"], first["parameters"]) == ("a", "A", 7)
     assert first["family"] == ""  # not the title again
-    assert first["values"] == [("0.5", "0 to 1"), None, ("3", "0 to 1")]
+    assert first["values"] == [("0.5", "0 to 1"), ("0.75", "0 to 1"), ("3", "0 to 1")]
     assert (second["title"], second["family"]) == ("b", "")
     assert second["values"] == [None, ("0.25", "0 to 1"), None]
 
 
 def test_own_rows_are_of_own_models_or_data(rows):
     found = own_rows(rows, {"models": ["mine"], "datasets": ["my-pairs"]})
-    assert [(row["model"], row["value"]) for row in found] == [("b", 0.25), ("mine", 0.5)]
+    assert [(row["model"], row["value"]) for row in found] == [
+        ("a", 0.75), ("b", 0.25), ("mine", 0.5)
+    ]  # fmt: skip
     assert own_rows(rows, {"models": [], "datasets": []}) == []

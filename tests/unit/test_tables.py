@@ -289,10 +289,11 @@ def test_a_table_without_rows_has_no_piece(tmp_path):
 
 def test_wanted_columns_and_rows_alone_are_read(tmp_path):
     path = tmp_path / "some.parquet"
-    write_table(frame_of([("a", 2), ("b", 1)]), "context_prefix_overlap", path)
+    write_table(frame_of([("a", 2), ("b", 2)]), "context_prefix_overlap", path)
     read = read_table(
-        path, "context_prefix_overlap", ["prefix_id"], {"measure": ["b", "c"], "prefix_id": ["p2"]}
-    )
+        path, "context_prefix_overlap", ["prefix_id"],
+        {"measure": ["b", "c"], "prefix_id": ["p1", "p2"]},
+    )  # fmt: skip
     assert read.to_dict("list") == {"prefix_id": ["p2"]}
 
 

@@ -219,6 +219,7 @@ def test_json_is_known_by_name_or_content(name, content, tmp_path, caplog):
     ("parser", "name", "content", "documents"),
     [
         ("lines", "a.txt", b'[He left.]\n{"a": 1}\n', ["[He left.]", '{"a": 1}']),
+        ("lines", "a.txt", b'He left.\n{"text": "a"}\n', ["He left.", '{"text": "a"}']),
         ("lines", "a.txt", b"\xef\xbb\xbfOne.\nTwo.\n\n", ["One.", "Two."]),
         ("lines", "a.jsonl", b'{"text": "a\\nb", "meta": 1}\n{"text": " "}\n{"text": "\\u00fc"}',
          ["a\nb", "ü"]),
@@ -300,7 +301,8 @@ def test_parquet_rows_are_documents(tmp_path):
 def test_folders_are_searched_whole_and_without_their_descriptions(tmp_path):
     shards = tmp_path / "repo" / "data" / "en"
     shards.mkdir(parents=True)
-    (tmp_path / "repo" / "README.md").write_text("# A corpus\n")
+    for name in ("README.md", "LICENSE", "Licence.txt", "dataset_infos.json"):
+        (tmp_path / "repo" / name).write_text("# A corpus\n")
     (tmp_path / "repo" / ".gitattributes").write_text("hidden")
     (shards / "part-0.jsonl").write_text(RECORD + "\n")
     (shards / "part-1.jsonl").write_text(RECORD + "\n")
@@ -354,6 +356,7 @@ def test_counting_words_from_zero_warns(tmp_path, caplog):
         (rows_of(1, lambda word: word[-1] != "."), "no reader has a time for word 0"),
         (rows_of(0, lambda word: word not in ("black.", "five.")), "has 1 words more"),
         (rows_of(3, lambda word: word[-1] != "."), "the lowest number is 3"),
+        (rows_of() + [("Q", number, 15, 300, "x") for number in (1, 2)], "has 1 words fewer"),
     ],
 )
 def test_shifted_numbers_are_refused(rows, match, tmp_path):

@@ -305,23 +305,23 @@ def test_missing_first_surprisals_are_counted(tmp_path, caplog, name, content):
 
 def test_one_file_of_two_texts_needs_a_column(tmp_path):
     """Two texts whose passages are numbered alike."""
-    rows = [("ours", 1, 0, 2.0), ("ours", 1, 1, 3.0), ("ours", 2, 0, 4.0), ("other", 1, 0, 9.0)]
+    rows = [("ours", 1, 0, 2.0), ("ours", 1, 1, 3.0), ("ours", 2, 0, 4.0), ("ours2", 1, 0, 9.0)]
     rows.append((None, 1, 0, 8.0))  # of no text
     frame = pd.DataFrame(rows, columns=["text", "passage_id", "word_index", "surprisal"])
     path = tmp_path / "s.csv"
     frame.to_csv(path, index=False)
-    texts = ["ours", "other"]
+    texts = ["ours", "ours2"]
     found = import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
     assert found["surprisal"].tolist() == [2.0, 3.0, 4.0]
     frame.iloc[:4].drop(columns="text").to_csv(path, index=False)
     with pytest.raises(LingprobError, match=r"word 0 of passage '1' occurs twice.*`text`"):
         import_word_surprisals(path, small_words(), text="ours")
     frame.iloc[:3].drop(columns="text").to_csv(path, index=False)
-    with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'other'\]"):
+    with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'ours2'\]"):
         import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
     path = tmp_path / "s.json"  # which has no column to say it
     path.write_text('{"1": [2.0, 3.0], "2": [4.0]}')
-    with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'other'\]"):
+    with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'ours2'\]"):
         import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
 
 
