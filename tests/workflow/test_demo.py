@@ -172,7 +172,7 @@ def test_a_compacted_dawg_gives_the_same_overlaps(demo):
     assert found["overlap_tokens"].max() == scanned["overlap_len"][0]
 
 
-def test_a_lost_scan_or_new_file_is_scanned_alone(demo):
+def test_lost_scans_and_new_files_run_alone(demo):
     """A killed run keeps its finished scans, also for one more file of the corpus."""
     folder, scans = demo / "resources/datasets/placed", demo / "results/overlap/files/placed"
     folder.mkdir(parents=True)

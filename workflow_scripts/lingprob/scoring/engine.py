@@ -74,9 +74,11 @@ def shard_ranges(items: int, most: int) -> list[range]:
     """Cut item numbers into ranges of similar size, so that all workers end at about the same time.
 
     A range has at most `most` items. The number of ranges is a multiple of SHARD_MULTIPLE, unless
-    there are fewer items. It ignores the number of workers, so a job resumes on another machine.
+    they would have less than a twentieth of `most`, because small batches are slow. It ignores the
+    number of workers, so a job resumes on another machine.
     """
-    shards = min(-(-items // (most * SHARD_MULTIPLE)) * SHARD_MULTIPLE, items)
+    multiple = -(-items // (most * SHARD_MULTIPLE)) * SHARD_MULTIPLE
+    shards = min(multiple, max(1, items // max(1, most // 20)))
     ends = [items * shard // shards for shard in range(shards + 1)] if shards else []
     return list(map(range, ends, ends[1:]))
 
