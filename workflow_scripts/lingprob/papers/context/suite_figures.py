@@ -22,7 +22,7 @@ PERTURBATION_TITLES = {ORIGINAL: "Original", **TITLES}
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
 # Axes with more suites show numbers, with a key below the panels.
 MOST_NAMES = 25
-KEY_COLUMNS = 4
+KEY_COLUMNS = 3
 
 
 def perturbation_scatter(accuracy: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
@@ -175,7 +175,7 @@ def matrices(tables: list[pd.DataFrame], columns: int) -> tuple[Figure, list[lis
         size = -(-len(numbered) // KEY_COLUMNS)
         for place in range(KEY_COLUMNS):
             text = "\n".join(numbered[place * size : (place + 1) * size])
-            axes[-1, 0].text(place * columns * 1.15 / KEY_COLUMNS, 1, text, fontsize=5, va="top",
+            axes[-1, 0].text(place * columns * 1.3 / KEY_COLUMNS, 1, text, fontsize=5, va="top",
                              transform=axes[-1, 0].transAxes).set_in_layout(False)  # fmt: skip
     return figure, [list(line) for line in axes[: len(tables)]]
 
