@@ -9,20 +9,20 @@ from lingprob.io.shards import Shards, delete_shards
 from lingprob.io.tables import table_writer
 from lingprob.models.loading import load_prepared
 from lingprob.scoring.engine import Scorer
-from lingprob.workflow import job
+from lingprob.workflow import job, work_settings
 from studies.chinese_contexts.analysis import CHINESE
 
 with job(snakemake):
-    files, params, resources = snakemake.input, snakemake.params, snakemake.resources
-    name = snakemake.wildcards.model
+    files, params, name = snakemake.input, snakemake.params, snakemake.wildcards.model
+    how = work_settings(snakemake, "device_map", "tokens_per_batch")
     lm, provenance = load_prepared(
-        files.model, params.entry, params.device, params.dtype, resources.device_map
+        files.model, params.entry, params.device, params.dtype, how["device_map"]
     )
     shards = Path("resources/shards/chinese_contexts", name)
     given = zip(params.tasks, files.stimuli, files.prefixes, strict=True)
     tasks = [Task(**task, stimuli=stimuli, prefixes=path) for task, stimuli, path in given]
     pieces = judge_contexts(
-        Scorer(lm, resources.tokens_per_batch if lm.device.type == "cuda" else None),
+        Scorer(lm, how["tokens_per_batch"] if lm.device.type == "cuda" else None),
         name,
         tokenizer_of(files.model),
         tasks,

@@ -57,7 +57,6 @@ rule judge_chinese_contexts:
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
         **with_model(lambda job: costs.judging(job.model)),
-        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         **JUDGING | {"code": code_digest("studies.chinese_contexts.judge_chinese_contexts")},
         tasks=[

@@ -182,19 +182,20 @@ REGIONS = {"one": ["The cat", "sat", "on it"], "many": ["The cats", "", "sits", 
 
 def test_regions_sum_the_tokens_that_start_in_them(tiny):
     """The comma starts at the end of the region before it."""
-    suite = suite_of({**REGIONS, "one": ["The cat", "sat", ", on it"]}, "(2;%one%) < (3;%many%)")
+    texts = {**REGIONS, "one": ["The cat", "sat", ", on it"]}
+    suite = suite_of(texts, "((2;%one%) + (3;%one%)) < (3;%many%)")
     stimuli = suite_stimuli(suite)
     scores = score(
         tiny, prefix_rows(["s/1"]), [100], stimuli=stimuli, regions=formula_regions([suite])
     )
-    regions = scores[scores["region"] > 0].set_index(["prefix_id", "item_id"])
-    assert len(regions) == 4
+    regions = scores[scores["region"] > 0].set_index(["prefix_id", "item_id", "region"])
+    assert len(regions) == 6
     for before, name in (("", "none"), (PREFIX + " ", "x")):
         expected = plain(tiny, f"{before}The cat sat, on it", len(before) + 7, len(before) + 11)
-        found = regions.loc[(name, "s/1/one"), ["logprob", "n_tokens"]]
+        found = regions.loc[(name, "s/1/one", 2), ["logprob", "n_tokens"]]
         assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
         expected = plain(tiny, f"{before}The cats sits on it", len(before) + 8, len(before) + 13)
-        found = regions.loc[(name, "s/1/many"), ["logprob", "n_tokens"]]
+        found = regions.loc[(name, "s/1/many", 3), ["logprob", "n_tokens"]]
         assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
 
 

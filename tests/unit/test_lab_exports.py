@@ -382,7 +382,8 @@ def test_the_command_says_what_it_drops(tmp_path, capsys):
     output = tmp_path / "ratings.csv"
     with pytest.raises(SystemExit) as end:
         main(["import", str(path), "--as", "ratings", "--column", "rating=answer",
-              "--value", "yes=1", "--value", "no=0", "--output", str(output)])  # fmt: skip
+              "--rows", "list=1", "--rows", "list=2", "--value", "yes=1", "--value", "no=0",
+              "--output", str(output)])  # fmt: skip
     assert end.value.code == 0
     assert pd.read_csv(output).to_numpy().tolist() == [["a", "He ran.", 1], ["b", "He ran.", 0]]
     assert "1 rows are left out because of an empty answer" in capsys.readouterr().err

@@ -123,6 +123,15 @@ def test_responsive_suites_change_most_in_either_direction():
     for kind, right in (("matched_acceptable", "ac"), ("matched_unacceptable", "b")):
         rows += [(suite, suite, kind, 9, suite in right) for suite in "abc"]
     assert responsive_suites(judgments(rows), 2) == ["b", "a"]
+    # In model m, b and c fall. In model n, c rises.
+    of_models = [
+        judgments([
+            *((suite, suite, "none", 0, suite not in low) for suite in "abc"),
+            *((suite, suite, "matched_acceptable", 9, suite not in fall) for suite in "abc"),
+        ]).assign(model=model)
+        for model, low, fall in (("m", "", "bc"), ("n", "c", ""))
+    ]  # fmt: skip
+    assert responsive_suites(pd.concat(of_models), 2) == ["c", "b"]
 
 
 def test_extreme_suites_average_over_lengths_with_their_deviation():
