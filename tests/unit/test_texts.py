@@ -368,8 +368,10 @@ def test_first_surprisals_of_zero_are_missing(tmp_path, caplog):
     (tmp_path / "t.txt").write_text("\n".join(PASSAGES))
     words = build_words("mine", {"parser": "passages"}, [tmp_path / "t.txt"])
     keys = words[["passage_id", "word_index"]]
-    for rest, missing in ((8.0, 2), (0.0, 0)):
-        given = keys.assign(surprisal=np.where(words["word_index"] == 0, 0.0, rest))
+    first = words["word_index"] == 0
+    one = first & (words["passage_id"] == words["passage_id"][0])
+    for zero, rest, missing in ((first, 8.0, 2), (first, 0.0, 0), (one, 8.0, 0)):
+        given = keys.assign(surprisal=np.where(zero, 0.0, rest))
         given.to_csv(tmp_path / "s.csv", index=False)
         table = import_word_surprisals(tmp_path / "s.csv", words)
         assert table["surprisal"].isna().sum() == missing
