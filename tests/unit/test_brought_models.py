@@ -420,7 +420,9 @@ def test_lost_letters_by_hand():
     plain = Letters()
     assert plain.lost(text, spans((5, 0, 3), (6, 5, 10))) == ["猫"]
     assert plain.lost(text, spans((5, 0, 3), (6, 4, 5), (6, 5, 10))) == []
-    assert Letters(unknown_id=7).lost(text, spans((5, 0, 3), (7, 4, 5), (6, 6, 10))) == ["猫"]
+    for unknown in (7, 0):
+        tokens = spans((5, 0, 3), (unknown, 4, 5), (6, 6, 10))
+        assert Letters(unknown_id=unknown).lost(text, tokens) == ["猫"]
     decomposed = "cafe\u0301"
     assert Letters().lost(decomposed, spans((1, 0, 4))) == ["\u0301"]
     assert Letters(composes=True).lost(decomposed, spans((1, 0, 4))) == []

@@ -83,6 +83,14 @@ def test_context_tokens(language_model):
         language_model.start_id("<|endoftext|>")
 
 
+def test_an_unknown_start_token_is_not_unk(directory):
+    lm = load_language_model(directory)
+    lm.tokenizer.unk_token = "<pad>"
+    assert lm.start_id("<pad>") == 2
+    with pytest.raises(LingprobError, match="no single token"):
+        lm.start_id("<|endoftext|>")
+
+
 def test_context_window_can_be_narrowed_only(directory):
     assert load_language_model(directory, context_window=2).context_window == 2
     assert load_language_model(directory, context_window=65).context_window == 64
