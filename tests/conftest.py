@@ -21,7 +21,7 @@ from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 # for each other: tests of tiny models took up to forty times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Two files take the fixtures of this module (`pytest_plugins`).
-pytest.register_assert_rewrite("strings_for_tests")
+pytest.register_assert_rewrite("strings_for_tests", "api_for_tests")
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 
 

@@ -29,7 +29,6 @@ from lingprob.ngrams.estimate import estimate_model
 from loopback import HubServer, Repository
 from models_for_tests import SENTENCES, passes, save_tiny_model
 
-pytest.register_assert_rewrite("api_for_tests")
 pytest_plugins = ["api_for_tests"]
 
 
