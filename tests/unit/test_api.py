@@ -222,6 +222,10 @@ def test_regions_sum_their_words_and_parts(lm):
     np.testing.assert_allclose(table["surprisal"][:8], found["surprisal"], rtol=1e-5)
     assert table["word"].tolist()[8:] == ["A", "cat."]
     assert lm.surprisal("A cat.", regions="A|cat.")["word"].tolist() == ["A", "cat."]
+    # An empty text does not shift the contexts of later ones.
+    later = lm.surprisal(["", "A cat."], context=["It seems.", "Then"])
+    alone = lm.surprisal("A cat.", context="Then")
+    assert later["surprisal"].tolist() == pytest.approx(alone["surprisal"].tolist())
     two = lm.surprisal(["A cat.", "It sat."], regions=[["A cat."], "It|sat."])
     assert two["word"].tolist() == ["A cat.", "It", "sat."]
     for regions, said in (
