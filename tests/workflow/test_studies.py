@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from checkout import ROOT, copy_of_the_checkout, planned_jobs, snakemake
+from checkout import ROOT, copy_of_the_checkout, planned_jobs, planned_resources, snakemake
 
 GUIDE = ROOT / "studies/README.md"
 SWITCHED_ON = ("--config", "studies=[pair_lengths]", "--", "pair_lengths")
@@ -61,6 +61,9 @@ def test_every_study_is_planned_at_every_scale(checkout, scale):
     plan = snakemake(checkout, "-n", *config, "--", *names)
     assert plan.returncode == 0, plan.stdout[-2000:]
     assert {*names} <= {*planned_jobs(plan.stdout)}
+    scripts = "".join(path.read_text() for path in ROOT.glob("studies/*/*.py"))
+    used = re.findall(r"\bresources\.(\w+)", scripts)
+    assert {*used} <= {*planned_resources(plan.stdout)}, "a script's resource has no value"
 
 
 def test_plans_need_no_folder_of_studies(written):
