@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from checkout import ROOT, copy_of_the_checkout, planned_jobs, planned_resources, snakemake
+from lingprob.catalog import parse_yaml
 
 GUIDE = ROOT / "studies/README.md"
 SWITCHED_ON = ("--config", "studies=[pair_lengths]", "--", "pair_lengths")
@@ -78,6 +79,12 @@ def test_the_package_names_no_study():
     for path in (ROOT / "workflow_scripts/lingprob").rglob("*.py"):
         found = imported.search(path.read_text(encoding="utf-8"))
         assert found is None or path.name == "digests.py", path
+
+
+def test_a_study_s_claims_are_its_own():
+    """They never count with the sentences of a paper."""
+    for path in ROOT.glob("studies/*/claims.yaml"):
+        assert all(claim["own"] is True for claim in parse_yaml(path)["claims"]), path
 
 
 def test_a_study_has_at_most_five_hundred_lines():
