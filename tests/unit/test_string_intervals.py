@@ -236,7 +236,7 @@ def test_intervals_cover_the_truth_in_500_simulations(name):
         options = Options(1000, "clusters", seed, "demo", bins=10**6)
         pairs = pd.DataFrame({"pair_id": [f"p{k}" for k in range(len(cluster))], "dataset": "d",
                               "paradigm": [f"a{k}" for k in cluster], "cosine_distance": 0.1,
-                              "rating_source": "human"})  # fmt: skip
+                              "rating_source": "human", "meaning_matched": True})  # fmt: skip
         sentences = pd.concat([
             pairs.assign(item_id=pairs["pair_id"] + kind, grammatical=kind == "g", logprob=side)
             for kind, side in (("g", good), ("b", bad))
