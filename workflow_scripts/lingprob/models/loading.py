@@ -127,7 +127,9 @@ def check_finite(values: np.ndarray, directory: Path, dtype: torch.dtype) -> Non
 
 def check_embedded(model: Any, tokenizer: Any, token_id: int, directory: Path) -> None:
     """Raise LingprobError if a token's id is beyond a model's input embeddings."""
-    rows = int(model.get_input_embeddings().weight.shape[0])
+    embedded = getattr(model.get_input_embeddings(), "weight", None)
+    # Perceiver returns its latent array, which has no row per token.
+    rows = int(model.config.vocab_size if embedded is None else embedded.shape[0])
     if token_id >= rows:
         token = tokenizer.convert_ids_to_tokens(token_id)
         raise LingprobError(
