@@ -439,6 +439,8 @@ def test_size_trends_vary_over_models_and_suites():
     }
     found = dict(context.over_scale(UP)(together, Run("demo", unsized)))["all models/d"]
     assert (found.value, found.n) == (pytest.approx(line.slope), 4)
+    made = {name: {**look, "source": "trained"} for name, look in models.items()}
+    assert not dict(context.over_scale(UP)(together, Run("demo", made)))
     alone = line.stderr * stats.t.ppf(0.975, 2)
     # Draws' slopes: +0.2 and -0.2 in a fourth each, else (30 x 0.2 - 10 x 0.2) / 40 = +0.1.
     ends = found.value - np.hypot(alone, 0.3), found.value + np.hypot(alone, 0.1)

@@ -30,8 +30,8 @@ from lingprob.papers.context.contrasts import (
     without_interval,
 )
 from lingprob.papers.context.statistics import suite_points
-from lingprob.papers.run import Found, Run, Tables, judged, statistic
-from lingprob.scorecard.comparison import Statistic
+from lingprob.papers.run import Found, Run, Tables, statistic
+from lingprob.scorecard.comparison import MADE_HERE, Statistic
 from lingprob.scorecard.estimates import (
     combined,
     known_correlation,
@@ -131,10 +131,11 @@ def over_scale(tables: Tables, run: Run, kind: str) -> Found:
     interval includes the sampling errors of suites and of models. With one suite there is no
     interval.
     """
-    accuracy = judged(tables["context_accuracy"], run)
-    found, suites = rows_at(accuracy), suite_points(accuracy, kind)
+    found = rows_at(tables["context_accuracy"])
+    suites = suite_points(tables["context_accuracy"], kind)
+    looks = {name: look for name, look in run.models.items() if look.get("source") not in MADE_HERE}
     for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-        sized = [name for name in run.models if run.models[name]["parameters"]]
+        sized = [name for name in looks if looks[name]["parameters"]]
         models = [name for name in sized if (name, dataset, kind) in found]
         sizes = np.log10([float(run.models[name]["parameters"]) for name in models])
         families = [run.models[name]["family"] for name in models]
