@@ -126,6 +126,8 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         ({"morcela": {"fold": 3}}, r"unknown key at morcela: 'fold'.*'folds'"),
         ({"scoring": {"tokens_per_batch": "many"}}, r"scoring\.tokens_per_batch: 'many' is not"),
         ({"scale": "desktop"}, r"scale: 'desktop' is not 'demo'"),
+        ({"training": {"sizes": {"tiny-smal": None}}}, "'tiny-smal'.*'tiny-small'"),
+        ({"training": {"sizes": {"tiny-small": None, "tiny-medium": None}}}, "every size is null"),
         ({"morcela": {"models": ["pythia-70"]}}, r"unknown model 'pythia-70'.*'pythia-70m'"),
         ({"morcela": {"datasets": ["linguistics_inquiry"]}}, "'linguistic_inquiry'"),
         ({"morcela": {"frequency_corpus": "gutenburg"}}, "'gutenberg'"),

@@ -61,6 +61,8 @@ def _check_strings(strings: Settings, catalog: Catalog) -> None:
 
 def _check_trained_models(training: Settings, catalog: Catalog) -> None:
     """Raise LingprobError unless the section `training` trains every model of source `trained`."""
+    if not training["sizes"]:
+        raise LingprobError("training.sizes: every size is null. Keep one, or add your own.")
     for step in training["keep_checkpoints"]:
         if step > training["steps"]:
             raise LingprobError(

@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from lingprob.catalog import Catalog, read_yaml
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, unknown_name
 from lingprob.training.sizes import trained_models
 from lingprob.workflow import settings as declared
 from lingprob.workflow.checks import ROOT, check_settings
@@ -110,11 +110,17 @@ def without_empty_sections(config: Settings) -> Settings:
 def with_presets(config: Settings) -> Settings:
     """Return a configuration with missing keys from the presets of its scale, or from the defaults.
 
-    An unknown scale, which `typed` refuses, gets the presets of the first scale.
+    An unknown scale, which `typed` refuses, gets the presets of the first scale. Raises
+    LingprobError for a size of null that the scale does not have.
     """
     presets = read_yaml("scales.yaml")
     scale = config.get("scale", declared.Settings.model_fields["scale"].default)
     preset = presets[scale if scale in [*presets] else next(iter(presets))]
+    training = config.get("training")
+    sizes = training.get("sizes") if isinstance(training, dict) else None
+    for name, size in sizes.items() if isinstance(sizes, dict) else ():
+        if size is None and name not in preset["training"]["sizes"]:
+            raise unknown_name("size", name, preset["training"]["sizes"], "null removes a size.")
     return merged(merged(defaults(declared.Settings), preset), config)
 
 
