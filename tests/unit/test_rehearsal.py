@@ -67,7 +67,7 @@ def test_a_folder_with_a_configuration_is_left_alone(tmp_path):
 
 def test_a_folder_has_models_data_and_configuration(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "make_model", lambda *given: None)
-    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+    monkeypatch.setattr(room, "fetch_files", lambda *files, dataset: None)
     monkeypatch.setattr(room, "make_tokenizer", lambda *given: None)
     room.write_rehearsal(tmp_path, "demo")
     settings, catalog = read_settings(yaml.safe_load((tmp_path / "config.yaml").read_text()))

@@ -103,14 +103,22 @@ def sample_targets(source: Source, pairs_per_suite: int | None, seed: int) -> pd
 
 def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
     """Raise LingprobError for a pair without one acceptable and one unacceptable sentence."""
-    acceptable = stimuli.groupby("pair_id", sort=False)["grammatical"].agg(list)
+    acceptable = pd.Series(values_of_pairs(stimuli, "grammatical"), name="grammatical")
     refuse_rows(
         acceptable.map(lambda members: sorted(map(str, members)) != ["False", "True"]),
         "{where}, pair {pair_id!r}: a pair needs one acceptable and one unacceptable sentence, but "
         "`grammatical` is {grammatical}. Correct it or delete the pair.",
-        acceptable.reset_index(),
+        acceptable.rename_axis("pair_id").reset_index(),
         where=where,
     )
+
+
+def values_of_pairs(stimuli: pd.DataFrame, column: str) -> dict[str, list[Any]]:
+    """Return the values of a column by pair id."""
+    found: dict[str, list[Any]] = {}
+    for pair, value in zip(stimuli["pair_id"].to_list(), stimuli[column].to_list(), strict=True):
+        found.setdefault(pair, []).append(value)
+    return found
 
 
 def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
@@ -151,7 +159,7 @@ class PrefixSampler:
         self.suite_number, self.suite_of = codes(table["paradigm"])
         self.text_number, self.text_of = codes(table["text"])
         self.pair_number, self.pair_of = codes(table["pair_id"])
-        self.members = stimuli.groupby("pair_id", sort=False)["text"].agg(list)
+        self.members = values_of_pairs(stimuli, "text")
         self.counts: dict[int, int] = {}
         self.exhausted: dict[str, int] = {}
 

@@ -122,7 +122,9 @@ class _Pairs:
     def __init__(
         self, targets: Targets, language_model: LanguageModel, separator: str, window: int
     ) -> None:
-        self.dataset, self.stimuli, self.regions = targets
+        self.dataset, stimuli, self.regions = targets
+        # Rows are taken for every prefix, which is slow in columns of pyarrow's strings.
+        self.stimuli = stimuli[["pair_id", "item_id", "text"]].astype(object)
         self.language_model, self.separator, self.window = language_model, separator, window
         self.places = self.stimuli.groupby("pair_id", sort=False).indices
         self.n_tokens: dict[str, int] = {}

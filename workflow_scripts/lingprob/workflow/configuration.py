@@ -22,6 +22,12 @@ from lingprob.workflow.refusals import check_entries, refusals
 
 Settings = dict[str, Any]
 DEEPEST = 20
+# Mappings of a scale, from which a value of null removes an entry.
+REMOVABLE = (
+    ("training", "sizes"),
+    ("string_probability", "embeddings"),
+    ("context", "pairs_per_suite_of"),
+)
 TAG = re.compile("<[a-zA-Z/!?]")
 # Keys whose values are text, even if they look like numbers.
 TEXTS = ("revision", "title", "family", "family_title", "repository", "version")
@@ -111,16 +117,19 @@ def with_presets(config: Settings) -> Settings:
     """Return a configuration with missing keys from the presets of its scale, or from the defaults.
 
     An unknown scale, which `typed` refuses, gets the presets of the first scale. Raises
-    LingprobError for a size of null that the scale does not have.
+    LingprobError if null is to remove an entry that the scale does not have.
     """
     presets = read_yaml("scales.yaml")
     scale = config.get("scale", declared.Settings.model_fields["scale"].default)
     preset = presets[scale if scale in [*presets] else next(iter(presets))]
-    training = config.get("training")
-    sizes = training.get("sizes") if isinstance(training, dict) else None
-    for name, size in sizes.items() if isinstance(sizes, dict) else ():
-        if size is None and name not in preset["training"]["sizes"]:
-            raise unknown_name("size", name, preset["training"]["sizes"], "null removes a size.")
+    for section, key in REMOVABLE:
+        known = preset[section].get(key, {})
+        given = config.get(section)
+        entries = given.get(key) if isinstance(given, dict) else None
+        for name, value in entries.items() if isinstance(entries, dict) else ():
+            if value is None and name not in known:
+                remedy = "null removes an entry of the scale."
+                raise unknown_name(f"entry of {section}.{key}", name, known, remedy)
     return merged(merged(defaults(declared.Settings), preset), config)
 
 
