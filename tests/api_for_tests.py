@@ -1,7 +1,5 @@
 """A tiny model, its unigrams, and texts for tests of the API."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ writes docs/architectures.md: which architectures score as a plain forward pass 
 refused and why, and which were not tried because no tiny model of them can be built here.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """Running the workflow as a user would, in a copy of the checkout."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

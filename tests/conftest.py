@@ -1,7 +1,5 @@
 """Fixtures for all folders: the mirror, and the model from a Python package."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

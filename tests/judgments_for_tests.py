@@ -1,7 +1,5 @@
 """Judgments of contexts for tests."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 

@@ -1,7 +1,5 @@
 """Parts of a figure that are cut off or overprinted, by their boxes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

@@ -3,8 +3,6 @@
 Both are real HTTP servers on a free port of 127.0.0.1 and are used as context managers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ appendix B). They come from raw bits of PCG64, which numpy keeps stable, so that
 same with every version of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Needs R with lme4 and jsonlite. Each fact goes into mixed_facts.json with the ve
 call. Facts of other names are kept. The largest data set takes lme4 tens of minutes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

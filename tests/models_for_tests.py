@@ -1,7 +1,5 @@
 """Tiny random language models of several families, and a tiny tokenizer, made in code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache

@@ -1,7 +1,5 @@
 """Ratings that follow MORCELA, with scores under several conventions, and tables of their fits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

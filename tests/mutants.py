@@ -5,8 +5,6 @@ swapped. These are left alone: messages, types, compilation, the order of rows, 
 figures and pages (points and inches), and the amount of work that is done at once.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ this process, which has the libraries loaded. Mutants of `equivalent_mutants.yam
 number, are counted apart.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import importlib

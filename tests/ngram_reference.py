@@ -7,8 +7,6 @@
 The lines of `text` are the sentences of `corpus()`, ids written as numbers.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The obvious way to find longest overlaps: a table of all substrings of all documents."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

@@ -5,8 +5,6 @@
 prints each place and the number of places by pattern. Without files it reads the whole project.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

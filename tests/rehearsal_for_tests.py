@@ -1,7 +1,5 @@
 """Writing a rehearsal, and running the unchanged workflow of a checkout in its folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The script of a rule, run in this process as Snakemake runs it."""
 
-from __future__ import annotations
-
 import runpy
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Inputs of pages for tests, and functions that read pages."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from html.parser import HTMLParser

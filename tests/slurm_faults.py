@@ -1,7 +1,5 @@
 """Faults that befall jobs of a run on SLURM, each when its job has come so far as a test wants."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

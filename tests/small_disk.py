@@ -1,7 +1,5 @@
 """A disk so small that a test can fill it."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

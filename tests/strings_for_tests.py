@@ -1,7 +1,5 @@
 """Made scores of string probability, in data sets of pairs and of sentences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A corpus of a few hundred tiny examples, and trainings of seconds on it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The CPU as a stand-in for a device that has no float64, such as an Apple GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

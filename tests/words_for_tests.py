@@ -1,7 +1,5 @@
 """Words of short passages, as the `words` table has them."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 

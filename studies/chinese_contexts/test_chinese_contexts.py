@@ -1,7 +1,5 @@
 """Chinese sentences are joined and drawn as said, scored right after each other, and judged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Passages in training: which rows have them, that nothing else differs, and their effect."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

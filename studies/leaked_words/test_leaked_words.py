@@ -1,7 +1,5 @@
 """Leakage of words, compared with all substrings of all documents, and the gain by surprisal."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Curves of surprisal: against other makers of splines, least squares and simulated truth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """R between and within groups, against direct computation and on simulated truth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

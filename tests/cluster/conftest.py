@@ -1,7 +1,5 @@
 """The cluster that answers, and the demo that ran through it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A rehearsal of each rule, disturbed on SLURM, ends with the tables of an undisturbed one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

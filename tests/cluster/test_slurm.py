@@ -1,7 +1,5 @@
 """The workflow through a real SLURM: submission, GPUs, clear errors, cancelled jobs."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Formulas against Python's own evaluation, overlaps against counters, offsets one by one."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Random configurations, tables and corpora: a table or one error, no half-written file."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The vectorised cross-validation and bootstrap against loops over statsmodels fits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

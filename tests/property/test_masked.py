@@ -1,7 +1,5 @@
 """Pseudo-log-likelihoods in batches against a pass and a token at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Mixed models: deviance and derivatives against dense matrices, optima against searches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Exact and soft overlaps against the obvious ways: tables of all substrings and alignments."""
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

@@ -1,7 +1,5 @@
 """Areas, bins and samples against their slow definitions, on whatever hypothesis thinks of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """CSV and TSV files by every writer are read as they were written, or refused."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The chunked cross-entropy against the obvious one in float64, value and gradients."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings

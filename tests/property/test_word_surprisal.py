@@ -1,7 +1,5 @@
 """Word surprisals with real tokenizers: known sums, and probabilities that sum to one."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The judgments of Sprouse et al. (2013), and the MORCELA paper's own arithmetic."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

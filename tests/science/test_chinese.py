@@ -1,7 +1,5 @@
 """Chinese sentences of ZhoBLiMP and SLING, sampled and split by a real tokenizer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

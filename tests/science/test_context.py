@@ -1,7 +1,5 @@
 """A SyntaxGym suite worked out by hand, and prefixes of the real data sets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Linear mixed models against lme4's stored values, and against glmm, on the same data."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Real reading-time texts against the books they come from, and the published overlaps."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

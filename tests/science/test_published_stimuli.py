@@ -1,7 +1,5 @@
 """The published stimuli of the mirror: known counts, texts, ratings and odd pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The texts of real reading-time corpora: expected counts, and the published passage lengths."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

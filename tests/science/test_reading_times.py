@@ -1,7 +1,5 @@
 """Real reading times and surprisals of the mirror: counts, alignment, and the published fits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

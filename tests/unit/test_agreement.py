@@ -1,7 +1,5 @@
 """Agreement between groups of participants, by hand, by a loop and by variances."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Calls: data frames in and out, checked by hand and by plain passes; models by name."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Calls give the numbers of the rules' scripts."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

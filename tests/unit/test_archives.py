@@ -1,7 +1,5 @@
 """Archives are unpacked into their folder, whatever they contain."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models and tokenizers that users bring: which tokens count, and which folders are refused."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

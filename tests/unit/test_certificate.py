@@ -1,7 +1,5 @@
 """Certificates by hand: planted texts, verdicts by chance level, names and files."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Statistics of claims by hand: limits and ends of intervals, which simulations do not check."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """docs/cluster.md agrees with the rules, the lock and the profile."""
 
-from __future__ import annotations
-
 import re
 
 import yaml

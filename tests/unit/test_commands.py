@@ -1,7 +1,5 @@
 """The command `lingprob`: its files equal the results of calls, and mistakes get one message."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex

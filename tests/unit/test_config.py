@@ -1,7 +1,5 @@
 """Configuration and catalog: presets, defaults and clear refusals."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """Each claim of Sinha et al. (2023): with the paper's effect, without it, and reversed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

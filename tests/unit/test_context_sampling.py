@@ -1,7 +1,5 @@
 """Prefixes: their sentences, growth, joining and perturbations."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Scores in context against plain forward passes, and judgments of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reports of benchmarks/differences.py about two runs' tables, by hand."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Changes that a rule's digest notices or ignores, and the rooms of its code."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

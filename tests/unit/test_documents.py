@@ -1,7 +1,5 @@
 """config.yaml, pages and messages agree with the code."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Downloads against a real server on the loopback whose faults are scripted."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

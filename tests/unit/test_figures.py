@@ -1,7 +1,5 @@
 """Looks of models, ticks, legends and files, the same in every figure."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

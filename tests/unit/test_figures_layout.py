@@ -1,7 +1,5 @@
 """Nothing on a figure is cut or overprinted, with as many models as the papers have."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Fine-tuning batches by hand, steps against a plain loop, and perplexity against the obvious."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Models from a stand-in hub on the loopback, which the hub's own client library talks to."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle

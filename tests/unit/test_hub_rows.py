@@ -1,7 +1,5 @@
 """Rows of data sets on the hub: local files of the same builders, and a stand-in hub."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -96,7 +94,7 @@ class Stopping:
     def __init__(self, stream, batches: int, began: list[int]) -> None:
         self.stream, self.batches, self.began = stream, batches, began
 
-    def with_format(self, kind: str) -> Stopping:
+    def with_format(self, kind: str) -> "Stopping":
         return Stopping(self.stream.with_format(kind), self.batches, self.began)
 
     def load_state_dict(self, state) -> None:

@@ -1,7 +1,5 @@
 """Results of experiment software, written by hand as the programs document their files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -6,8 +6,6 @@ simulated run is one population in one set of tables. Arithmetic on ten numbers 
 without the effect, and tables of passages or models 200 or 400 times.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Linking functions and their predictions against values by hand, and errors of a user's data."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from math import log

@@ -1,7 +1,5 @@
 """Manifests of prepared models: identity of models, and studies that are moved."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Masked models: tokens that are masked together, pseudo-log-likelihoods, and the API."""
 
-from __future__ import annotations
-
 import json
 import logging
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """docs/minicons.md: each line runs, and its numbers equal those of minicons if it is installed."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Linear mixed models: values by hand, dense densities, the search, their data, bad input."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The logistic model with a random intercept: glmer's values, dense checks, errors by group."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models compared on the same reading times: by hand, by all swaps, and without any effect."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """MORCELA: fits, predictions, tables, differences and the scorecard, of small tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

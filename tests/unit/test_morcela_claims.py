@@ -1,7 +1,5 @@
 """MORCELA's claims judged: on the paper's numbers, without their effect, and reversed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

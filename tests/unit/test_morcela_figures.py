@@ -1,7 +1,5 @@
 """MORCELA's figures, of small tables."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

@@ -1,7 +1,5 @@
 """Trends over models whose sentences are the same: models without a trend are not given one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

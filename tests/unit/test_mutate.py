@@ -1,7 +1,5 @@
 """Mutants of a small module, and the tests that are run for one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mutants import mutants_of

@@ -1,7 +1,5 @@
 """n-gram models: estimates against KenLM's and the definition, and scores like any model's."""
 
-from __future__ import annotations
-
 import logging
 import math
 from functools import partial

@@ -1,7 +1,5 @@
 """Computing jobs contact no server, and their models are those that were downloaded."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,7 +1,5 @@
 """Exact and soft overlaps by hand-derived values, at their limits, and for wrong input."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every optional column of a user's sentences with every target: it ends well, or says why."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

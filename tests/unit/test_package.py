@@ -1,7 +1,5 @@
 """Files out of wheels: pip itself, with a folder of wheels made here in place of an index."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """README and docs/ are short, linked, valid, and up to date with the code."""
 
-from __future__ import annotations
-
 import copy
 import re
 import runpy

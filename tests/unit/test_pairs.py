@@ -1,7 +1,5 @@
 """Distances within pairs, the filter by edit distance, and the audit of pairs with its page."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """All papers: tables have the names of schemas, and a fault affects only its own output."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from types import SimpleNamespace

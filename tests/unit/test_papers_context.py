@@ -1,7 +1,5 @@
 """Accuracies, matrices and tables of a model, against values by hand."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The context paper's figures: which there are, and that curves are the tables' rows."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """The context paper's published numbers next to computed ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

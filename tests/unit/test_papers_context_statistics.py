@@ -1,7 +1,5 @@
 """Regressions, correlations and overlaps of contexts, against values by hand."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import permutations
 

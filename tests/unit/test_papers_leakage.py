@@ -1,7 +1,5 @@
 """Study 1 and trained models: tables, figures and scorecards by hand-derived values."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

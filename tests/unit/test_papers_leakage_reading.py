@@ -1,7 +1,5 @@
 """Gains by surprisal against plain references, on small simulated data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

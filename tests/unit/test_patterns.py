@@ -1,7 +1,5 @@
 """Which names a list of patterns chooses."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

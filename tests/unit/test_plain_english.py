@@ -1,7 +1,5 @@
 """Documents, docstrings, comments and messages have no odd English that the patterns know."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Resources of jobs, and the pairs of data set and model, against values derived by hand."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

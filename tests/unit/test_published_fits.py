@@ -1,7 +1,5 @@
 """Least squares, and the published fits to Natural Stories on a small text."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

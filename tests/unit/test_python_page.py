@@ -1,7 +1,5 @@
 """README and docs/python.md: their calls and commands run, and return the tables that they show."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Predictors of reading times: their columns, coding, standardisation and unigrams."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Texts that people read, GECO in print, and words that are found again in a text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

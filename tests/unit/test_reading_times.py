@@ -1,7 +1,5 @@
 """Reading times of every corpus, from small files in the format that its authors document."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from itertools import combinations_with_replacement

@@ -1,7 +1,5 @@
 """Rehearsals: entries in the place of the catalog's, tiny models, made-up files."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import yaml

@@ -1,7 +1,5 @@
 """Areas, correlations, shares and least squares against scikit-learn, scipy and plain loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

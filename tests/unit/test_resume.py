@@ -5,8 +5,6 @@ leaves the same files as `kill -9` (files are complete or absent). Real kills ar
 workflow/test_demo.py and test_training.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

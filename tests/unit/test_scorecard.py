@@ -1,7 +1,5 @@
 """Verdicts, estimates and rows of scorecards, by hand and against statsmodels."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models are loaded from folders, and GGUF files converted."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal

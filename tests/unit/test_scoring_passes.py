@@ -1,7 +1,5 @@
 """Passes of a model: no token is run twice, and no pass is larger than the batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Folders and files that would run code when they are read: none does, and the message says why."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import shutil

@@ -1,7 +1,5 @@
 """Sentence scores: sums by hand, conventions, imported scores."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Pages: their number, texts and links, and that no input becomes markup."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

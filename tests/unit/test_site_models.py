@@ -1,7 +1,5 @@
 """The page of a model and the table of models, from tables made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

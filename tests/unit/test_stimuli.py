@@ -1,7 +1,5 @@
 """Stimuli: a researcher's own file, the demo's pairs, parsers of published data, and samples."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures of string probability, and their notes on simulated ratings and faults."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Confounds of the predictions on simulated pairs, and intervals over clusters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The three predictions on made scores: against scipy, scikit-learn, plain loops and by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The claims of Hu et al. (2026) judged: on printed numbers, without an effect, and reversed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables: refused content, and no half-written files."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Lines, words and sentences in every script, corpora of every form, and aligned times."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """A prepared model's tokenizer without its weights is the one that transformers loads."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

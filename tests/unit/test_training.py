@@ -1,7 +1,5 @@
 """Training against a plain loop: sizes, schedules, steps, kills, processes, full disks."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

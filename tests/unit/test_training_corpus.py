@@ -1,7 +1,5 @@
 """Examples: text to rows, chunks from shards, tokenizers that fit or do not, their order."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import partial

@@ -1,7 +1,5 @@
 """Plans of a training: sizes, schedule, devices and entries."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Trends: bits per byte by hand, the curves over them, and the models that count."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import matplotlib.pyplot as plt

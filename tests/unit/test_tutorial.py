@@ -1,7 +1,5 @@
 """docs/tutorial.ipynb runs from its first cell to its last, and shows the stored outputs."""
 
-from __future__ import annotations
-
 import re
 import runpy
 

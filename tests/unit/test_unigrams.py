@@ -1,7 +1,5 @@
 """Unigrams: corpus counts, published tables and the unigrahams estimator."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

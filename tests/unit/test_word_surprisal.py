@@ -1,7 +1,5 @@
 """Word surprisals of models and from elsewhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The start of a run, the job around a rule's script, and Snakemake's documented names."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

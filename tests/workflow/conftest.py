@@ -1,7 +1,5 @@
 """Copies of the checkout that several tests share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The demo from end to end, and the effects of a second run, an edit and a kill."""
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

@@ -1,7 +1,5 @@
 """A researcher's own model, data and scores, by config entries alone; and their mistakes."""
 
-from __future__ import annotations
-
 import gzip
 import html.parser
 import json

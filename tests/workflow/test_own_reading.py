@@ -1,7 +1,5 @@
 """A researcher's own texts, reading times and word surprisals, by config entries alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 Commands of the API are run in unit/test_python_page.py, README's first ones in test_demo.py.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import shutil

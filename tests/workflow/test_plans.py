@@ -1,7 +1,5 @@
 """Plans at every scale, and mistakes that are refused before any job runs."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """In a folder that `lingprob rehearse` writes, the workflow of scale paper runs as it is."""
 
-from __future__ import annotations
-
 import os
 
 import pandas as pd

@@ -4,8 +4,6 @@ Every output of the demo is made, but empty, and `--touch`ed. Snakemake then rem
 params as after a run. Plans are therefore those after a real run, which test_demo.py makes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """A study is written as studies/README.md says, and the workflow runs with and without studies."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The package as pip installs it, away from the checkout."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
