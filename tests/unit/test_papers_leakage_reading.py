@@ -538,6 +538,10 @@ def test_conditions_are_a_factor_only_on_request(study):
     )
     effects = tables["reading_effects"].set_index(["model", "term"])
     assert effects.loc[("small", "condition_early"), "ms"] == pytest.approx(-40, abs=6)
+    for condition in (None, "late"):
+        changed["times"] = times.assign(condition=condition)
+        with pytest.raises(LingprobError, match=f"two or more conditions.*{condition}"):
+            compared_of({"factors": ["condition"]}, changed)
 
 
 def test_a_single_reader_gets_a_remedy(study):

@@ -138,6 +138,9 @@ def test_own_table_of_regions_of_all_readers(tmp_path):
         ("7", 0, "Then", 0), ("7", 1, "the dog", 0), ("7", 2, "barked. It", 0),
         ("7", 3, "slept.", 1), ("5", 0, "Oh", 0),
     ]  # fmt: skip
+    content = "subject_id,item,word\ns1,5,Oh\ns2,5,Oh\n"
+    with pytest.raises(LingprobError, match=r"no columns \['word_index'\]"):
+        parsed(tmp_path, "passages", content)
 
 
 def test_natural_stories_sentences_from_second_file(tmp_path):
@@ -394,6 +397,14 @@ def test_one_word_in_twenty_may_differ(others, caplog):
             check_words(both, words, "here")
     with pytest.raises(LingprobError, match=r"is '--' in the reading times and '\.\.\.'"):
         check_words(words_of("--"), words_of("..."), "mine")
+
+
+def test_one_shifted_passage_of_many_is_refused():
+    words = words_of(*[" ".join(NAMES[:8])] * 40)
+    of_one = (words["passage_id"] == "7") & (words["word_index"] > 0)
+    times = words.assign(word=words["word"].where(~of_one, words["word"].shift()))
+    with pytest.raises(LingprobError, match="word 1 of passage '7' is 'w0'.*as are 7 words"):
+        check_words(times, words, "here")
 
 
 def test_own_times_alone_read_no_other_texts(tmp_path):

@@ -370,6 +370,8 @@ def test_partitions_balance_conditions_of_latin_squares():
     some = times["condition"].where(times.index > 0)
     plain = times.drop(columns=["condition", "partition"])
     assert partitions(plain.assign(condition=some)).equals(partitions(plain))
+    words = pd.concat([times, times.assign(condition="e")], ignore_index=True)
+    assert partitions(words).equals(partitions(words.drop(columns="condition")))
 
 
 MAZE = "rt\twlen\tsubject\tdocid\tsentid\tsentpos\n"
@@ -629,7 +631,7 @@ def test_columns_conditions_and_first_index_of_own_times(tmp_path):
 def test_own_times_may_be_missing_but_not_seconds(tmp_path):
     """Twenty milliseconds in the middle are not yet seconds."""
     header = "subject_id,passage_id,word_index,rt_ms,note\n"
-    path = saved(tmp_path / "t.csv", header + "s,1,0,20,\ns,1,1,,x\ns,1,2,0,\n")
+    path = saved(tmp_path / "t.csv", header + "s,1,0,20,\ns,1,1,.,x\ns,1,2,0,\n")
     found = own_times(path, words_of("If you go."))
     assert found["rt_ms"].tolist()[::2] == [20, 0]
     assert np.isnan(found["rt_ms"][1])

@@ -22,7 +22,7 @@ from lingprob.io.text_units import split_lines
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
-NO_NUMBER = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
+NO_NUMBER = {"", ".", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
 EXACT = 2**53  # float64 represents whole numbers up to this one exactly
 LARGEST = 2**31 - 1  # largest whole number in the project's tables
 logger = logging.getLogger(__name__)

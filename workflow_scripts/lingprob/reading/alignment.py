@@ -88,8 +88,9 @@ def check_words(
     """Check that `times` names the same word as the text at each passage_id and word_index.
 
     Both tables have passage_id, word_index and word. Case and punctuation are ignored. Raises
-    LingprobError at an index that the text does not have, or if more than 5% of the words differ.
-    If fewer differ, as in typing errors, a warning counts them. `kind` names the data in messages.
+    LingprobError at an index that the text does not have, if more than 5% of all words differ, or
+    if most words of a passage do (four or more). Other differences, as in typing errors, only get a
+    warning. `kind` names the data in messages.
     """
     seen = times[[*KEYS, "word"]].drop_duplicates()
     both = seen.merge(words[[*KEYS, "word"]], on=KEYS, how="left", suffixes=("", "_of_text"))
@@ -103,9 +104,11 @@ def check_words(
         **names,
     )
     same = both["word"].map(_plain) == both["word_of_text"].map(_plain)
-    if len(same) and same.mean() < SMALLEST_SHARE:
+    by_passage = same.groupby(both["passage_id"])
+    most = by_passage.transform(lambda of: of.mean() < 0.5 and (~of).sum() > LONGEST_REPLACEMENT)
+    if len(same) and (most.any() or same.mean() < SMALLEST_SHARE):
         refuse_rows(
-            ~same,
+            most & ~same if most.any() else ~same,
             "{about}: word {word_index} of passage {passage_id!r} is {word!r} in the {kind} and "
             "{word_of_text!r} in the text, as are {count} words. Are both the same version?",
             both,

@@ -77,7 +77,8 @@ def own_passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
         refuse(path, "text", twice, "another text than in an earlier row", frame["text"])
         words = words.assign(word=words["text"].map(split_words)).explode("word")
     else:
-        need_columns(path, frame, ["word"], REMEDY)
+        numbers = ["word_index"] if "subject_id" in frame else []  # else readers repeat the text
+        need_columns(path, frame, ["word", *numbers], REMEDY)
         words = _in_order(path, entry, frame) if "word_index" in frame else frame
     sentence = None
     if "sentence" in words:

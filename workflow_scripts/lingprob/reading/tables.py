@@ -96,8 +96,7 @@ def read_times(path: Path, separator: str, columns: Mapping[str, str], **how: An
     table = read(path, separator, list(columns.values()), **how)
     frame = pd.DataFrame({name: table[column] for name, column in columns.items()})
     for name in NUMBERS & set(columns):
-        values = frame[name].mask(frame[name] == ".", "")
-        frame[name] = numeric(path, columns[name], values, nullable=True)
+        frame[name] = numeric(path, columns[name], frame[name], nullable=True)
     for name in WHOLE & set(columns):
         frame[name] = whole(path, columns[name], frame[name])
     return frame

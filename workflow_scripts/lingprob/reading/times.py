@@ -103,11 +103,13 @@ def partitions(times: pd.DataFrame) -> pd.Series:
 
     0 and 1 are `fit`, 2 is `exploratory`, 3 `held_out`. A subject's number is from
     `subject_numbers`, and the column `sentence` numbers sentences from 0 through all passages.
-    If every row has a condition, a subject's sentences are numbered within each condition.
-    Otherwise the partition of a Latin square would depend on the condition.
+    If every row has a condition, and no sentence several, a subject's sentences are numbered within
+    each condition. Otherwise the partition of a Latin square would depend on the condition.
     """
     sentence = times["sentence"]
-    if times.get("condition", pd.Series([None])).notna().all():
+    conditions = times.get("condition", pd.Series(None, times.index, dtype=object))
+    in_sentence = conditions.groupby([times["subject_id"], sentence]).nunique(dropna=False)
+    if conditions.notna().all() and in_sentence.max() == 1:
         by_condition = times.groupby(["subject_id", "condition"])["sentence"]
         sentence = by_condition.rank("dense").astype(int) - 1
     total = subject_numbers(times["subject_id"]) + sentence

@@ -58,8 +58,17 @@ class Study(NamedTuple):
     def frame(
         self, smoothing: float, *, corrected: bool, previous_words: int = 1
     ) -> tuple[pd.DataFrame, list[Predictors]]:
-        """Return the table of the regressions and each model's Predictors (`regression_frame`)."""
+        """Return the table of the regressions and each model's Predictors (`regression_frame`).
+
+        Raises LingprobError if the condition is a factor and does not vary, or is unknown.
+        """
         is_factor = "condition" in self.entry.get("factors", [])
+        conditions = self.times["condition"] if is_factor else pd.Series([0, 1])
+        if conditions.isna().any() or conditions.nunique() < 2:
+            raise LingprobError(
+                f"{self.about}: `factors: [condition]` needs two or more conditions, but the times "
+                f"have {[*conditions.unique()]}. Name their column in `columns:`."
+            )
         return regression_frame(
             self.times if is_factor else self.times.assign(condition=None),
             self.words,
