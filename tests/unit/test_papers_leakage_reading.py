@@ -544,10 +544,13 @@ def test_conditions_are_a_factor_only_on_request(study):
             compared_of({"factors": ["condition"]}, changed)
 
 
-def test_a_single_reader_gets_a_remedy(study):
-    one = {**study, "times": study["times"][study["times"]["subject_id"] == "s3"]}
-    with pytest.raises(LingprobError, match=r"data set 'mine': one reader, 's3'.* `unit: word`"):
-        deltas_of(one)
+def test_too_few_readers_get_a_remedy(study):
+    times = study["times"]
+    for readers, options in ((["s3"], {}), (["s3", "s4"], {"partition": "subjects"})):
+        few = {**study, "times": times[times["subject_id"].isin(readers)]}
+        said = rf"'mine': only {len(readers)} readers, such as 's3'.* `unit: word`"
+        with pytest.raises(LingprobError, match=said):
+            deltas_of(few, **options)
 
 
 STATES = {

@@ -89,7 +89,11 @@ def test_columns_and_rows_of_a_regression():
     assert frame["sentence"].tolist() == [0, 0, 1, 1] * 2
     times, *others, surprisals = tables
     plain = {"one": surprisals["one"].assign(surprisal_uncorrected=np.arange(6.0))}
-    for fixated, known in ((True, True), ([None] + [False] * 11, False)):
+    for fixated, known in (
+        ([True, False] * 6, True),
+        ([None] + [False] * 11, False),
+        (True, False),
+    ):
         given = times.assign(previous_fixated=fixated)
         frame, (predictors,) = regression_frame(given, *others, plain, corrected=False)
         assert ("previous_fixated" in predictors.baseline) == known
@@ -123,10 +127,12 @@ def test_regions_sum_unigrams_and_count_letters():
     words = words.assign(word=["A", "b b", "ccc", "D", "e e e", "f"])
     frame, _ = regression_frame(times, words, unigrams, tables)
     assert frame["length"].tolist()[:4] == [2, 3, 3, 1]
+    same = words.assign(word="B")
+    assert "length" not in regression_frame(times, same, unigrams, tables)[1][0].all
 
 
 def test_unigrams_ignore_case_and_outer_punctuation():
-    counts = count_words(['The "cat" don\'t', "the CAT, — the"])
+    counts = count_words(['The "cat" don\u2019t', "the CAT, — the"])
     assert counts.to_numpy().tolist() == [["the", 3], ["cat", 2], ["don't", 1], ["—", 1]]
     found = unigram_surprisal(pd.Series(["Cat.", "dog"]), [counts, counts])
     # 14 words and 4 forms, and one more form for unknown words.

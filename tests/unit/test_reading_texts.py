@@ -141,6 +141,9 @@ def test_own_table_of_regions_of_all_readers(tmp_path):
     content = "subject_id,item,word\ns1,5,Oh\ns2,5,Oh\n"
     with pytest.raises(LingprobError, match=r"no columns \['word_index'\]"):
         parsed(tmp_path, "passages", content)
+    content = "item,word_index,word,sentence\n5,0,Oh,1\n5,0,Oh,2\n"
+    with pytest.raises(LingprobError, match="'sentence': another sentence than in an earlier"):
+        parsed(tmp_path, "passages", content)
 
 
 def test_natural_stories_sentences_from_second_file(tmp_path):
@@ -403,7 +406,7 @@ def test_one_shifted_passage_of_many_is_refused():
     words = words_of(*[" ".join(NAMES[:8])] * 40)
     of_one = (words["passage_id"] == "7") & (words["word_index"] > 0)
     times = words.assign(word=words["word"].where(~of_one, words["word"].shift()))
-    with pytest.raises(LingprobError, match="word 1 of passage '7' is 'w0'.*as are 7 words"):
+    with pytest.raises(LingprobError, match=r"word 1 of passage '7' is 'w0'.*as are 7 words"):
         check_words(times, words, "here")
 
 

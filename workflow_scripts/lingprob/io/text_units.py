@@ -60,9 +60,9 @@ def refuse_halves(texts: Sequence[str], what: str) -> None:
 def plain_word(word: str) -> str:
     """Return a word in composed form (NFC) and lower case, without punctuation at its ends.
 
-    A word that consists of punctuation is returned as it is.
+    Apostrophes become straight. A word that consists of punctuation is returned otherwise as it is.
     """
-    composed = unicodedata.normalize("NFC", word)
+    composed = unicodedata.normalize("NFC", word).replace("\u2019", "'")
     first, last = 0, len(composed)
     while first < last and not _is_part(composed[first]):
         first += 1

@@ -91,13 +91,15 @@ def own_passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
 def _in_order(path: Path, entry: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per word: passages in the order of the file, words sorted by `word_index`.
 
-    Raises LingprobError if an index has two words, or if the indices of a passage have gaps.
+    Raises LingprobError if an index has two words or sentences, or if the indices of a passage have
+    gaps.
     """
     keys = ["passage_id", "word_index"]
-    other = frame["word"] != frame.groupby(keys)["word"].transform("first")
-    said = "another word than in an earlier row"
     remedy = "If it depends on the condition, name that column in `columns:`."
-    refuse(path, "word", other, said, frame["word"], remedy)
+    for column in [name for name in ("word", "sentence") if name in frame]:
+        other = frame[column] != frame.groupby(keys)[column].transform("first")
+        said = f"another {column} than in an earlier row"
+        refuse(path, column, other, said, frame[column], remedy)
     order = pd.Series(pd.factorize(frame["passage_id"])[0], frame.index)
     words = frame.assign(order=order).drop_duplicates(keys).sort_values(["order", "word_index"])
     expected = words.groupby("order").cumcount()

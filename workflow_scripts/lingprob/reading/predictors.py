@@ -88,7 +88,8 @@ def regression_frame(
         A frame with subject_id, sentence (int from 0 through all passages), partition, rt_ms,
         unigram_surprisal (bits), length (letters), index (place in the sentence, from 1),
         previous_fixated if the data set has it, and the surprisals of each model (bits). Rows that
-        lack any predictor are left out. The second result lists each model's Predictors.
+        lack any predictor are left out. The second result lists each model's Predictors, without
+        length, index or previous_fixated if it is constant.
 
     Raises LingprobError if nothing is left, if a surprisal is infinite, or if the times do not fit
     the words.
@@ -123,6 +124,9 @@ def regression_frame(
     if frame[PREVIOUS_FIXATED].notna().all():
         baseline = (*baseline, PREVIOUS_FIXATED)
         frame[PREVIOUS_FIXATED] = frame[PREVIOUS_FIXATED].astype(float)
+    if constant := [name for name in baseline[1:] if frame[name].nunique() == 1]:
+        baseline = tuple(name for name in baseline if name not in constant)
+        logger.warning("%s: no predictors, because they are constant: %s", about, constant)
     frame, factors = _with_factors(frame)
     baseline = (*baseline, *factors)
     predictors = [Predictors(model, *names, baseline, factors) for model, names in own.items()]

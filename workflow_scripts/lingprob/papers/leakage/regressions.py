@@ -264,10 +264,12 @@ def _compared(
 ) -> list[Comparison]:
     """Return each model's comparison on the evaluated partition, or over all folds."""
     is_mixed = study.entry["unit"] == "subject"
-    if is_mixed and frame["subject_id"].nunique() < 2:
+    readers, needed = frame["subject_id"].unique(), 3 if options.partition == SUBJECTS else 2
+    if is_mixed and len(readers) < needed:
         raise LingprobError(
-            f"{study.about}: one reader, {frame['subject_id'].iloc[0]!r}. A mixed model needs at "
-            "least two. Add other readers, or set `unit: word` if the times are means over readers."
+            f"{study.about}: only {len(readers)} readers, such as {readers[0]!r}. A mixed model "
+            "needs at least two, and cross-validation over subjects three. Add other readers, or "
+            "set `unit: word` if the times are means over readers."
         )
     slopes: tuple[str, ...] | None = None
     if options.random_effects == "paper":
