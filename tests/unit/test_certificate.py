@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import tokenizers
+from transformers import PreTrainedTokenizerFast
 
 import lingprob
 from lingprob.api import corpora
@@ -16,11 +18,12 @@ from lingprob.api.corpora import choose_tokenizer
 from lingprob.errors import LingprobError
 from lingprob.io import hub_rows
 from lingprob.io.tables import write_csv
+from lingprob.models.tokenizer import Tokenizer
 from lingprob.ngrams.lmplz import load_kenlm
 from lingprob.overlap import chance
 from lingprob.overlap.chance import logprob_threshold
 from lingprob.overlap.corpora import Corpus, CorpusFile
-from lingprob.overlap.search import whole_words
+from lingprob.overlap.search import longest_overlaps, whole_words
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run
 from models_for_tests import save_tiny_model
@@ -224,6 +227,18 @@ def test_files_that_kenlm_refuses_are_named(tmp_path: Path) -> None:
 )
 def test_words_that_continue_are_left_out(parts, expected):
     assert whole_words(*parts) == expected
+
+
+def test_decoders_that_drop_spaces_lose_no_words(tmp_path):
+    vocabulary = {word: place for place, word in enumerate(["?", "▁a", "▁cat", "▁ran", "▁off"])}
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    words.decoder = tokenizers.decoders.Metaspace()
+    fast = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=words), len(vocabulary), "t")
+    write_lines(tmp_path / "one", ["off a cat ran"])
+    corpus = Corpus("c", [CorpusFile("one", {"parser": "lines"}, [tmp_path / "one"])])
+    table = longest_overlaps(pd.Series(["a cat ran off"]), [corpus], fast, 1)
+    assert (table["overlap_text"][0].strip(), table["whole_words"][0]) == ("a cat ran",) * 2
 
 
 class Improbable:

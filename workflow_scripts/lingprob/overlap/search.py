@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.io.schemas import SCHEMAS
-from lingprob.models.tokenizer import Tokenizer
+from lingprob.models.tokenizer import Tokenizer, Tokens, encode, tokens_of
 from lingprob.overlap.automaton import PassageIndex
 from lingprob.overlap.corpora import Corpus, index_texts, search
 from lingprob.overlap.matches import merge, passage_overlaps
@@ -47,9 +47,11 @@ def longest_overlaps(
     Raises LingprobError in the same cases as `search` and `merge`.
     """
     texts = texts.map(normalise)
-    index, table = _overlaps(texts, corpora, tokenizer, min_length)
+    table = _overlaps(texts, corpora, tokenizer, min_length)
+    forms = [space + text for space in VARIANTS.values() for text in texts]
+    tokens = tokens_of(encode(tokenizer.tokenizer, forms, offsets=True))
     said = [
-        _in_text(index.passage(number), n_tokens, last, tokenizer)
+        _in_text(forms[number], tokens[number], n_tokens, last)
         for number, n_tokens, last in table[SPAN].itertuples(index=False)
     ]
     table["text"] = texts.loc[table.index]
@@ -68,7 +70,7 @@ def find_sentences(
     """
     named = pd.concat(texts, names=["dataset", "item_id"])
     sentences = named.reset_index(drop=True).astype(str).map(normalise)
-    _, best = _overlaps(sentences, corpora, tokenizer, 1)
+    best = _overlaps(sentences, corpora, tokenizer, 1)
     table = best.join(named.index.to_frame(index=False))
     return table.reset_index(drop=True)[SCHEMAS["audit_leakage"].names]
 
@@ -89,8 +91,8 @@ def whole_words(before: str, overlap: str, after: str) -> str:
 
 def _overlaps(
     texts: pd.Series, corpora: Iterable[Corpus], tokenizer: Tokenizer, min_length: int
-) -> tuple[PassageIndex, pd.DataFrame]:
-    """Return the index of both forms of each text, and each text's best overlap by corpus."""
+) -> pd.DataFrame:
+    """Return each text's best overlap by corpus. Passages are both forms of each text."""
     variants = {name: space + texts for name, space in VARIANTS.items()}
     index, passages = index_texts(variants, tokenizer)
     parts = []
@@ -106,7 +108,7 @@ def _overlaps(
         words = corpus.words or matches.n_words or None
         parts.append(best.assign(corpus=corpus.name, corpus_words=words))
     names = {"passage_tokens": "n_tokens", "frequency": "occurrences"}
-    return index, pd.concat(parts).rename(columns=names)
+    return pd.concat(parts).rename(columns=names)
 
 
 def _whole_texts(index: PassageIndex, found: pd.DataFrame) -> pd.Series:
@@ -135,10 +137,16 @@ def _nested(one: tuple[int, ...], other: tuple[int, ...] = ()) -> bool:
     return one[-len(other) :] == other or other[-len(one) :] == one
 
 
-def _in_text(
-    ids: np.ndarray, overlap_tokens: int, last_token: int, tokenizer: Tokenizer
-) -> tuple[str, str, str]:
-    """Return the text before the overlap, the overlap, and the text after it."""
-    before, overlap, after = np.split(ids, [last_token + 1 - overlap_tokens, last_token + 1])
-    decode = tokenizer.decode
-    return decode(before.tolist()), decode(overlap.tolist()), decode(after.tolist())
+def _in_text(text: str, tokens: Tokens, n_tokens: int, last_token: int) -> tuple[str, str, str]:
+    """Return the text before the overlap, the overlap, and the text after it.
+
+    A character of which the overlap has some bytes only belongs to the text around it.
+    """
+    if not n_tokens:
+        return "", "", text
+    ends = [0, *tokens.char_end.tolist()]
+    starts = [*tokens.char_start.tolist(), len(text)]
+    first = last_token + 1 - n_tokens
+    start = max(starts[first], ends[first])
+    end = max(start, min(ends[last_token + 1], starts[last_token + 1]))
+    return text[:start], text[start:end], text[end:]
