@@ -145,6 +145,7 @@ def test_patterns_are_corpora_and_copies_are_refused(folder, place):
         ([], {}, "Name at least one"),
         ("one.jsonl", {"ngrams": "gutenburg"}, "unknown n-gram model 'gutenburg'"),
         ("one.jsonl", {"min_length": 0}, "min_length is 0"),
+        ("one.jsonl", {"ngrams": "rows"}, "r.npy: token ids, but text is needed"),
         ("rows", {}, "token ids of another tokenizer"),
     ],
 )
@@ -153,6 +154,8 @@ def test_unknown_corpora_and_models_are_named(folder, place, searched, options, 
             "tokenizer_sha256": "0" * 64}  # fmt: skip
     with pytest.raises(LingprobError, match=f"(?s){said}"):
         certified(folder, PLANTED, searched, config={"datasets": {"rows": rows}}, **options)
+    with pytest.raises(LingprobError, match="'one.jsonl' is also the name of a file"):
+        lingprob.find_overlap(PLANTED, ["two", "one.jsonl"], tokenizer=folder / "tiny")
 
 
 def test_token_rows_end_at_their_separators(folder, place):

@@ -377,6 +377,14 @@ def test_too_small_a_corpus_is_reported(caplog):
     assert [record.args for record in caplog.records] == [(1,), (2,)]
 
 
+def test_a_list_of_words_has_no_longer_ngrams():
+    """A sentence of one word and two marks has three tokens."""
+    tables = [count_ngrams([np.array([1]), np.array([2])], order, 4, MARK) for order in (3, 5)]
+    ids = torch.tensor([[MARK, 1, 2, 2, 1, MARK]])
+    short, long = (as_language_model(one, MARK)(ids).logits for one in tables)
+    torch.testing.assert_close(long, short)
+
+
 # The corpus of the chance level.
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())

@@ -316,6 +316,9 @@ def test_rows_of_another_layout_are_refused(tmp_path: Path) -> None:
         np.save(tmp_path / "a.npy", array)
         with pytest.raises(LingprobError, match=said):
             map_rows(tmp_path / "a.npy", row_length)
+    np.arange(1, 7, dtype="<u4").tofile(tmp_path / "a.bin")
+    with pytest.raises(LingprobError, match="its ids are of 32 bits"):
+        map_rows(tmp_path / "a.bin", 3)
     # An array of one dimension is by rows, whatever its header says.
     with open(tmp_path / "d.npy", "wb") as stream:
         described = {"descr": "<u2", "fortran_order": True, "shape": (6,)}

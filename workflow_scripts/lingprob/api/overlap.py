@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -91,6 +92,11 @@ def files_or_texts(corpus: object, given: list[str | Path]) -> Iterator[list[str
     if isinstance(corpus, str) or (given and all(isinstance(part, Path) for part in given)):
         yield given
         return
+    if names := [part for part in given if isinstance(part, str) and os.path.exists(part)]:
+        raise LingprobError(
+            f"corpus text {names[0]!r} is also the name of a file or folder. If that is the "
+            f"corpus, give Path({names[0]!r})."
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "texts.jsonl")
         rows = (json.dumps({"text": text}) for text in as_texts(given, "corpus text"))

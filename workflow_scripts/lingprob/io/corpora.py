@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 from lingprob.errors import LingprobError, unknown_name
+from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.text_tables import refuse_other_kinds
 from lingprob.io.text_units import split_lines
 
@@ -58,6 +59,11 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
         return iter(pd.read_csv(MINIMAL_PAIRS)["good"])
     if parser == "demo_control":
         return iter(CONTROL_SENTENCES.read_text(encoding="utf-8").splitlines())
+    if parser == TOKEN_ROWS:
+        raise LingprobError(
+            f"{', '.join(map(str, files))}: token ids, but text is needed here. Name a corpus of "
+            "text, or for a training also a tokenizer (training.tokenizer)."
+        )
     if parser not in PARSERS:
         known = [*PARSERS, "demo_sentences", "demo_control"]
         raise unknown_name("parser", parser, known, "(datasets.NAME.parser)")

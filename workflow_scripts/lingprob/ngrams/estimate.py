@@ -131,12 +131,13 @@ def count_ngrams(
         raise LingprobError("a corpus without a sentence makes no n-gram model. Fill it.")
     tokens = np.concatenate([np.r_[mark, ids, mark] for ids in sentences]).astype(np.int64)
     depth = np.concatenate([np.arange(len(ids) + 2) for ids in sentences])
-    counted = _ngrams(tokens, depth, order, vocabulary_size)
+    # No sentence may be long enough for n-grams of the highest orders.
+    counted = [some for some in _ngrams(tokens, depth, order, vocabulary_size) if len(some.key)]
     probabilities = np.full(vocabulary_size, 1.0 / vocabulary_size)
     tables = NgramTables([], [], [])
     for k, ngrams in enumerate(counted, start=1):
         counts = ngrams.count
-        if k < order:  # the number of different tokens before the n-gram, except at a beginning
+        if k < len(counted):  # the number of different tokens before the n-gram, except at a beginning
             preceding = np.bincount(counted[k].suffix, minlength=len(counts))
             counts = np.where(ngrams.begins, counts, preceding)
         context = ngrams.key // vocabulary_size

@@ -63,7 +63,8 @@ def load_kenlm(path: str | Path) -> Any:
         model = kenlm.Model(str(path))
     except (OSError, RuntimeError) as error:
         raise LingprobError(
-            f"{path}: kenlm cannot read it ({error}). Order 2 or more is needed."
+            f"{path}: kenlm cannot read it ({error}). It must be an n-gram model of order 2 or "
+            "more. A corpus that is also searched may be named instead."
         ) from error
     if model.score(UNKNOWN, bos=False, eos=False) <= NO_UNKNOWN:
         raise LingprobError(

@@ -142,9 +142,9 @@ class Corpus:
         return all(file.is_text for file in self.files)
 
     def documents(self) -> Iterator[str]:
-        """Yield the documents of all files that have text."""
+        """Yield the documents of all files. Raises LingprobError for a file of token ids."""
         for file in self.files:
-            if isinstance(file, CorpusFile) and file.is_text:
+            if isinstance(file, CorpusFile):
                 yield from iter_documents(file.entry["parser"], file.paths)
 
 

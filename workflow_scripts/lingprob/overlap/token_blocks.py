@@ -100,6 +100,12 @@ def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
         ) from error
     if tokens.dtype not in (np.dtype("<u2"), np.dtype("<u4")):
         raise LingprobError(f"{path}: contains {tokens.dtype}, not uint16 or uint32.")
+    head = tokens[: 2 * row_length]
+    if path.suffix != ".npy" and head[::2].any() and not head[1::2].any():
+        raise LingprobError(
+            f"{path}: every second number is 0, so its ids are of 32 bits, and a file without a "
+            "header must have 16. Write it again as uint16, or as a .npy file."
+        )
     if not tokens.flags.c_contiguous:
         raise LingprobError(f"{path}: is stored by columns. Write it again by rows.")
     if tokens.ndim == 2 and tokens.shape[1] != row_length:

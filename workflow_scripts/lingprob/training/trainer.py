@@ -339,8 +339,9 @@ def check_examples(plan: Plan, data: TrainingData, world: World, repeat: bool) -
     if plan.batch_size > data.n_examples:
         raise LingprobError(
             f"training.batch_size: a step accumulates {plan.batch_size} examples, but the data "
-            f"have {data.n_examples} of {plan.context_window + 1} tokens. Lower the batch size or "
-            "training.context_window, or select more chunks (overlap.chunks_selected)."
+            f"have {data.n_examples} of {plan.context_window + 1} tokens besides "
+            f"{len(data.validation)} held-out ones. Lower it, training.context_window or "
+            "training.validation_examples, or select more chunks (overlap.chunks_selected)."
         )
     if plan.batch_size % world.size:
         raise LingprobError(
