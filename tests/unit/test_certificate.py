@@ -134,6 +134,8 @@ def test_patterns_are_corpora_and_copies_are_refused(folder, place):
     write_lines(place / "three.jsonl", ["Who did Mary", ", say that John saw? Zürich!"])
     with pytest.raises(LingprobError, match=r"'three.jsonl' and 'two.jsonl' have the same"):
         certified(folder, PLANTED, "*.jsonl")
+    with pytest.raises(LingprobError, match=r"'one\.jsonl' is also the name of a file"):
+        lingprob.find_overlap(PLANTED, ["two", "one.jsonl"], tokenizer=folder / "tiny")
 
 
 @pytest.mark.parametrize(
@@ -154,8 +156,6 @@ def test_unknown_corpora_and_models_are_named(folder, place, searched, options, 
             "tokenizer_sha256": "0" * 64}  # fmt: skip
     with pytest.raises(LingprobError, match=f"(?s){said}"):
         certified(folder, PLANTED, searched, config={"datasets": {"rows": rows}}, **options)
-    with pytest.raises(LingprobError, match="'one.jsonl' is also the name of a file"):
-        lingprob.find_overlap(PLANTED, ["two", "one.jsonl"], tokenizer=folder / "tiny")
 
 
 def test_token_rows_end_at_their_separators(folder, place):

@@ -137,7 +137,7 @@ def count_ngrams(
     tables = NgramTables([], [], [])
     for k, ngrams in enumerate(counted, start=1):
         counts = ngrams.count
-        if k < len(counted):  # the number of different tokens before the n-gram, except at a beginning
+        if k < len(counted):  # different tokens before the n-gram, except at a beginning
             preceding = np.bincount(counted[k].suffix, minlength=len(counts))
             counts = np.where(ngrams.begins, counts, preceding)
         context = ngrams.key // vocabulary_size
