@@ -289,7 +289,8 @@ def test_next_words_are_those_of_plain_passes(lm):
 
 
 TEMPLATE = (
-    "{% for one in messages %}<s>{{ one.role }}: {{ one.content }}</s>{% endfor %}"
+    "{% for one in messages %}<s>{{ one.role }}: {{ one.content | trim if messages[0].content == "
+    "'Trim!' else one.content }}</s>{% endfor %}"
     "{% if messages[0].content == 'Hush!' %}{{ raise_exception('no') }}{% endif %}"
 )
 
@@ -319,6 +320,7 @@ def test_a_turn_is_scored_in_its_template(lm, folder, tmp_path):
         (lambda: chat.score("A cat.", chat=True, bos="none"), "Leave them out"),
         (lambda: chat.score("A </s> cat.", chat=True), "contains '</s>'"),
         (lambda: chat.score("A cat.", context="Hush!", chat=True), "cannot lay out"),
+        (lambda: chat.score("A cat. ", context="Trim!", chat=True), "changes the .* 'A cat. '"),
     ):
         with pytest.raises(LingprobError, match=said):
             call()
@@ -373,6 +375,10 @@ def test_the_package_has_its_public_names_alone():
         lingprob.laod  # noqa: B018
 
 
+NUMBERS = pd.Series(range(20))
+ORDERED = (-NUMBERS, None, NUMBERS, NUMBERS[::-1])
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -399,6 +405,14 @@ def test_the_package_has_its_public_names_alone():
         (lambda lm: lm.compare(["The cat sat."]), r"neither a data frame nor \(good, bad\)"),
         (lambda lm: lm.compare(PAIRS.assign(bad="")), "data row 1, column 'bad': an empty"),
         (lambda lm: lm.compare(PAIRS, by="phenomenom"), "Did you mean 'phenomenon'"),
+        (lambda lm: lm.score(["A."], context=[["B", "C"]]), "context 1 is .*no text"),
+        (lambda lm: lm.score("A.", context="B.", context_separator=1), "separator 1 is 1, which"),
+        (lambda lm: lm.surprisal("A b.", regions=[["A", None]]), "because None is not at 'b.'"),
+        (lambda lm: lm.next_tokens(["The cat"]), r"context 1 is \['The cat'\], which is no text"),
+        (lambda lm: lm.next_words(None), "context 1 is None, which is no text"),
+        (lambda lm: lm.next_words("The cat", top=2.5), "a whole `top` from 1"),
+        (lambda lm: lm.score(PAIRS["good"], context=PAIRS["bad"][::-1]), "in different orders"),
+        (lambda lm: lingprob.fit_linking_functions(*ORDERED, clusters=None), "in different orders"),
         (lambda lm: lm.score("A.", bos="cls"), r"no single token for '\[CLS\]'"),
     ],
 )
@@ -492,6 +506,8 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
     options = {"config": odd, "cache": folder, "tokens_per_batch": 64}
     with pytest.raises(LingprobError, match="no Apple GPU"):
         lingprob.load("tiny", **options)
+    with pytest.raises(LingprobError, match="tokens_per_batch: 0"):
+        lingprob.load("tiny", **{**options, "tokens_per_batch": 0}, device="cpu")
     by_settings = lingprob.load("tiny", **options, device="cpu").provenance["dtype"]
     model = lingprob.load("tiny", **options, device="cpu", dtype="float32")
     assert (by_settings, model.provenance["dtype"]) == ("torch.bfloat16", "torch.float32")

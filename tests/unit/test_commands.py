@@ -204,6 +204,8 @@ def test_options_reach_their_call(monkeypatch, tmp_path, called, command, option
     [
         (["score", "a.csv", "--model", "m", "--output", "scores.txt"], "ends in none of .csv,"),
         (["score", "a.csv", "--model", "m", "--output", "no/scores.csv"], "no folder 'no'"),
+        (["score", "a.csv", "--model", "m", "--output", "scores.csv"], "'scores.csv' is a folder"),
+        (["score", "a.csv", "--model", "m", "--digits", "-1"], "'-1' is no whole number from 0"),
         (["score", "a.csv", "--model", "m", "--column", "sentence"], "is not NAME=VALUE"),
         (["score", "a.csv", "--model", "m", "--batch", "3"], "unrecognized arguments"),
         (["score", "a.csv"], "required: --model"),
@@ -211,7 +213,9 @@ def test_options_reach_their_call(monkeypatch, tmp_path, called, command, option
         ([], "name a COMMAND"),
     ],
 )
-def test_options_are_refused_before_any_reading(capsys, arguments, said):
+def test_options_are_refused_before_any_reading(capsys, arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("scores.csv").mkdir()
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2

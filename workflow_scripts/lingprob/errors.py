@@ -93,6 +93,25 @@ def refuse_values(name: str, values: Any, at_fault: Any, problem: str) -> None:
         raise LingprobError(f"{name}, row {row}: {values[row]:g} ({count} such rows); {problem}.")
 
 
+def refuse_other_order(**given: Any) -> None:
+    """Raise LingprobError if series or tables, whose rows are matched by place, differ in order.
+
+    They differ if their indexes have the same labels in different orders.
+    """
+    import pandas as pd
+
+    indexed = {
+        name: one for name, one in given.items() if isinstance(one, pd.Series | pd.DataFrame)
+    }
+    for name, one in indexed.items():
+        first, other = next(iter(indexed.items()))
+        if not one.index.equals(other.index) and set(one.index) == set(other.index):
+            raise LingprobError(
+                f"{first} and {name} have the same index labels in different orders. Rows are "
+                "matched by place: sort both alike, or give lists."
+            )
+
+
 def _plain(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () else value  # 3, not np.int64(3)
 

@@ -42,7 +42,7 @@ def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.Data
     special = [str(one) for one in lm.tokenizer.added_tokens_decoder.values() if one.special]
     sequences, counted = [], []
     for prompt, text in zip(prompts, texts, strict=True):
-        before, after = lay_out(lm, template, prompt)
+        before, after = lay_out(lm, template, prompt, text)
         for turn in (prompt, text):
             if found := [token for token in special if token in turn]:
                 raise LingprobError(
@@ -75,24 +75,26 @@ def chat_template(directory: Path) -> str:
         ) from error
 
 
-def lay_out(lm: LanguageModel, template: str, prompt: str) -> tuple[str, str]:
-    """Return the text of a conversation before and after the assistant's turn.
+def lay_out(lm: LanguageModel, template: str, prompt: str, text: str) -> tuple[str, str]:
+    """Return a conversation before and after its last turn, which is the assistant's text.
 
-    Raises LingprobError if the template refuses the turns or leaves the assistant's turn out.
+    Raises LingprobError if the template refuses the turns, or omits or changes the last one.
     """
-    turns = [{"role": "user", "content": prompt}] if prompt else []
-    turns.append({"role": "assistant", "content": MARK})
+    user = [{"role": "user", "content": prompt}] if prompt else []
+    turns = [[*user, {"role": "assistant", "content": answer}] for answer in (MARK, text)]
     try:
-        laid_out = lm.tokenizer.apply_chat_template(turns, chat_template=template, tokenize=False)
+        marked, whole = lm.tokenizer.apply_chat_template(
+            turns, chat_template=template, tokenize=False
+        )
     except Exception as error:  # a template can raise any exception
         raise LingprobError(
             f"{lm.directory}: its chat template cannot lay out {'a' if prompt else 'no'} user's "
             f"turn before the assistant's ({error}). Give a context, or leave it out."
         ) from error
-    before, mark, after = laid_out.partition(MARK)
-    if not mark:
+    before, mark, after = marked.partition(MARK)
+    if not mark or before + text + after != whole:
         raise LingprobError(
-            f"{lm.directory}: its chat template leaves the assistant's turn out. Score the text "
-            "without chat=True."
+            f"{lm.directory}: its chat template omits or changes the assistant's turn {text!r}. "
+            "Delete spaces at its ends, or score it without chat=True."
         )
     return before, after

@@ -106,7 +106,7 @@ def add_option(command: argparse.ArgumentParser, name: str, required: bool) -> N
     """Add one of OPTIONS to a command's parser. The flag of the option `tokenizer` is `--model`."""
     given = dict(OPTIONS[name])
     if "type" in given:
-        given["type"] = {"int": int, "pair": _pair}[given["type"]]
+        given["type"] = {"int": _whole, "pair": _pair}[given["type"]]
     flag = "model" if name == "tokenizer" else name
     command.add_argument(f"--{flag}", required=required, **given)
 
@@ -128,7 +128,15 @@ def _output(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(FORMATS)}")
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r}")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text!r} is a folder, or in one that is not writable")
     return path
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+    return int(text)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -137,8 +137,7 @@ def describe_tokens(
 def likeliest_tokens(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
     """Return the table of `Model.next_tokens`: the `top` most likely tokens after a context."""
     ids = [*start_ids(lm, start_token), *(lm.tokenize([context])[0].ids if context else [])]
-    if not ids or top < 1:
-        raise LingprobError("next_tokens: give a context or a start token, and a top of 1 or more.")
+    _check(ids, top, "next_tokens")
     logprobs, chosen = log_distributions(lm, ids)[-1].topk(min(top, lm.vocabulary_size))
     return pd.DataFrame(
         {
@@ -149,6 +148,11 @@ def likeliest_tokens(lm: LanguageModel, context: str, start_token: str, top: int
             "logprob": logprobs.numpy(),
         }
     )
+
+
+def _check(ids: list[int], top: int, call: str) -> None:
+    if not ids or not isinstance(top, int | np.integer) or top < 1:
+        raise LingprobError(f"{call}: give a context or a start token, and a whole `top` from 1.")
 
 
 def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
@@ -162,8 +166,7 @@ def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int)
     text = " ".join(words)
     of_text = lm.tokenize([text])[0].ids.tolist() if words else []
     before = [*start_ids(lm, start_token), *of_text]
-    if not before or top < 1:
-        raise LingprobError("next_words: give a context or a start token, and a top of 1 or more.")
+    _check(before, top, "next_words")
     spaces, begin, inner = word_tokens(lm)
     first = log_distributions(lm, before)[-1]
     # The first word of a text has no space before it, but some tokenizers write one.

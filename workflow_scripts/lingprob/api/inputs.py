@@ -94,7 +94,10 @@ def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[s
         contexts = as_texts(context, "context", True) * n
     else:
         given = frame["context"] if context is None else context
-        contexts = as_texts(["" if pd.isna(one) else one for one in given], "context", True)
+        contexts = as_texts(
+            ["" if pd.api.types.is_scalar(one) and pd.isna(one) else one for one in given],
+            "context", True,
+        )  # fmt: skip
         if len(contexts) != n:
             raise LingprobError(
                 f"there are {len(contexts)} contexts for {n} texts. Give one context for all of "
@@ -262,7 +265,7 @@ def cut_regions(text: str, regions: list[str], row: int) -> list[tuple[str, bool
     """
     place, found = 0, []
     for region in regions:
-        words = split_words(region)
+        words = split_words(region) if isinstance(region, str) else []
         begin = len(text) - len(text[place:].lstrip())
         pattern = r"\s+".join(map(re.escape, words))
         match = re.compile(pattern).match(text, begin)

@@ -17,6 +17,7 @@ from lingprob.api.inputs import (
     as_frame,
     as_pairs,
     as_regions,
+    as_texts,
     as_words,
     stimuli_of,
     warn_of_trailing_space,
@@ -24,7 +25,7 @@ from lingprob.api.inputs import (
     with_own_columns,
 )
 from lingprob.api.prepared_models import cache_folder, find_model, find_unigrams, prepared_model
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_other_order
 from lingprob.models.folders import is_masked, read_manifest
 from lingprob.models.loading import load_prepared
 from lingprob.models.masked import load_prepared_masked
@@ -89,6 +90,8 @@ def load(
         find_unigrams(unigrams, name, run, folder),
         {"unknown_letters": unknown_letters},
     )
+    if tokens_per_batch is not None and tokens_per_batch < 1:
+        raise LingprobError(f"tokens_per_batch: {tokens_per_batch}. Give a number from 1.")
     if is_masked(read_manifest(manifest)["directory"]):
         masked, provenance = load_prepared_masked(manifest, device, dtype, **letters)
         budget = tokens_per_batch or settings["tokens_per_batch"]
@@ -170,6 +173,7 @@ class Model:
 
         Raises LingprobError that quotes the sentence if a sentence is empty or too long.
         """
+        refuse_other_order(sentences=sentences, contexts=context)
         if chat and not (bos is None and context_separator is None):
             raise LingprobError("chat=True: the template sets bos and separators. Leave them out.")
         frame, convention = as_frame(sentences, "sentence"), self.direction.convention(bos)
@@ -222,6 +226,7 @@ class Model:
 
         Raises LingprobError for a word or text that the model cannot read.
         """
+        refuse_other_order(texts=texts, contexts=context, regions=regions)
         frame = as_frame(texts, "text", may_be_empty=True)
         contexts, cut = as_contexts(context, frame, ""), as_regions(regions, frame)
         words = as_words(frame["text"].tolist(), contexts, cut)
@@ -255,6 +260,7 @@ class Model:
 
         Raises LingprobError for a masked model.
         """
+        refuse_other_order(sentences=sentences, contexts=context)
         frame, convention = as_frame(sentences, "sentence"), self.direction.convention(bos)
         separator, texts = self._separator(context_separator), frame["sentence"].tolist()
         contexts = as_contexts(context, frame, separator) or [""] * len(texts)
@@ -275,7 +281,9 @@ class Model:
 
         Raises LingprobError for a masked model, or if nothing precedes the token.
         """
-        warn_of_trailing_space([context], "the next token usually brings its own space")
+        warn_of_trailing_space(
+            as_texts([context], "context", True), "the next token usually brings its own space"
+        )
         start_token = self.direction.start_token(self.direction.convention(bos))
         return distributions.likeliest_tokens(self.lm, context, start_token, top)
 
@@ -300,6 +308,7 @@ class Model:
         there is no start token.
         """
         start_token = self.direction.start_token(self.direction.convention(bos))
+        as_texts([context], "context", True)
         return distributions.likeliest_words(self.lm, context, start_token, top)
 
     def compare(
@@ -360,7 +369,9 @@ class Model:
         return audit_pairs(self, paired, scores, convention, list(corpora))
 
     def _separator(self, given: str | None) -> str:
-        return given if given is not None else "" if self.language in WITHOUT_SPACES else " "
+        if given is None:
+            return "" if self.language in WITHOUT_SPACES else " "
+        return as_texts([given], "context_separator", True)[0]
 
     def _after_contexts(
         self, contexts: list[str], texts: list[str], convention: str, separator: str

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, refuse_other_order, unknown_name
 from lingprob.stats.linking_fits import (
     LINKING_FUNCTIONS,
     Array,
@@ -166,6 +166,10 @@ def resample_linking_functions(
     n times bootstrap.
     """
     how = Resampling(**options)
+    refuse_other_order(
+        logprob=logprob, unigram_logprob=unigram_logprob, n_tokens=n_tokens, rating=rating,
+        clusters=clusters, together=options.get("together"),
+    )  # fmt: skip
     inputs = checked_inputs(logprob, unigram_logprob, n_tokens, rating)
     n = len(inputs["rating"])
     fold_unit = how.fold_units(n)
