@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lingprob.io.tables import read_table, with_texts, write_csv, write_table
-from lingprob.scoring.imported import import_scores
+from lingprob.scoring.imported import import_scores, refuse_shared_ids
 from lingprob.stimuli.linguistic_inquiry import published_scores
 from lingprob.unigrams.estimate import read_unigrams
 from lingprob.workflow import job
@@ -13,9 +13,9 @@ with job(snakemake):
     unigrams = read_unigrams(params.unigrams, given.unigrams)
     path, token_files = Path(params.path), iter(output.tokens)
     found = published_scores(path, params.published) if params.published else None
-    files = zip(given.stimuli, output.sentences, output.csv, strict=True)
-    for stimuli_file, sentence_file, csv in files:
-        stimuli = read_table(stimuli_file, "stimuli")
+    tables = [read_table(file, "stimuli") for file in given.stimuli]
+    refuse_shared_ids(path, tables)
+    for stimuli, sentence_file, csv in zip(tables, output.sentences, output.csv, strict=True):
         tokens, sentences = import_scores(
             path, params.level, stimuli, params.bos_policies, unigrams, found
         )

@@ -51,6 +51,8 @@ def test_pairs_are_matched_by_their_ids(lm):
             "sentence": [PAIRS["bad"][2], PAIRS["good"][0], "Yes.", *PAIRS.loc[[2], "good"],
                          PAIRS["bad"][0]],
             "pair": ["9", "2", None, "9", "2"],
+            "item": ["9", "2", "0", "9", "2"],
+            "condition": ["x", "x", "y", "y", "y"],
             "grammatical": ["no", "yes", None, "yes", "no"],
         }
     )  # fmt: skip

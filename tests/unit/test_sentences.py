@@ -6,7 +6,11 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.io.tables import write_table
-from lingprob.scoring.imported import import_sentence_scores, import_token_scores
+from lingprob.scoring.imported import (
+    import_sentence_scores,
+    import_token_scores,
+    refuse_shared_ids,
+)
 from lingprob.scoring.sentences import summarise_sentences
 
 STIMULI = pd.DataFrame({"item_id": ["a", "b"], "text": ["one two three", "four five"]})
@@ -113,11 +117,18 @@ def test_imported_sentences_by_id_or_by_text(tmp_path):
 
 def test_ids_count_if_a_file_has_texts_too(tmp_path):
     path = tmp_path / "scores.csv"
-    path.write_text("item_id,sentence,logprob,n_tokens\nb,Four five.,-4,2\na,one two,-5,3\n")
+    path.write_text(f"{BOTH}b,Four five.,-4,2\na,one two  three,-5,3\n")
     assert import_sentence_scores(path, STIMULI)["logprob"].tolist() == [-5, -4]
+    other = STIMULI.assign(text=["one two three", "six"])
+    refuse_shared_ids(path, [STIMULI, STIMULI])
+    with pytest.raises(LingprobError, match="the id 'b' is of different sentences in two"):
+        refuse_shared_ids(path, [STIMULI, other])
+    path.write_text(f"{TEXTS}four five,-4,2\n")
+    refuse_shared_ids(path, [STIMULI, other])
 
 
 IDS, TEXTS = "item_id,logprob,n_tokens\n", "sentence,logprob,n_tokens\n"
+BOTH = "item_id,sentence,logprob,n_tokens\n"
 
 
 @pytest.mark.parametrize(
@@ -129,6 +140,7 @@ IDS, TEXTS = "item_id,logprob,n_tokens\n", "sentence,logprob,n_tokens\n"
         (f"{IDS}a,-5,3\nb,x,2\n", "data row 2, column 'logprob'"),
         (f"{IDS}a,-5,3\na,-5,3\nb,-4,2\n", "item 'a' occurs twice"),
         (f"{TEXTS}one two three,-5,3\none two three,-6,3\nfour five,-4,2\n", "'a' occurs twice"),
+        (f"{BOTH}c,x,-1,1\na,four five,-5,3\n", "data row 2: the item 'a' is 'one .* 'four five'"),
         (f"{IDS}a,-5,0\nb,-4,2\n", "'n_tokens': below 1"),
         (f"{IDS}a,-5,3\nb,-4,1.5\n", r"'n_tokens': no whole number: '1.5'"),
         (f"{IDS}a,-5,3\nb,4,2\n", r"row 2, column 'logprob': above 0: 4.0 .*turn their sign"),

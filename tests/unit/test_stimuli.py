@@ -356,6 +356,7 @@ a,2,x,C d.,3,fine
 b,1,y,B a.,,*
 """
 NAMED = {"participant": "who", "condition": "version", "rating": "score", "grammatical": "ok"}
+NAMED["pair"] = "item"  # which is also the item
 
 
 def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
@@ -366,6 +367,7 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
     assert stimuli["item_id"].tolist() == ["2/x", "1/y", "1/x"]
     assert stimuli["text"].tolist() == ["C d.", "B a.", "A b."]
     assert stimuli["condition"].tolist() == ["x", "y", "x"]
+    assert stimuli["pair_id"].tolist() == ["2", "1", "1"]
     assert stimuli["grammatical"].tolist() == [True, False, True]
     half = np.sqrt(0.5)
     np.testing.assert_allclose(stimuli["rating"], [half / 2, 1, (-1 - half) / 2])
@@ -379,11 +381,12 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
 
 def test_judgments_of_one_sentence_share_its_letters(tmp_path):
     """Composed in one row, decomposed in another, and with spaces at the end."""
-    rows = "p,Zo\u00eb ran.,1\nq,Zoe\u0308 ran.\u00a0,2\np,It ran.,3\nq,It ran.\t,5\n"
+    rows = "p,Zo\u00eb ran.,1\nq,Zoe\u0308 ran.\u00a0,2\np,It ran.,3\nq,It ran.\t,2\n"
     path = write(tmp_path / "mine.csv", f"participant,sentence,rating\n{rows}")
-    stimuli, _ = own(path, standardise=False)
+    stimuli, ratings = own(path, standardise=False)
     assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "It ran."]
-    assert stimuli["rating"].tolist() == [1.5, 4]
+    assert stimuli["rating"].tolist() == [1.5, 2.5]
+    assert ratings["z"].equals(ratings["rating"])
 
 
 def test_other_columns_of_sentences_are_kept(tmp_path):

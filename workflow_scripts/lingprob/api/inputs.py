@@ -17,13 +17,13 @@ from lingprob.io.tables import as_table
 from lingprob.io.text_units import refuse_halves, sentence_ends, split_words
 from lingprob.reading.texts import PARSED, lines_of, with_places
 from lingprob.stimuli.distances import pair_texts
-from lingprob.stimuli.own_sentences import as_stimuli
-from lingprob.stimuli.tables import check_stimuli
+from lingprob.stimuli.own_sentences import ABOUT, as_stimuli
+from lingprob.stimuli.tables import SIDES, check_stimuli
 
 logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"
 # Columns that are read from a table of pairs.
-COLUMNS = ("good", "bad", "sentence", "item", "pair", "grammatical", "phenomenon", "paradigm")
+COLUMNS = (*SIDES, "sentence", "item", "condition", *ABOUT)
 Given: TypeAlias = str | Iterable[object] | pd.DataFrame
 Context: TypeAlias = str | Iterable[str | None] | None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from lingprob.io.table_files import label_of, need_columns, numeric, read_frame,
 from lingprob.scoring.sentences import summarise_sentences
 
 REMEDY = "docs/own_data.md lists the columns."
+NO_LETTER = r"[\W_]+"
 SIGN = (
     "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats, "
     "times 0.6931). If they are probabilities, take the logarithm."
@@ -37,6 +38,24 @@ def import_scores(
     tokens = import_token_scores(path, stimuli)
     by_start_token = {policy["start_token"]: tokens for policy in bos_policies.values()}
     return tokens, summarise_sentences(stimuli, by_start_token, bos_policies, unigram_logprobs)
+
+
+def refuse_shared_ids(path: Path, stimuli: Sequence[pd.DataFrame]) -> None:
+    """Raise LingprobError for an id that means two sentences, if the file names rows by ids.
+
+    `stimuli` are the tables of all data sets that the file covers.
+    """
+    items = pd.concat([table[["item_id", "text"]] for table in stimuli]).drop_duplicates()
+    twice = items["item_id"].duplicated()
+    if twice.any() and "item_id" in read_frame(path).columns:
+        refuse_rows(
+            twice,
+            "{path}: the id {item_id!r} is of different sentences in two data sets ({count} such "
+            "ids). Name rows by `sentence` instead, or list the data sets with scores in this file "
+            "under `datasets` in the model's entry.",
+            items,
+            path=path,
+        )
 
 
 def import_sentence_scores(
@@ -114,21 +133,35 @@ def _logprobs(path: Path, column: str, values: pd.Series, nullable: bool = False
 def _read(
     path: Path, needed: list[str], found: pd.DataFrame | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the file's table, and a frame with its key column alone: `item_id` or `sentence`."""
+    """Return the file's table, and a frame with its keys: `item_id`, `sentence` or both."""
     given = read_frame(path) if found is None else found
-    key = "item_id" if "item_id" in given.columns or "sentence" not in given.columns else "sentence"
-    need_columns(path, given, [key, *needed], REMEDY)
-    keys = label_of(path, key, given[key])
-    refuse(path, key, keys.isna(), "no value")
-    return given, pd.DataFrame({key: keys})
+    keys = [key for key in ("item_id", "sentence") if key in given.columns] or ["item_id"]
+    need_columns(path, given, [*keys, *needed], REMEDY)
+    frame = pd.DataFrame({key: label_of(path, key, given[key]) for key in keys})
+    refuse(path, keys[0], frame[keys[0]].isna(), "no value")
+    return given, frame
 
 
 def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `frame` that are stimuli, with `place`, the row number of the stimulus.
 
     Rows named by `sentence` get the ids of all stimuli with this text. Raises LingprobError for a
-    stimulus without a score.
+    stimulus without a score, and for a row whose id and sentence are of different stimuli. Letter
+    case, punctuation and spaces do not count.
     """
+    if {"item_id", "sentence"} <= {*frame.columns}:
+        texts = frame["item_id"].map(stimuli.set_index("item_id")["text"])
+        ours, theirs = (
+            column.str.lower().str.replace(NO_LETTER, "", regex=True)
+            for column in (texts, frame["sentence"])
+        )
+        refuse_rows(
+            ours.notna() & (ours != theirs),
+            "{path}, data row {row}: the item {item_id!r} is {text!r}, but the row's sentence is "
+            "{sentence!r} ({count} such rows). Correct or delete one of the two columns.",
+            frame.assign(text=texts),
+            path=path,
+        )
     if "item_id" not in frame.columns:
         items = stimuli[["item_id"]].assign(sentence=stimuli["text"].str.strip())
         frame = frame.drop_duplicates().merge(items, on="sentence")

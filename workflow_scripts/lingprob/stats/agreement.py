@@ -15,9 +15,9 @@ from lingprob.stats.resampling import correlation, interval
 
 Array = NDArray[np.float64]
 DEFINITIONS = {
-    "equal_halves": "each sentence's judgments (z) halved at random",
+    "equal_halves": "each sentence's judgments (z unless `standardise: false`) halved at random",
     "raw_equal_halves": "each sentence's judgments (raw ratings) halved at random",
-    "participant_halves": "the participants halved at random (z)",
+    "participant_halves": "the participants halved at random (z unless `standardise: false`)",
     "raw_participant_halves": "the participants halved at random (raw ratings)",
 }
 VALUES = ["z", "rating"]

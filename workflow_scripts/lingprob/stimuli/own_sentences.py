@@ -109,7 +109,7 @@ def average(
     Returns:
         A table with one row per sentence: COLUMNS, and other columns that have one value per
         sentence. Then the table of judgments (participant_id, sentence as the number of its row,
-        rating, z), and the entry without the names of columns.
+        rating, z or the rating again), and the entry without the names of columns.
 
     Raises LingprobError that names the row at fault, and for two judgments by one participant.
     """
@@ -118,8 +118,7 @@ def average(
     needed = {**named, **{key: columns[key] for key in ("participant", "sentence", "rating")}}
     need_columns(path, frame, needed.values(), f"Set {setting}.")
     others = other_columns(frame, columns.values())
-    frame = frame[[name for name in columns.values() if name in frame.columns]]
-    frame = frame.rename(columns={name: key for key, name in columns.items()})
+    frame = pd.DataFrame({key: frame[name] for key, name in columns.items() if name in frame})
     texts = label_of(path, columns["sentence"], frame["sentence"])
     same = texts.map(comparable, na_action="ignore")
     labels = [key for key in ("item", "condition", *ABOUT[:3]) if key in frame]
@@ -150,9 +149,9 @@ def average(
         path, columns["participant"], again.eq(True), "a second judgment of one sentence",
         participant, "Delete it, or tell the two apart by `item` or `condition`.",
     )  # fmt: skip
-    judgments["z"] = standardise_ratings(judgments)
-    value = "z" if entry.get("standardise", True) else "rating"
-    means = judgments.groupby("sentence")[value].mean()
+    standardise = entry.get("standardise", True)
+    judgments["z"] = standardise_ratings(judgments) if standardise else judgments["rating"]
+    means = judgments.groupby("sentence")["z"].mean()
     sentences = frame.drop(columns="participant").loc[~sentence.duplicated()]
     given = text_of(path, columns["sentence"], frame["sentence"]).fillna("")
     texts = given.groupby(sentence).agg(lambda rows: min(rows, key=lambda row: row != row.strip()))

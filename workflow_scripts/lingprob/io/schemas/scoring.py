@@ -20,7 +20,7 @@ SCHEMAS = {
         + required("string", "language")
     ),
     # One row per judgment of one participant. `rating` is as given, `z` is standardised within the
-    # participant.
+    # participant (or as given, if the data set's entry has `standardise: false`).
     "ratings": pa.schema(
         required("string", "participant_id", "item_id") + required("float64", "rating", "z")
     ),
