@@ -25,6 +25,7 @@ def data_sets(draw: st.DrawFn) -> tuple[Data, np.ndarray | None]:
     n_tokens = generator.integers(3, draw(st.integers(12, 40)), n)
     unigram_logprob = -generator.uniform(4, 12, n) * n_tokens
     logprob = draw(st.floats(0.2, 1.2)) * unigram_logprob + generator.normal(0, 5, n)
+    logprob = np.minimum(logprob, 0)
     score = (logprob - 0.7 * unigram_logprob + 10) / n_tokens
     rating = draw(st.floats(-2, 2)) * score + generator.normal(0, draw(st.floats(0.1, 2)), n)
     pairs = generator.permutation(np.arange(n) // 2) if draw(st.booleans()) else None

@@ -98,7 +98,7 @@ def test_intervals_resample_the_unit_that_the_table_names():
     rng = np.random.default_rng(1)
     article = np.arange(SENTENCES) % 24
     stimuli["phenomenon"] = [f"a{number}" for number in article]
-    scores["logprob"] += np.tile(12 * rng.normal(size=24)[article], 2)
+    scores["logprob"] += np.tile(12 * rng.normal(size=24)[article], 2) - 60
     stimuli["rating"] += rng.normal(size=24)[article]
     widths = {}
     for cluster in ("sentence", "article"):

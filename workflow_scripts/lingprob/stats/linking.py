@@ -77,7 +77,7 @@ class Resampling:
         Raises LingprobError if there are too few units for the folds.
         """
         unit = _units("together", self.together, n)
-        found, needed = int(unit.max()) + 1, self.folds * MINIMUM_PER_FOLD
+        found, needed = len(set(unit)), self.folds * MINIMUM_PER_FOLD
         if found < needed:
             raise LingprobError(
                 f"{found} sentences (or units of them) are too few for {self.folds} folds: need "
@@ -161,9 +161,9 @@ def resample_linking_functions(
     code computes r only once, on all sentences. So the paper's values of these compare with r, not
     with r_cv.
 
-    Raises LingprobError for unequal lengths, missing or infinite values, n_tokens below 1, constant
-    or collinear terms, a single cluster, or too few sentences for the folds. Memory: 24 bytes times
-    n times bootstrap.
+    Raises LingprobError for the errors of `linking_fits.checked_inputs`, constant or collinear
+    terms, a single cluster, or too few sentences for the folds. Memory: 24 bytes times n times
+    bootstrap.
     """
     how = Resampling(**options)
     refuse_other_order(

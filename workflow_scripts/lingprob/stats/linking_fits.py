@@ -60,8 +60,8 @@ def checked_inputs(
     """Return the arguments, (n,) each, as float64 arrays by name.
 
     A `rating` of None, and a unigram_logprob of None or all NaN, are left out. Raises
-    LingprobError for unequal lengths, missing or infinite values, a constant rating, and n_tokens
-    below 1.
+    LingprobError for unequal lengths, missing or infinite values, log-probabilities above 0, a
+    constant rating, and n_tokens below 1.
     """
     given = {"logprob": logprob, "n_tokens": n_tokens, "rating": rating}
     given["unigram_logprob"] = unigram_logprob
@@ -75,6 +75,8 @@ def checked_inputs(
         del inputs["unigram_logprob"]
     for name, values in inputs.items():
         refuse_values(name, values, ~np.isfinite(values), "drop or complete such rows first")
+        if name.endswith("logprob"):
+            refuse_values(name, values, values > 0, "turn the sign of surprisals")
     if len(set(inputs.get("rating", []))) == 1:
         raise LingprobError(f"rating is {inputs['rating'][0]:g} in every row: nothing to fit.")
     refuse_values("n_tokens", inputs["n_tokens"], inputs["n_tokens"] < 1, "it must be at least 1")
