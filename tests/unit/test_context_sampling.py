@@ -243,6 +243,7 @@ def test_cuts_are_the_longest_whole_sentences_that_fit():
             "pair 'c9': a pair needs one acceptable and one unacceptable sentence",
         ),
         (lambda table: table.drop(index=0), "pair 'a0': a pair needs two sentences"),
+        (lambda table: table.assign(text="Same."), "no pair has two different sentences"),
     ],
 )
 def test_suites_that_cannot_be_sampled_are_named(stimuli, change, said):
@@ -472,6 +473,7 @@ def test_first_words_inside_a_clause_are_lowered():
     perturber = Perturber(["Cold rain fell.", "We met Rain there."])
     assert perturber.uncapitalised("Fell it") == "fell it"
     assert perturber.uncapitalised("The cold") == "the cold"  # a function word, seen or not
+    assert perturber.uncapitalised("It's cold") == "it's cold"
     assert perturber.uncapitalised("Rain fell") == "Rain fell"
     assert Perturber(["Cold rain fell."]).uncapitalised("Rain fell") == "rain fell"
     assert perturber.uncapitalised("Cold rain") == "Cold rain"  # first words tell nothing

@@ -29,11 +29,12 @@ CLAUSES = [
 QUOTES = ["Yesterday, {name} said", "Last week, {name} wrote", "This morning, {name} announced"]
 # First words that always lose their capital inside a sentence.
 FUNCTION_WORDS = """
-a all an another any are aren't both can can't could couldn't did didn't do does doesn't don't each
-even every few had hadn't has hasn't have haven't he here how if in is isn't it many may might more
-most no nobody not nothing on one only she should shouldn't some somebody someone that the their
-there these they this those was wasn't we were weren't what when where which while who whose why
-will with won't would wouldn't you
+a after all an another any are aren't as at because before both by can can't could couldn't did
+didn't do does doesn't don't each even every few for from had hadn't has hasn't have haven't he her
+here his how if in is isn't it its many may might more most my no nobody not nothing on one only our
+she should shouldn't since some somebody someone that the their there these they this those to two
+was wasn't we were weren't what when where which while who whose why will with won't would wouldn't
+you your
 """
 NAMES = ["Sarah", "David", "Maria", "Peter", "Julia", "Thomas", "Emma", "Daniel"]
 
@@ -92,7 +93,10 @@ class Perturber:
     def uncapitalised(self, body: str) -> str:
         """Return a sentence's body without its first capital, unless the first word keeps it."""
         first = body.split()[0].rstrip(",")
-        if first.lower() in self.lowered or first in FIRST_WORDS:
+        if {
+            first.lower(),
+            re.split("['’]", first.lower())[0],
+        } & self.lowered or first in FIRST_WORDS:
             return body[0].lower() + body[1:]
         return body
 

@@ -97,6 +97,8 @@ def sample_targets(source: Source, pairs_per_suite: int | None, seed: int) -> pd
         rows = rows[judged.loc[rows["pair_id"]].to_numpy()]
         order = generator(seed, dataset, str(suite)).permutation(len(rows))[:pairs_per_suite]
         drawn.append(rows.iloc[order])
+    if not sum(map(len, drawn)):
+        raise LingprobError(f"{where}: no pair has two different sentences. Add pairs.")
     table = pd.concat(drawn, ignore_index=True)
     return table.rename(columns={"paradigm": "suite"})[["suite", "phenomenon", "pair_id"]]
 
