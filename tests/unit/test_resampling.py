@@ -178,12 +178,10 @@ def test_intervals_are_central_and_of_the_finite_values():
 
 
 def test_intervals_of_few_or_unequal_units_are_wider():
-    """Ten equal units; and five that count as 3, with 12^2 / 84 - 1 degrees of freedom.
-
-    One unit has no interval.
-    """
+    """Ten equal units; unequal ones; and a large one, with one degree of freedom at least."""
     ends = (0.2, 0.9)
-    for sizes, n, freedom in (([3] * 10, 10, 9), ([3, 1, 1, 1, 0], 3, 12**2 / 84 - 1)):
+    unequal, large = ([3, 2, 2, 1, 0], 64 / 18, 18**2 / 114 - 1), ([9, 1, 1, 1, 0], 144 / 84, 1)
+    for sizes, n, freedom in (([3] * 10, 10, 9), unequal, large):
         factor = stats.t.ppf(0.975, freedom) / 1.959964 * np.sqrt(n / (n - 1))
         found = widened(0.5, ends, np.array(sizes), (-99.0, 99.0))
         assert found == pytest.approx((0.5 - 0.3 * factor, 0.5 + 0.4 * factor), rel=1e-5)

@@ -134,7 +134,7 @@ BOTH = "item_id,sentence,logprob,n_tokens\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"{IDS}a,-5,3\n", "no score for item 'b'"),
+        (f"{IDS}a,-5,3\n", "no score for item 'b', 'four five' .*its data sets"),
         ("item_id,logprob\na,-5\nb,-4\n", r"no columns \['n_tokens'\]"),
         ("logprob,n_tokens\n-4,2\n-5,3\n", r"no columns \['item_id'\]"),
         (f"{IDS}a,-5,3\nb,x,2\n", "data row 2, column 'logprob'"),

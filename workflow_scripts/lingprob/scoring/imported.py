@@ -167,7 +167,8 @@ def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.Data
         frame = frame.drop_duplicates().merge(items, on="sentence")
     refuse_rows(
         ~stimuli["item_id"].isin(frame["item_id"]),
-        "{path}: no score for item {item_id!r} ({count} of {total} are absent). " + REMEDY,
+        "{path}: no score for item {item_id!r}, {text!r} ({count} of {total} are absent). Complete "
+        "the file, or list its data sets under `datasets` in the model's entry.",
         stimuli,
         path=path,
         total=len(stimuli),

@@ -214,11 +214,11 @@ def widened(
     """Return a percentile interval widened for the sizes of the resampled units.
 
     Units of unequal sizes s count as n = (sum s)^2 / sum s^2 (Kish). The degrees of freedom are
-    (sum s^2)^2 / sum s^4 - 1 (Satterthwaite), as if rows of a unit were alike.
+    (sum s^2)^2 / sum s^4 - 1 (Satterthwaite), as if rows of a unit were alike, but at least 1.
     Both ends stay between the limits. (NaN, NaN) for a single unit. The upper end is at `quantile`.
     """
     squares = np.square(sizes, dtype=float)
-    freedom = squares.sum() ** 2 / (squares**2).sum() - 1
+    freedom = max(1.0, squares.sum() ** 2 / (squares**2).sum() - 1)
     factor = widening(sizes.sum() ** 2 / squares.sum(), freedom, quantile)
     low, high = (value + factor * (end - value) for end in ends)
     return float(max(low, limits[0])), float(min(high, limits[1]))
