@@ -257,7 +257,7 @@ def overlaps(n_texts: int) -> pd.DataFrame:
     tokens = [4, 3, 1, 0]
     table = pd.DataFrame({"whole_words": words, "overlap_tokens": tokens, "n_tokens": 4})
     more = pd.DataFrame({"whole_words": [""] * (n_texts - 4), "overlap_tokens": 0, "n_tokens": 4})
-    return pd.concat([table, more], ignore_index=True)
+    return pd.concat([table, more], ignore_index=True).assign(text="a b z c d")
 
 
 def test_verdicts_use_corrected_chance_levels():
@@ -269,6 +269,9 @@ def test_verdicts_use_corrected_chance_levels():
     assert np.isnan(table["ngram_logprob"][3])
     expected = [chance.WHOLE, chance.PART, chance.CHANCE, chance.ABSENT]
     assert chance.verdicts(table).tolist() == expected
+    unspaced = overlaps(4).assign(text="z", whole_words=["z", "", "", ""])
+    of_unspaced = chance.verdicts(chance.with_chance_level(unspaced, Improbable(), 1e6))
+    assert of_unspaced.tolist() == [chance.OPEN] * 3 + [chance.ABSENT]
     many = chance.with_chance_level(overlaps(100), Improbable(), 1e6)
     assert many["chance_level"][1] < 0.05 < many["chance_level_holm"][1]
     assert chance.verdicts(many).tolist()[:3] == [chance.WHOLE, chance.CHANCE, chance.CHANCE]

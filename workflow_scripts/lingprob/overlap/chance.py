@@ -6,7 +6,8 @@ The probability of an overlap comes from an n-gram model of words (leakage, §2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,8 @@ WordModel: TypeAlias = Any
 LEVEL = 0.05  # an overlap with a lower chance level is not by chance
 WHOLE, PART, CHANCE, ABSENT, OPEN = "whole", "in part", "by chance", "absent", "not judged"
 
+logger = logging.getLogger(__name__)
+
 
 def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
     """Return the joint log10-probability of the words of each text, float64 (n,).
@@ -28,7 +31,7 @@ def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
     return np.array([model.score(text, bos=False, eos=False) for text in texts], dtype=np.float64)
 
 
-def known_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
+def known_log10_prob(model: WordModel, texts: Iterable[str]) -> np.ndarray:
     """Return the joint log10-probability of the known words of each text, float64 (n,).
 
     For a word that the model's corpus lacks, the model only guesses a probability, far too low for
@@ -65,7 +68,8 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
 
     The chance level of an overlap is the probability that the corpus contains it (leakage, §2.1).
     Only known words that lie entirely within the overlap count. The overlap cannot be more probable
-    than these words.
+    than these words. A text without a known word has no chance level, for instance a Chinese text,
+    which has no spaces between words.
 
     Args:
         overlaps: the table of `longest_overlaps`.
@@ -80,11 +84,14 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
     from statsmodels.stats.multitest import multipletests  # slow to import, and few jobs need it
 
     log10_prob = known_log10_prob(ngrams, overlaps["whole_words"].tolist())
-    level = np.where(overlaps["overlap_tokens"] > 0, chance_level(log10_prob, n_words), 1.0)
+    found, known = overlaps["overlap_tokens"] > 0, known_log10_prob(ngrams, overlaps["text"]) < 0
+    if lost := int((found & ~known).sum()):
+        logger.warning("the n-gram model knows no word of %d texts, so they are not judged", lost)
+    level = np.where(found, chance_level(log10_prob, n_words), 1.0)
     return overlaps.assign(
-        ngram_logprob=np.where(overlaps["overlap_tokens"] > 0, log10_prob * np.log(10.0), np.nan),
-        chance_level=level,
-        chance_level_holm=multipletests(level, method="holm")[1],
+        ngram_logprob=np.where(found & known, log10_prob * np.log(10.0), np.nan),
+        chance_level=np.where(known, level, np.nan),
+        chance_level_holm=np.where(known, multipletests(level, method="holm")[1], np.nan),
     )
 
 
