@@ -155,12 +155,9 @@ EXTRA: dict[str, dict[str, Any]] = {
 DRAFTS = "drafts tokens for another model, whose cache it shares, so it does not predict alone"
 CODES = "predicts codes of sound, several for each step, and not tokens of text"
 REASONS = {
-    "gemma3n": "needs the package timm, which is not installed here",
-    "gemma4_assistant": DRAFTS,
-    "gemma4_unified_assistant": DRAFTS,
-    "musicgen": CODES,
-    "musicgen_melody": CODES,
-}
+    "gemma3n": "needs the package timm, which is not installed here", "gemma4_assistant": DRAFTS,
+    "gemma4_unified_assistant": DRAFTS, "musicgen": CODES, "musicgen_melody": CODES,
+}  # fmt: skip
 ABSENT, VARIES = object(), object()
 OPTIONAL = ("sliding_window", "head_dim", "num_key_value_heads", "num_decoder_layers")
 

@@ -14,15 +14,9 @@ from lingprob.workflow.digests import KEPT
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = [
-    "Snakefile",
-    "config.yaml",
-    "rules",
-    "profiles",
-    "report",
-    "envs",
-    "workflow_scripts",
+    "Snakefile", "config.yaml", "rules", "profiles", "report", "envs", "workflow_scripts",
     "studies",
-]
+]  # fmt: skip
 
 
 def copy_of_the_checkout(folder: Path) -> Path:
@@ -52,13 +46,9 @@ def unfinished(folder: str, names: list[str]) -> list[str]:
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run Snakemake in `folder` and return output and errors as one text."""
     return subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        text=True,
-        env=environment(),
-        stdout=subprocess.PIPE,
+        command(*arguments), cwd=folder, text=True, env=environment(), stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-    )
+    )  # fmt: skip
 
 
 def command(*arguments: str) -> list[str]:

@@ -271,13 +271,10 @@ class HubServer(FileServer):
         else:
             blobs = "blobs" in parse_qs(urlsplit(handler.path).query)
             answer = {
-                "id": name,
-                "modelId": name,
-                "sha": repository.commit,
-                "private": repository.private,
-                "gated": "manual" if repository.gated else False,
+                "id": name, "modelId": name, "sha": repository.commit,
+                "private": repository.private, "gated": "manual" if repository.gated else False,
                 "siblings": [sibling(repository, file, blobs) for file in sorted(repository.files)],
-            }
+            }  # fmt: skip
         headers = {"Content-Type": "application/json", "ETag": "listing"}
         self.send_file(handler, path, json.dumps(answer).encode(), headers)
 
@@ -336,11 +333,8 @@ def entry(repository: Repository, name: str) -> dict[str, Any]:
     """Return a file as the hub's tree interface describes it."""
     content = repository.files[name]
     described: dict[str, Any] = {
-        "type": "file",
-        "path": name,
-        "size": len(content),
-        "oid": git_blob(content),
-    }
+        "type": "file", "path": name, "size": len(content), "oid": git_blob(content),
+    }  # fmt: skip
     if name in repository.lfs:
         digest = hashlib.sha256(content).hexdigest()
         described["lfs"] = {"oid": digest, "size": len(content), "pointerSize": 134}

@@ -101,14 +101,12 @@ def ucl_first_pass(mirror: Path) -> pd.DataFrame:
     length = words["word"].str.len()
     frame = pd.DataFrame(
         {
-            "rt_ms": words["RTfirstpass"].astype(float),
-            "length": length,
-            "previous_length": length.shift(1),
-            "index": words["word_pos"],
+            "rt_ms": words["RTfirstpass"].astype(float), "length": length,
+            "previous_length": length.shift(1), "index": words["word_pos"],
             "previous_fixated": (words["RTfirstpass"].shift(1) > 0).astype(float),
             "subject_id": words["subj_nr"],
         }
-    )
+    )  # fmt: skip
     return _scaled(frame[(frame["index"] > 1) & (frame["rt_ms"] > 0)])
 
 
@@ -121,15 +119,13 @@ def geco_total_times(mirror: Path) -> pd.DataFrame:
         tables.append(
             pd.DataFrame(
                 {
-                    "rt_ms": words["TRT"].astype(float),
-                    "length": length,
-                    "previous_length": length.shift(1),
-                    "index": words["word_id"],
+                    "rt_ms": words["TRT"].astype(float), "length": length,
+                    "previous_length": length.shift(1), "index": words["word_id"],
                     "previous_fixated": (words["TRT"].astype(float).shift(1) > 0).astype(float),
                     "subject_id": path.name.split("-")[0],
                 }
             )[(words["sentence_id"] % 4 == 0) & (words["word_id"] > 0)]
-        )
+        )  # fmt: skip
     frame = pd.concat(tables)
     return _scaled(frame[frame["rt_ms"] > 0])
 
@@ -139,13 +135,10 @@ def a_maze(mirror: Path) -> pd.DataFrame:
     words = pd.read_csv(mirror / "natural_stories_maze" / "boyce_2023.tsv", sep="\t")
     frame = words.rename(
         columns={
-            "rt": "rt_ms",
-            "wlen": "length",
-            "unigramsurp": "unigram_surprisal",
-            "sentpos": "index",
+            "rt": "rt_ms", "wlen": "length", "unigramsurp": "unigram_surprisal", "sentpos": "index",
             "subject": "subject_id",
         }
-    )
+    )  # fmt: skip
     return _scaled(frame[["rt_ms", "length", "unigram_surprisal", "index", "subject_id"]])
 
 

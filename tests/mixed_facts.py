@@ -116,12 +116,9 @@ def fact_of(name: str) -> dict:
     case = (SIMULATED | REAL)[name]
     frame = case.make(MIRROR) if name in REAL else case.make(*case.arguments)
     fact = {
-        "formula": case.formula,
-        "call": CALL,
-        "rows": len(frame),
-        "mean_rt_ms": float(frame["rt_ms"].mean()),
-        **lme4_fits(_numbered(frame), case.formula),
-    }
+        "formula": case.formula, "call": CALL, "rows": len(frame),
+        "mean_rt_ms": float(frame["rt_ms"].mean()), **lme4_fits(_numbered(frame), case.formula),
+    }  # fmt: skip
     return {**fact, "at_our_theta": at_our_theta(frame, fact)}
 
 

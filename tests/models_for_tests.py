@@ -30,25 +30,18 @@ from transformers import (
 CONTEXT_WINDOW = 64
 VOCABULARY_SIZE = 320
 SENTENCES = (
-    "The cat sat on the mat.",
-    "The cats sat on the mats.",
-    "Who did Mary say that John saw?",
-    "Kerry attempted to study physics.",
-    "It seems to him that Kim solved the problem.",
+    "The cat sat on the mat.", "The cats sat on the mats.", "Who did Mary say that John saw?",
+    "Kerry attempted to study physics.", "It seems to him that Kim solved the problem.",
     "What does the teacher think the children read?",
     "No student has ever seen any of these films.",
     "Naïve façades, 1995: a test of accents & digits!",
-)
+)  # fmt: skip
 
 _SMALL = {
-    "vocab_size": VOCABULARY_SIZE,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "max_position_embeddings": CONTEXT_WINDOW,
-    "bos_token_id": 0,
+    "vocab_size": VOCABULARY_SIZE, "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "max_position_embeddings": CONTEXT_WINDOW, "bos_token_id": 0,
     "eos_token_id": 1,
-}
+}  # fmt: skip
 _GATED = {**_SMALL, "intermediate_size": 64, "num_key_value_heads": 2}
 
 CONFIGS: dict[str, PreTrainedConfig] = {

@@ -23,13 +23,10 @@ def inputs(rating_source: str = "human") -> tuple[pd.DataFrame, pd.DataFrame]:
     ids = [f"s{row}" for row in range(SENTENCES)]
     stimuli = pd.DataFrame(
         {
-            "item_id": ids,
-            "pair_id": None,
-            "rating": rating,
-            "rating_source": rating_source,
+            "item_id": ids, "pair_id": None, "rating": rating, "rating_source": rating_source,
             "text": "x",
         }
-    )
+    )  # fmt: skip
     scores = pd.DataFrame({"item_id": ids, "unigram_logprob": unigram, "n_tokens": n_tokens})
     both = [
         scores.assign(bos=bos, unigrams="u", logprob=logprob + shift, n_words=1)
@@ -70,13 +67,11 @@ def data_set(name: str, n: int, seed: int, gamma: float = 11, rated: bool = True
     ids = [f"{name}{row}" for row in range(n)]
     stimuli = pd.DataFrame(
         {
-            "item_id": ids,
-            "pair_id": [f"{row // 2}" for row in range(n)],
-            "text": [f"Sentence {row}." for row in range(n)],
-            "rating": rating if rated else np.nan,
+            "item_id": ids, "pair_id": [f"{row // 2}" for row in range(n)],
+            "text": [f"Sentence {row}." for row in range(n)], "rating": rating if rated else np.nan,
             "rating_source": "human" if rated else None,
         }
-    )
+    )  # fmt: skip
     scores = pd.DataFrame({"item_id": ids, "unigram_logprob": unigram, "n_tokens": n_tokens})
     both = [
         scores.assign(bos=bos, unigrams="u", logprob=logprob + shift)

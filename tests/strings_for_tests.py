@@ -14,13 +14,9 @@ from lingprob.stimuli.distances import EditFilter
 
 VOCABULARY = 1000
 OPTIONS = Options(
-    bins=10,
-    filter=EditFilter(comparison="below", population="all"),
-    bootstrap=30,
-    resample="pairs",
-    seed=1,
-    scale="demo",
-)
+    bins=10, filter=EditFilter(comparison="below", population="all"), bootstrap=30,
+    resample="pairs", seed=1, scale="demo",
+)  # fmt: skip
 READING = OPTIONS.filter
 PUBLISHED = read_published("string_probability")
 TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstrap=60)

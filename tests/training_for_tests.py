@@ -49,58 +49,38 @@ def save_corpus(folder: Path) -> dict[str, Any]:
         np.save(folder / f"{name}.npy", part)
     return {
         "tokenizer": str(save_word_tokenizer(folder / "tokenizer")),
-        "tokenizer_sha256": "of the word tokenizer",
-        "separator": 0,
-        "vocabulary": VOCABULARY,
+        "tokenizer_sha256": "of the word tokenizer", "separator": 0, "vocabulary": VOCABULARY,
         "context_window": CONTEXT_WINDOW,
         "training": [str(folder / "a.npy"), str(folder / "b.npy")],
         "validation": [str(folder / "held_out.npy")],
-    }
+    }  # fmt: skip
 
 
 def plan(**changes: Any) -> dict[str, Any]:
     """The plan of a training of 30 steps of 8 examples."""
     return {
-        "size": SIZE,
-        "vocabulary": VOCABULARY,
-        "context_window": CONTEXT_WINDOW,
-        "batch_size": 8,
-        "steps": 30,
-        "seed": 3,
-        "precision": "float32",
-        "learning_rate": 0.01,
-        "lowest_learning_rate": 0.001,
-        "warmup": 0.1,
-        "betas": [0.9, 0.95],
-        "weight_decay": 0.1,
-        "clip": 1.0,
-        **changes,
-    }
+        "size": SIZE, "vocabulary": VOCABULARY, "context_window": CONTEXT_WINDOW, "batch_size": 8,
+        "steps": 30, "seed": 3, "precision": "float32", "learning_rate": 0.01,
+        "lowest_learning_rate": 0.001, "warmup": 0.1, "betas": [0.9, 0.95], "weight_decay": 0.1,
+        "clip": 1.0, **changes,
+    }  # fmt: skip
 
 
 def means(**changes: Any) -> dict[str, Any]:
     """How the training is done: in micro-batches of 3, so that the last one is smaller."""
     return {
-        "device": "cpu",
-        "micro_batch_size": 3,
-        "repeat_examples": True,
-        "validation_steps": 10,
-        "checkpoint_steps": 4,
-        **changes,
-    }
+        "device": "cpu", "micro_batch_size": 3, "repeat_examples": True, "validation_steps": 10,
+        "checkpoint_steps": 4, **changes,
+    }  # fmt: skip
 
 
 def job(corpus: dict[str, Any], folder: Path, **changes: Any) -> dict[str, Any]:
     """Return arguments of `train`, with `plan` and `means` updated from `changes`."""
     return {
-        "corpus": corpus,
-        "validation_examples": 10,
-        "code": changes.get("code", "as it is"),
-        "plan": plan(**changes.get("plan", {})),
-        "means": means(**changes.get("means", {})),
-        "folder": str(folder / "work"),
-        "directory": str(folder / "model"),
-    }
+        "corpus": corpus, "validation_examples": 10, "code": changes.get("code", "as it is"),
+        "plan": plan(**changes.get("plan", {})), "means": means(**changes.get("means", {})),
+        "folder": str(folder / "work"), "directory": str(folder / "model"),
+    }  # fmt: skip
 
 
 def trainer(

@@ -39,13 +39,9 @@ def run(on_slurm: Callable[..., list[str]]) -> Callable[..., subprocess.Complete
 
     def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            on_slurm(*arguments),
-            cwd=folder,
-            env=environment(),
-            text=True,
-            stdout=subprocess.PIPE,
+            on_slurm(*arguments), cwd=folder, env=environment(), text=True, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-        )
+        )  # fmt: skip
 
     return run
 

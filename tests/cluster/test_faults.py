@@ -10,13 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from checkout import (
-    copy_of_the_checkout,
-    environment,
-    planned_jobs,
-    snakemake,
-    without_model,
-)
+from checkout import copy_of_the_checkout, environment, planned_jobs, snakemake, without_model
 from lingprob.rehearsal.folder import write_rehearsal
 from slurm_faults import (
     Fault,

@@ -38,11 +38,8 @@ def own_data(folder: Path, **tables: str) -> list[str]:
         )
     (folder / "own.yaml").write_text("datasets:\n" + "".join(entries))
     return [
-        "--configfile",
-        "own.yaml",
-        "--",
-        *(f"results/stimuli/{name}.parquet" for name in tables),
-    ]
+        "--configfile", "own.yaml", "--", *(f"results/stimuli/{name}.parquet" for name in tables),
+    ]  # fmt: skip
 
 
 def test_every_job_of_the_demo_goes_through_slurm(demo):

@@ -28,12 +28,9 @@ sums = st.builds(
     st.booleans(),
 )  # fmt: skip
 comparisons = st.builds(
-    lambda left, symbol, right, brackets: joined([left, right], [symbol], brackets),
-    sums,
-    st.sampled_from("<>"),
-    sums,
-    st.booleans(),
-)
+    lambda left, symbol, right, brackets: joined([left, right], [symbol], brackets), sums,
+    st.sampled_from("<>"), sums, st.booleans(),
+)  # fmt: skip
 formulas = st.builds(
     joined,
     st.lists(comparisons, min_size=1, max_size=4),

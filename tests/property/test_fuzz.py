@@ -280,8 +280,7 @@ datasets = st.fixed_dictionaries(
 values = st.recursive(
     scalars,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(names | st.integers(0, 1), inner, max_size=3),
+        st.lists(inner, max_size=3), st.dictionaries(names | st.integers(0, 1), inner, max_size=3)
     ),
     max_leaves=4,
 )

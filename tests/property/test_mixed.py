@@ -118,11 +118,9 @@ def test_a_predictors_unit_changes_only_its_coefficients(
 
 
 SINGULAR = (
-    "y ~ a + b + (1 | subject_id)",
-    "y ~ a + b + (1 + a | subject_id)",
-    "y ~ a + b + (1 + a + b | subject_id)",
-    "y ~ a + b + c + (1 + a + b + c | subject_id)",
-)
+    "y ~ a + b + (1 | subject_id)", "y ~ a + b + (1 + a | subject_id)",
+    "y ~ a + b + (1 + a + b | subject_id)", "y ~ a + b + c + (1 + a + b + c | subject_id)",
+)  # fmt: skip
 # Of these data the deviance has an optimum of rank one and a worse one of rank two.
 TWO_OPTIMA = 1637
 

@@ -26,11 +26,7 @@ from lingprob.overlap.corpora import (
 )
 from lingprob.overlap.matches import Matches, merge, passage_overlaps
 from lingprob.overlap.search import longest_overlaps
-from lingprob.overlap.soft import (
-    find_soft_overlaps,
-    folded_words,
-    quotation,
-)
+from lingprob.overlap.soft import find_soft_overlaps, folded_words, quotation
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.token_blocks import TokenBlock
 from overlap_reference import (

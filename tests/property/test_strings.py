@@ -42,8 +42,9 @@ def test_resampled_areas_are_those_of_repeated_rows(rows, per_unit, seed):
     for counts in (row for part in resamples(int(unit.max()) + 1, 9, seed) for row in part):
         repeated = np.repeat(np.arange(len(rows)), counts[unit])
         drawn.append(counted_area(scores[repeated], positive[repeated]))
-    (found,) = resampled_areas(scores[:, None], positive, unit, draws=9, seed=seed)
-    np.testing.assert_allclose(found, drawn)
+    columns = np.column_stack([scores, -scores])
+    found = resampled_areas(columns, positive, unit, draws=9, seed=seed)
+    np.testing.assert_allclose(found, [drawn, 1 - np.array(drawn)])
 
 
 @given(st.lists(st.floats(0, 2), max_size=60), st.integers(1, 12))
@@ -62,15 +63,13 @@ def test_bins_are_equal_and_in_order(values, bins):
 def test_a_sample_is_whole_pairs_in_proportion(sizes, data):
     rows = [
         {
-            "item_id": f"{p}.{n}.{s}",
-            "pair_id": f"{p}.{n}",
-            "paradigm": f"p{p}",
+            "item_id": f"{p}.{n}.{s}", "pair_id": f"{p}.{n}", "paradigm": f"p{p}",
             "text": f"{p}{n}{s}",
         }
         for p, size in enumerate(sizes)
         for n in range(size)
         for s in "gb"
-    ]
+    ]  # fmt: skip
     pairs = data.draw(st.integers(1, sum(sizes)))
     sample = sample_pairs(pd.DataFrame(rows), pairs, seed=data.draw(st.integers(0, 9)))
     assert sample["pair_id"].nunique() == pairs

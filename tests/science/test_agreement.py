@@ -25,12 +25,10 @@ def judgments() -> pd.DataFrame:
     table = pd.read_csv(path, skiprows=5, encoding="latin-1").dropna(subset=["judgment"])
     return pd.DataFrame(
         {
-            "participant_id": table.participant.astype(str),
-            "item_id": table.item.str.lower(),
-            "rating": table.judgment,
-            "z": table.zscores,
+            "participant_id": table.participant.astype(str), "item_id": table.item.str.lower(),
+            "rating": table.judgment, "z": table.zscores,
         }
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -59,23 +59,15 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
     stimuli = syntaxgym[syntaxgym["pair_id"].isin(items)]
     prefixes = pd.DataFrame(
         {
-            "prefix_id": ["x"],
-            "kind": ["matched_acceptable"],
-            "source_suite": [None],
-            "perturbation": [None],
-            "pair_ids": [items],
-            "text": ["The cat sat."],
+            "prefix_id": ["x"], "kind": ["matched_acceptable"], "source_suite": [None],
+            "perturbation": [None], "pair_ids": [items], "text": ["The cat sat."],
             "char_ends": [[12]],
         }
-    )
+    )  # fmt: skip
     pieces = score_prefixes(
-        Scorer(language_model),
-        Targets("syntaxgym", stimuli, formula_regions([suite])),
-        [prefixes.assign(n_tokens=[[4]])],
-        [10],
-        alone=True,
-        start_token="<|endoftext|>",
-    )
+        Scorer(language_model), Targets("syntaxgym", stimuli, formula_regions([suite])),
+        [prefixes.assign(n_tokens=[[4]])], [10], alone=True, start_token="<|endoftext|>",
+    )  # fmt: skip
     judged = judge("m", "syntaxgym", stimuli, prefixes, pd.concat(pieces), [suite])
     judged = judged[judged["kind"] == "none"]
     judged = judged.set_index("pair_id")["correct"]

@@ -17,12 +17,10 @@ from lingprob.stimuli.syntaxgym import read_suite
 
 # Pairs, pairs of identical sentences, paradigms and phenomena.
 PAIRS_AS_PUBLISHED = {
-    "blimp": (67_000, 7, 67, 13),
-    "scamp_plausible": (67_000, 0, 67, 67),
-    "scamp_implausible": (67_000, 0, 67, 67),
-    "zhoblimp": (35_400, 0, 118, 15),
+    "blimp": (67_000, 7, 67, 13), "scamp_plausible": (67_000, 0, 67, 67),
+    "scamp_implausible": (67_000, 0, 67, 67), "zhoblimp": (35_400, 0, 118, 15),
     "sling": (40_000, 24, 40, 8),
-}
+}  # fmt: skip
 
 
 def read_pairs(mirror: Path, dataset: str) -> pd.DataFrame:

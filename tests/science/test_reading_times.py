@@ -82,9 +82,7 @@ def test_provos_own_export_of_passage_1(mirror: Path) -> None:
     assert (times.groupby("word_index")["rt_ms"].count() > 0).all()
 
 
-def test_realigned_means_agree_better_with_surprisal(
-    mirror: Path,
-) -> None:
+def test_realigned_means_agree_better_with_surprisal(mirror: Path) -> None:
     """The correlations that the notes of the mirror state: 0.256 for word z + 1, 0.246 for z."""
     words, times = times_of(mirror, "natural_stories_means")
     (file,) = files_of(mirror, "natural_stories_means")

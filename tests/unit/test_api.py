@@ -84,11 +84,10 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     assert table.columns.tolist()[:4] == ["id", "sentence", "context", "logprob"]
     assert table.index.tolist() == [5, 4]
     excluded = {"bos": "bos_first_excluded"}
-    alone = lm.score([SENTENCES[1], "A cat. " * 30], **excluded)[
-        "logprob"
-    ]  # longer than the window
-    among = lm.score([*frame["sentence"], "A cat. " * 30], context=["It.", "", ""], **excluded)
-    assert among["logprob"][1:].tolist() == alone.tolist()
+    long = "A cat. " * 30  # longer than the window
+    alone = lm.score([SENTENCES[1], long], **excluded)["logprob"]
+    among = lm.score([*frame["sentence"], long], context=["It.", "", ""], **excluded)["logprob"]
+    assert among[1:].tolist() == alone.tolist()
     expected = lm.score(SENTENCES[:2], context=["It seems.", ""])
     assert table["logprob"].tolist() == expected["logprob"].tolist()
     tokens = lm.tokens(frame)
@@ -101,16 +100,13 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     whole = lm.surprisal(f"It seems. {SENTENCES[0]}")["surprisal"]
     second = lm.surprisal(SENTENCES[1])["surprisal"]
     np.testing.assert_allclose(words["surprisal"], [*whole[2:], *second], rtol=1e-5)
-    assert (
-        lm.surprisal(SENTENCES[0], context="It  seems. ")["surprisal"].tolist()
-        == (whole.tolist()[2:])
-    )
+    after = lm.surprisal(SENTENCES[0], context="It  seems. ")["surprisal"]
+    assert after.tolist() == whole.tolist()[2:]
     assert "white space" not in caplog.text
     spaced = lm.score("It sat.", context="The cat saw me. ")
     assert "context 1, 'The cat saw me. ', ends in white space" in caplog.text
-    assert (
-        abs(spaced["logprob"] - lm.score("It sat.", context="The cat saw me.")["logprob"])[0] > 0.01
-    )
+    plain = lm.score("It sat.", context="The cat saw me.")
+    assert abs(spaced["logprob"] - plain["logprob"])[0] > 0.01
     caplog.clear()
     lm.score("It sat.", context="The cat saw me. ", context_separator="")
     assert "white space" not in caplog.text
@@ -119,9 +115,7 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     lm.next_tokens("The cat ")
     assert "context 1, 'The cat ', ends in white space" in caplog.text
     for wrong in (table, words.assign(text="A.")):
-        with pytest.raises(
-            LingprobError, match=r"the table: a column '(logprob|text_id)' is there"
-        ):
+        with pytest.raises(LingprobError, match=r"table: a column '(logprob|text_id)' is there"):
             lm.score(wrong) if wrong is table else lm.surprisal(wrong)
     with pytest.raises(LingprobError, match="an argument and a column"):
         lm.score(frame, context="It seems.")
@@ -272,9 +266,8 @@ def test_next_words_are_those_of_plain_passes(lm):
     expected = sorted(by_hand, key=by_hand.get, reverse=True)[:4]
     words = lm.next_words(context, top=4)
     assert words["word"].tolist() == expected
-    np.testing.assert_allclose(
-        words["probability"], [by_hand[word] for word in expected], rtol=1e-4
-    )
+    likely = [by_hand[word] for word in expected]
+    np.testing.assert_allclose(words["probability"], likely, rtol=1e-4)
     for word, surprisal in zip(words["word"], words["surprisal"], strict=True):
         last = lm.surprisal(f"{context} {word}").iloc[-1]
         assert last["word"] == word
@@ -397,10 +390,7 @@ ORDERED = (-NUMBERS, None, NUMBERS, NUMBERS[::-1])
         (lambda lm: lm.compare(PAIRS.rename(columns=str.upper)), r"{good: GOOD, bad: BAD}\?"),
         (lambda lm: lm.compare(["It", "is"]), r"neither a data frame nor \(good, bad\)"),
         (lambda lm: lm.compare(PAIRS.to_dict("records")), r"by `pandas\.DataFrame\(records\)`"),
-        (
-            lambda lm: lm.compare(pd.concat([PAIRS, PAIRS["bad"]], axis=1)),
-            "columns are named 'bad'",
-        ),
+        (lambda lm: lm.compare(pd.concat([PAIRS, PAIRS["bad"]], axis=1)), "are named 'bad'"),
         (lambda lm: lm.score({"a": "The cat sat."}), "which is no list of texts"),
         (lambda lm: lm.score(Path("texts.txt")), "which is no list of texts"),
         (lambda lm: lm.surprisal(["A b."], regions=[None]), "text 1 has the regions None"),

@@ -158,15 +158,11 @@ def test_pairs_are_audited_as_by_the_rules(run_rule, lm, plan, folder, tmp_path,
     entry = {"parser": "table", "path": str(tmp_path / "pairs.csv")}
     run_rule(
         "build_stimuli",
-        output={
-            "ratings": tmp_path / "ratings.parquet",
-            "stimuli": tmp_path / "made.parquet",
-            "csv": tmp_path / "made.csv",
-        },
-        wildcards={"dataset": "mine"},
-        params={"entry": entry, "seed": 0},
+        output={"ratings": tmp_path / "ratings.parquet", "stimuli": tmp_path / "made.parquet",
+                "csv": tmp_path / "made.csv"},
+        wildcards={"dataset": "mine"}, params={"entry": entry, "seed": 0},
         resources={"sentences_needed": 1},
-    )
+    )  # fmt: skip
     made = read_table(tmp_path / "made.parquet", "stimuli")
     scores = scored_by_rules(run_rule, lm, plan, folder, made, tmp_path)
     (tmp_path / "corpus.txt").write_text(CORPUS[0])

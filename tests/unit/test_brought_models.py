@@ -36,16 +36,10 @@ from models_for_tests import CONTEXT_WINDOW, SENTENCES, VOCABULARY_SIZE, plain_l
 DIGITS = [f"In {year} there were {year * 7919} of them." for year in range(1900, 2000)]
 THREES = r"\p{N}{1,3}|[^\r\n\p{L}\p{N}]?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
 SMALL = {
-    "vocab_size": VOCABULARY_SIZE,
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "max_position_embeddings": CONTEXT_WINDOW,
-    "bos_token_id": 0,
-    "eos_token_id": 1,
-    "pad_token_id": 2,
-}
+    "vocab_size": VOCABULARY_SIZE, "hidden_size": 32, "intermediate_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": CONTEXT_WINDOW,
+    "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2,
+}  # fmt: skip
 GROUPED = {**SMALL, "num_key_value_heads": 2}
 
 
@@ -571,13 +565,10 @@ def test_a_last_space_counts_after_a_context(tmp_path):
 
 
 EXTRA = {
-    "self_attn.q_proj.bias": (32,),
-    "self_attn.q_norm.weight": (8,),
-    "self_attn.q_proj.lora_A.default.weight": (2, 32),
-    "mlp.up_proj.weight_scale": (1,),
-    "self_attn.bias": None,
-    "self_attn.rotary_emb.inv_freq": None,
-}
+    "self_attn.q_proj.bias": (32,), "self_attn.q_norm.weight": (8,),
+    "self_attn.q_proj.lora_A.default.weight": (2, 32), "mlp.up_proj.weight_scale": (1,),
+    "self_attn.bias": None, "self_attn.rotary_emb.inv_freq": None,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*EXTRA, "v_head.summary.weight", "lm_head.bias"])

@@ -109,17 +109,13 @@ def test_overlaps_below_the_minimum_are_absent(folder, place):
     found = certified(folder, texts, "two.jsonl", min_length=1, save="kept")
     lengths = found["overlap_tokens"]
     assert lengths[3] > 4 > lengths.min() > 0
-    for min_length, corpus in product(
-        (1, 2, 3, 4, 60), (Path("two.jsonl"), Path("kept/two.jsonl"))
-    ):
+    for min_length, corpus in product((1, 2, 3, 4, 60), ("two.jsonl", "kept/two.jsonl")):
         expected = lengths.where(lengths >= min_length, 0).tolist()
+        corpus = Path(corpus)
         table = certified(folder, texts, corpus, min_length=min_length)
         assert table["overlap_tokens"].tolist() == expected
-        plain = (
-            lingprob.find_overlap(texts, corpus, tokenizer=folder / "tiny", min_length=min_length)
-            .groupby("text_id")
-            .first()
-        )
+        given = {"tokenizer": folder / "tiny", "min_length": min_length}
+        plain = lingprob.find_overlap(texts, corpus, **given).groupby("text_id").first()
         # A text is only searched for as the first of a document here.
         assert (plain["overlap_tokens"] <= expected).all()
         assert ((plain["overlap_tokens"] >= min_length) | (plain["overlap_tokens"] == 0)).all()

@@ -325,33 +325,26 @@ GRAMMAR, PLAIN, STEREOTYPES = ("blimp", "syntaxgym"), ("blimp",), ("crows_pairs"
 PAPER = (*GRAMMAR, *STEREOTYPES)
 # Terms of GPT-2's changes that claims add up, in hundredths, and their data sets.
 SUMS = {
-    "matched_acceptable_raises": (1, GRAMMAR),
-    "matched_unacceptable_lowers": (2, GRAMMAR),
+    "matched_acceptable_raises": (1, GRAMMAR), "matched_unacceptable_lowers": (2, GRAMMAR),
     "matched_exceeds_mismatched_acceptable": (1 - 4, GRAMMAR),
     "matched_exceeds_mismatched_unacceptable": (2 - 8, GRAMMAR),
-    "unacceptable_exceeds_acceptable": (32 + 64, GRAMMAR),
-    "below_chance": (100 + 2, PLAIN),
-    "unrelated_changes_nothing": (16, GRAMMAR),
-    "matched_acceptable_raise_by_up_to_20": (1, PAPER),
-    "acceptable_raise_by_at_most_12": (32, PLAIN),
-    "matched_acceptable_raise_by_15": (1, PLAIN),
+    "unacceptable_exceeds_acceptable": (32 + 64, GRAMMAR), "below_chance": (100 + 2, PLAIN),
+    "unrelated_changes_nothing": (16, GRAMMAR), "matched_acceptable_raise_by_up_to_20": (1, PAPER),
+    "acceptable_raise_by_at_most_12": (32, PLAIN), "matched_acceptable_raise_by_15": (1, PLAIN),
     "mismatched_acceptable_raise_by_at_most_5": (4, PLAIN),
     "unacceptable_lower_by_30_to_40": (64, PLAIN),
     "matched_unacceptable_lower_by_50_to_80": (2, PLAIN),
     "mismatched_unacceptable_lower_by_at_most_20": (8, PLAIN),
-    "opt_falls_below_gpt2": ((3 - 1) * 64, GRAMMAR),
-    "opt_gains_above_gpt2": ((3 - 1) * 1, GRAMMAR),
-    "gpt2_recovers": (64 - 5 * 64, PLAIN),
-    "perturbed_acceptable_still_raise": (10, GRAMMAR),
+    "opt_falls_below_gpt2": ((3 - 1) * 64, GRAMMAR), "opt_gains_above_gpt2": ((3 - 1) * 1, GRAMMAR),
+    "gpt2_recovers": (64 - 5 * 64, PLAIN), "perturbed_acceptable_still_raise": (10, GRAMMAR),
     "perturbed_unacceptable_still_lower": (20, GRAMMAR),
     "mismatched_stereotypes_change_nothing": (8, STEREOTYPES),
-    "stereotypes_lower": (2, STEREOTYPES),
-    "antistereotypes_raise": (1, STEREOTYPES),
+    "stereotypes_lower": (2, STEREOTYPES), "antistereotypes_raise": (1, STEREOTYPES),
     "antistereotypes_reach_balance": (100 + 1, STEREOTYPES),
     "margin_falls_with_length": (2 - 7 * 2, PLAIN),
     "margin_unacceptable_below_acceptable": (2 - 1, PLAIN),
     "margin_related_below_unrelated": (1 - 16, PLAIN),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SUMS)
@@ -479,18 +472,8 @@ def test_contrasts_resample_shared_suites_once(name, statistic):
         whole.append({**about, "level": "all", "group": "all", "delta": mean, "n_suites": 12,
                       "delta_low": mean - 2 * error, "delta_high": mean + 2 * error,
                       "n_pairs": pairs.sum()})  # fmt: skip
-        suites.append(
-            pd.DataFrame(
-                {
-                    **about,
-                    "level": "suite",
-                    "delta": values,
-                    "n_suites": 1,
-                    "group": [f"s{n}" for n in range(12)],
-                    "n_pairs": pairs,
-                }
-            )
-        )
+        table = {**about, "level": "suite", "delta": values, "n_suites": 1, "n_pairs": pairs}
+        suites.append(pd.DataFrame({**table, "group": [f"s{n}" for n in range(12)]}))
     table = pd.concat([pd.DataFrame(whole), *suites]).sample(frac=1, random_state=2)
     other = "m less n/d" if name == "between_models" else "m/d"
     found = dict(statistic({"context_accuracy": table}, RUN))[other]

@@ -4,13 +4,7 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from lingprob.catalog import (
-    Catalog,
-    read_datasets,
-    read_yaml,
-    surprisal_file,
-    texts_in_file,
-)
+from lingprob.catalog import Catalog, read_datasets, read_yaml, surprisal_file, texts_in_file
 from lingprob.errors import LingprobError
 from lingprob.io import corpora
 from lingprob.io import parsers as parsers_by_name
@@ -68,13 +62,10 @@ def test_paper_scale_has_morcela_s_models_and_conventions():
     models = settings["morcela"]["models"]
     assert len(models) == 16
     for name in models:
-        expected = (
-            ("none", "pile_published")
-            if name.startswith("pythia")
-            else ("bos", "unigrahams_opt-30b")
-        )
+        pythia, opt = ("none", "pile_published"), ("bos", "unigrahams_opt-30b")
         entry = catalog.model(name)
-        assert (entry["bos_policies"][0], entry["unigrams"][0]) == expected
+        first = (entry["bos_policies"][0], entry["unigrams"][0])
+        assert first == (pythia if name.startswith("pythia") else opt)
         assert entry["source"] == "hub"
         assert len(entry["revision"]) == 40
 
@@ -136,18 +127,12 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         ({"models": {"mine": {**OWN_MODEL, "unigrams": ["pile_publishd"]}}}, "'pile_published'"),
         ({"models": {"mine": {"title": "M", "family": "m", "source": "hub"}}}, "'repository'"),
         ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
-        (
-            {"datasets": {"d_sample20": {"title": "D", "kind": "corpus", "parser": "text"}}},
-            r"datasets\.d_sample20: only samples of pairs have names",
-        ),
-        (
-            {"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
-            r"datasets\.mine\.parser: 'tex' is not one of .*mean 'text'",
-        ),
-        (
-            {"scale": "laptop", "reading": {"models": ["published-*"]}},
-            r"none of \['published-\*'\] has surprisals of 'brown_spr'",
-        ),
+        ({"datasets": {"d_sample20": {"title": "D", "kind": "corpus", "parser": "text"}}},
+         r"datasets\.d_sample20: only samples of pairs have names"),
+        ({"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
+         r"datasets\.mine\.parser: 'tex' is not one of .*mean 'text'"),
+        ({"scale": "laptop", "reading": {"models": ["published-*"]}},
+         r"none of \['published-\*'\] has surprisals of 'brown_spr'"),
         *(({"string_probability": {key: ["sling"]}}, f"none for 'zh', .*{key}")
           for key in ("prediction_1", "prediction_2", "prediction_3", "pooled")),
         ({"context": {"perturbed_tokens": 5, "lengths": [6, 9]}}, "is below the shortest of"),
@@ -316,10 +301,8 @@ def test_names_that_need_no_entry_pass():
 
 def test_text_from_the_command_line_becomes_numbers():
     given = {
-        "morcela": {"folds": "4"},
-        "unigrams": {"normalise_published": "true"},
-        "seed": "7",
-    }
+        "morcela": {"folds": "4"}, "unigrams": {"normalise_published": "true"}, "seed": "7",
+    }  # fmt: skip
     settings, _ = read_settings(given)
     assert settings["morcela"]["folds"] == 4
     assert settings["unigrams"]["normalise_published"] is True
@@ -377,11 +360,8 @@ def test_unigram_sources_name_their_kind():
     ("bos", "policies"),
     [
         ("scored", {"smollm2-135m": "endoftext", "pythia-70m": "bos", "gpt2-chinese": "cls"}),
-        (
-            "excluded",
-            {"smollm2-135m": "endoftext_first_excluded", "pythia-70m": "none", "gpt2-chinese":
-             "cls_first_excluded"},
-        ),
+        ("excluded", {"smollm2-135m": "endoftext_first_excluded", "pythia-70m": "none",
+                      "gpt2-chinese": "cls_first_excluded"}),
     ],
 )  # fmt: skip
 def test_string_probability_finds_each_family_s_bos_policy(bos, policies):

@@ -41,13 +41,9 @@ def accuracy_rows(kind: str, values: np.ndarray, error: float, **columns: object
         for end, sign in (("_low", -1), ("", 0), ("_high", 1))
     }
     described = {
-        "level": "all",
-        "group": "all",
-        "perturbation": None,
-        "length": 1000,
-        "n_pairs": 67000,
+        "level": "all", "group": "all", "perturbation": None, "length": 1000, "n_pairs": 67000,
         "n_suites": 67,
-    }
+    }  # fmt: skip
     return pd.DataFrame({**ends, **described, "kind": kind, **columns})
 
 

@@ -81,11 +81,9 @@ def contexts(stimuli, *args, **changes):
 def test_each_kind_draws_from_its_own_sentences(stimuli):
     described = stimuli.set_index("item_id")
     expected = {
-        "matched_acceptable": ({"a"}, True),
-        "matched_unacceptable": ({"a"}, False),
-        "mismatched_acceptable": ({"b", "c"}, True),
-        "mismatched_unacceptable": ({"b", "c"}, False),
-    }
+        "matched_acceptable": ({"a"}, True), "matched_unacceptable": ({"a"}, False),
+        "mismatched_acceptable": ({"b", "c"}, True), "mismatched_unacceptable": ({"b", "c"}, False),
+    }  # fmt: skip
     for kind, (suites, grammatical) in expected.items():
         prefix = sampler(stimuli, max_tokens=30).grow("a", ["a3"], kind)
         sources = described.loc[list(prefix.source_ids)]
@@ -152,9 +150,7 @@ def test_longer_prefixes_extend_shorter_ones(stimuli):
 
 def test_a_larger_sample_contains_a_smaller_one(stimuli):
     one, two = contexts(stimuli, pairs_per_suite=1), contexts(stimuli, pairs_per_suite=2)
-    grown = [
-        table[table["kind"].isin(KINDS)].set_index("prefix_id")["text"] for table in (one, two)
-    ]
+    grown = [each[each["kind"].isin(KINDS)].set_index("prefix_id")["text"] for each in (one, two)]
     assert len(grown[0]) == 15
     assert grown[1].loc[grown[0].index].equals(grown[0])
     other = contexts(stimuli, pairs_per_suite=1, seed=2)
@@ -229,8 +225,7 @@ def test_a_prepared_models_tokenizer_gives_offsets(tmp_path):
     assert len(found[2]) >= 4
 
 
-def test_cuts_are_the_longest_whole_sentences_that_fit():
-    assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100], 99) == {4: 0, 9: 1, 100: 2}
+def test_no_cut_is_beyond_the_longest_prefix():
     assert cuts([4, 9, 15], [8, 100, 200], 14) == {8: 0, 100: 1}
 
 
@@ -238,14 +233,12 @@ def test_cuts_are_the_longest_whole_sentences_that_fit():
     ("change", "said"),
     [
         (lambda table: table[table["pair_id"].isin(["a1", "b1", "b2"])], "'a': it has a single"),
-        (
-            lambda table: table.assign(grammatical=[True, *table["grammatical"][1:-1], True]),
-            "pair 'c9': a pair needs one acceptable and one unacceptable sentence",
-        ),
+        (lambda table: table.assign(grammatical=[True, *table["grammatical"][1:-1], True]),
+         "pair 'c9': a pair needs one acceptable and one unacceptable sentence"),
         (lambda table: table.drop(index=0), "pair 'a0': a pair needs two sentences"),
         (lambda table: table.assign(text="Same."), "no pair has two different sentences"),
     ],
-)
+)  # fmt: skip
 def test_suites_that_cannot_be_sampled_are_named(stimuli, change, said):
     with pytest.raises(LingprobError, match=said):
         sample_targets(source_of(change(stimuli)), 1, 0)
@@ -271,12 +264,9 @@ def test_running_text_becomes_natural_sentences():
     line = (
         ' He said " yes , it is " ( in 1 @,@ 000 words ) . A well @-@ known man \'s dog ran off .'
     )
-    assert unrelated_sentences([line]) == [
-        'He said "yes, it is" (in 1,000 words).',
-        "A well-known man's dog ran off.",
-    ]
-    separated = "One two three\u2028four five six seven ."
-    assert unrelated_sentences([separated]) == ["One two three\u2028four five six seven."]
+    found = unrelated_sentences([line, "One two three\u2028four five six seven ."])
+    assert found == ['He said "yes, it is" (in 1,000 words).', "A well-known man's dog ran off.",
+                     "One two three\u2028four five six seven."]  # fmt: skip
     assert unrelated_sentences(['He said " yes it is so . ', "Too short ."]) == []
     assert natural("Nothing to do here.") == "Nothing to do here."
     begins_quoted = '" It was odd , " she said , " and quiet . "'
@@ -303,15 +293,6 @@ def test_unrelated_sentences_have_four_to_sixty_words():
     for count, kept in ((3, False), (4, True), (60, True), (61, False)):
         line = " ".join(["word"] * (count - 1) + ["."])
         assert bool(unrelated_sentences([line])) == kept
-
-
-def test_the_log_says_if_a_pool_ends(stimuli, caplog):
-    few = stimuli[stimuli["pair_id"].isin(["a0", "a1", "a2", "b0", "b1"])]
-    drawn = sampler(few, max_tokens=20, min_tokens=8)
-    assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == 2
-    with caplog.at_level("INFO"):
-        drawn.log_exhausted()
-    assert "suite 'a', matched_acceptable: the pool ends after 8 tokens" in caplog.text
 
 
 def places(words: list[str]) -> str:
@@ -383,11 +364,14 @@ def test_members_of_unknown_acceptability_are_ignored():
 @pytest.mark.parametrize(
     ("max_tokens", "ends"), [(7, {}), (8, {"suite 'a', matched_acceptable": 12})]
 )
-def test_small_pools_are_used_up(max_tokens, ends):
+def test_small_pools_are_used_up(max_tokens, ends, caplog):
     """Three sentences of four tokens are more than 1.5 times seven and no more than that of 8."""
     drawn = sampler(pairs(count=4), max_tokens=max_tokens)
     assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == 3
     assert drawn.exhausted == ends
+    with caplog.at_level("INFO"):
+        drawn.log_exhausted()
+    assert caplog.text.count("matched_acceptable: the pool ends after 12 tokens") == len(ends)
 
 
 def test_a_suite_needs_this_number_of_sentences():
@@ -442,18 +426,10 @@ def test_a_matrix_of_two_suites_has_enough_sentences(dataset, sentences):
     assert FROM_SUITE not in kinds.index[:20]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "He said ( and went away .",
-        "He read <unk> in it .",
-        "= This is its heading = .",
-        'He said " and went away .',
-        "He went away and then",
-    ],
-)
-def test_cut_unknown_and_heading_texts_are_no_sentences(line):
-    assert unrelated_sentences([line]) == []
+def test_cut_unknown_and_heading_texts_are_no_sentences():
+    for line in ("He said ( and went away .", "He read <unk> in it .", "= This is its heading = .",
+                 'He said " and went away .', "He went away and then"):  # fmt: skip
+        assert unrelated_sentences([line]) == [], line
 
 
 @pytest.mark.parametrize(
@@ -486,8 +462,7 @@ def test_first_words_inside_a_clause_are_lowered():
 def test_combined_perturbations_put_their_clause_at_either_end():
     """Of 400 draws, with a standard deviation of 10."""
     perturber = Perturber(["The dogs bark."])
-    found = [
-        perturber.perturb("The dogs bark.", "all", np.random.default_rng(n)) for n in range(400)
-    ]
+    found = [perturber.perturb("The dogs bark.", "all", np.random.default_rng(n))
+             for n in range(400)]  # fmt: skip
     clause = re.compile(r"(regardless|although|even if) .* the dogs bark", re.IGNORECASE)
     assert 160 <= sum(bool(clause.search(one)) for one in found) <= 240

@@ -25,31 +25,24 @@ def tiny(tmp_path_factory):
 
 PAIRS = pd.DataFrame(
     {
-        "item_id": ["1g", "1b", "2g", "2b"],
-        "pair_id": ["1", "1", "2", "2"],
+        "item_id": ["1g", "1b", "2g", "2b"], "pair_id": ["1", "1", "2", "2"],
         "condition": ["good", "bad", "good", "bad"],
         "text": ["The cat sat.", "Sat cat the.", "Who did John see?", "Who John did see?"],
-        "grammatical": [True, False, True, False],
-        "phenomenon": ["p"] * 4,
+        "grammatical": [True, False, True, False], "phenomenon": ["p"] * 4,
         "paradigm": ["s", "s", "t", "t"],
     }
-)
+)  # fmt: skip
 PREFIX = "The mats. The cats sat."
 
 
 def prefix_rows(pair_ids, kind="matched_acceptable", text=PREFIX, char_ends=(9, 23)):
     return pd.DataFrame(
         {
-            "prefix_id": ["x"],
-            "kind": [kind],
-            "suite": ["s"],
-            "source_suite": [None],
-            "perturbation": [None],
-            "pair_ids": [pair_ids],
-            "text": [text],
+            "prefix_id": ["x"], "kind": [kind], "suite": ["s"], "source_suite": [None],
+            "perturbation": [None], "pair_ids": [pair_ids], "text": [text],
             "char_ends": [list(char_ends)],
         }
-    )
+    )  # fmt: skip
 
 
 def counted(lm, prefixes):
@@ -162,17 +155,12 @@ def suite_stimuli(suite):
     return pd.DataFrame(
         [
             {
-                "item_id": item_id("s", 1, name),
-                "pair_id": "s/1",
-                "condition": name,
-                "text": sentence.text,
-                "grammatical": None,
-                "phenomenon": "p",
-                "paradigm": "s",
+                "item_id": item_id("s", 1, name), "pair_id": "s/1", "condition": name,
+                "text": sentence.text, "grammatical": None, "phenomenon": "p", "paradigm": "s",
             }
             for name, sentence in suite.items[0].sentences.items()
         ]
-    )
+    )  # fmt: skip
 
 
 REGIONS = {"one": ["The cat", "sat", "on it"], "many": ["The cats", "", "sits", "on it"]}
@@ -224,13 +212,9 @@ def test_a_region_without_a_token_is_named(tiny, formula, item):
     suite = suite_of({"one": ["The", "cat"], "many": ["The", "cats"]}, formula)
     with pytest.raises(LingprobError, match=f"'{item}': no scored token starts in region 1"):
         score(
-            tiny,
-            prefix_rows(["s/1"]),
-            [100],
-            stimuli=suite_stimuli(suite),
-            regions=formula_regions([suite]),
-            start_token="none",
-        )
+            tiny, prefix_rows(["s/1"]), [100], stimuli=suite_stimuli(suite),
+            regions=formula_regions([suite]), start_token="none",
+        )  # fmt: skip
 
 
 def test_regions_without_tokens_are_found_among_many(tiny):
@@ -263,19 +247,12 @@ def scores_of(values, region=0):
     """A scores table: ln p of every sentence by (prefix_id, length), of two tokens each."""
     rows = [
         {
-            "prefix_id": prefix_id,
-            "length": length,
-            "prefix_tokens": length,
-            "n_sentences": 1,
-            "pair_id": "1",
-            "item_id": item,
-            "region": region,
-            "logprob": logprob,
-            "n_tokens": 2,
+            "prefix_id": prefix_id, "length": length, "prefix_tokens": length, "n_sentences": 1,
+            "pair_id": "1", "item_id": item, "region": region, "logprob": logprob, "n_tokens": 2,
         }
         for (prefix_id, length), items in values.items()
         for item, logprob in items.items()
-    ]
+    ]  # fmt: skip
     return pd.DataFrame(rows)
 
 

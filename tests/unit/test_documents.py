@@ -52,14 +52,10 @@ def test_config_yaml_changes_nothing_and_has_valid_examples(scale):
         "my-corpus": {"kind": "corpus", "parser": "lines"},
         "my-pairs": {"kind": "stimuli", "parser": "table"},
         "my-times": {
-            "kind": "reading_times",
-            "parser": "reading_times_table",
-            "texts": "my-texts",
-            "method": "self_paced",
-            "unit": "subject",
-            "measure": "time",
+            "kind": "reading_times", "parser": "reading_times_table", "texts": "my-texts",
+            "method": "self_paced", "unit": "subject", "measure": "time",
         },
-    }
+    }  # fmt: skip
     datasets = {name: {"title": "M", "path": "m", **entry} for name, entry in entries.items()}
     read_settings({**shown, "scale": scale, "models": {"my-model": own}, "datasets": datasets})
 

@@ -59,12 +59,8 @@ def trained(tmp_path_factory) -> Path:
 
 def how(**changes):
     settings = {
-        "learning_rate": 1e-3,
-        "seed": 5,
-        "precision": "float32",
-        "micro_batch_size": 2,
-        **changes,
-    }
+        "learning_rate": 1e-3, "seed": 5, "precision": "float32", "micro_batch_size": 2, **changes,
+    }  # fmt: skip
     return FineTuning(**settings)
 
 

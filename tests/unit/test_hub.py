@@ -10,10 +10,7 @@ import huggingface_hub
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-)
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lingprob.errors import LingprobError
 from lingprob.io import download
@@ -81,12 +78,9 @@ def failure(directory: Path, repository: str = NAME, revision: str = COMMIT) -> 
 
 def test_the_stand_in_serves_the_hubs_own_download(hub, repository, tmp_path):
     huggingface_hub.snapshot_download(
-        NAME,
-        revision="step1",
-        local_dir=tmp_path / "all",
-        cache_dir=tmp_path / "cache",
+        NAME, revision="step1", local_dir=tmp_path / "all", cache_dir=tmp_path / "cache",
         endpoint=hub.url,
-    )
+    )  # fmt: skip
     paths = {name: tmp_path / "all" / name for name in repository.files}
     assert {name: path.read_bytes() for name, path in paths.items()} == repository.files
 
@@ -127,10 +121,8 @@ def test_a_pickle_in_parts_becomes_as_many_safetensors(hub, repository, model_fi
     """Weights that share memory, as tied embeddings do, are written twice."""
     weights = torch.load(BytesIO(model_files["pytorch_model.bin"]))
     names = list(weights)
-    parts = {
-        "pytorch_model-00001-of-00002.bin": names[:5],
-        "pytorch_model-00002-of-00002.bin": names[5:],
-    }
+    parts = {"pytorch_model-00001-of-00002.bin": names[:5],
+             "pytorch_model-00002-of-00002.bin": names[5:]}  # fmt: skip
     for name in ("model.safetensors", "pytorch_model.bin"):
         del repository.files[name]
     weights[names[1]] = weights[names[0]]
@@ -138,11 +130,10 @@ def test_a_pickle_in_parts_becomes_as_many_safetensors(hub, repository, model_fi
         content = BytesIO()
         torch.save({name: weights[name] for name in members}, content)
         repository.files[part] = content.getvalue()
-    index = {
-        "metadata": {},
-        "weight_map": {n: part for part, members in parts.items() for n in members},
-    }
-    repository.files["pytorch_model.bin.index.json"] = json.dumps(index).encode()
+    index = {"weight_map": {name: part for part, members in parts.items() for name in members}}
+    repository.files["pytorch_model.bin.index.json"] = json.dumps(
+        {"metadata": {}, **index}
+    ).encode()
     fetch_snapshot(NAME, COMMIT, tmp_path)
     files = fetched(tmp_path)
     expected = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
@@ -285,13 +276,8 @@ def test_no_network(hub, tmp_path, monkeypatch):
         pass
     monkeypatch.setenv("HF_ENDPOINT", stopped.url)
     message = failure(tmp_path)
-    for part in (
-        f"could not be fetched from {stopped.url}",
-        "Connection refused",
-        "HF_ENDPOINT",
-        "`source: local`",
-        "--config scale=demo",
-    ):
+    for part in (f"could not be fetched from {stopped.url}", "Connection refused", "HF_ENDPOINT",
+                 "`source: local`", "--config scale=demo"):  # fmt: skip
         assert part in message
 
 

@@ -26,10 +26,8 @@ from lingprob.scorecard.comparison import judge_claims
 from lingprob.stats.resampling import sum_interval, widened_interval
 
 STATISTICS = {
-    "overlap": overlap.STATISTICS,
-    "training": training.STATISTICS,
-    "reading": reading.STATISTICS,
-}
+    "overlap": overlap.STATISTICS, "training": training.STATISTICS, "reading": reading.STATISTICS,
+}  # fmt: skip
 CLAIMS = [(room, claim["id"]) for room in STATISTICS for claim in read_published(room)["claims"]]
 SIZES = np.array([28_125_440, 70_426_624, 162_322_944])
 PASSAGES = {"dundee": 67, "brown_spr": 13, "geco": 13, "provo": 55, "natural_stories": 10}

@@ -37,11 +37,9 @@ def sentences(n: int = 60, noise: float = 0.3, seed: int = 0) -> dict[str, Any]:
     logprob = 0.6 * unigram_logprob + generator.normal(0, 6, n)
     rating = 0.5 * (logprob - 0.7 * unigram_logprob + 12) / n_tokens - 1
     return {
-        "logprob": logprob,
-        "unigram_logprob": unigram_logprob,
-        "n_tokens": n_tokens,
+        "logprob": logprob, "unigram_logprob": unigram_logprob, "n_tokens": n_tokens,
         "rating": rating + noise * generator.normal(size=n),
-    }
+    }  # fmt: skip
 
 
 def fit(data: dict[str, Any], **options: Any) -> pd.DataFrame:
@@ -104,23 +102,6 @@ def test_what_does_not_vary_correlates_with_nothing() -> None:
         assert np.isnan([r["same term"], r["same rating"]]).all()
 
 
-def test_scores_without_parameters_are_correlated_as_they_are() -> None:
-    data = sentences()
-    p, u, length, rating = data.values()
-    fits = fit(data)
-    for name, score in (
-        ("logprob", p), ("mean_logprob", p / length), ("slor", (p - u) / length)
-    ):  # fmt: skip
-        assert fits.loc[name, "r"] == pytest.approx(np.corrcoef(score, rating)[0, 1])
-
-
-def test_a_wrong_sign_shows() -> None:
-    data = sentences()
-    fits = fit(data | {"rating": -data["logprob"]}, linking_functions=["logprob"])
-    row = fits.loc["logprob", ["r_cv", "r_cv_low", "r_cv_high", "r", "r_low", "r_high"]]
-    assert row.to_numpy(float) == pytest.approx(-1)
-
-
 def test_information_criteria_by_hand() -> None:
     assert information_criteria(10.0, 10, 3) == pytest.approx((6, 3 * log(10)))
     assert information_criteria(20.0, 10, 1) == pytest.approx((10 * log(2) + 2, 11 * log(2)
@@ -150,16 +131,15 @@ WIDER_OF_60 = 2.000995378 / 1.959963985 * np.sqrt(60 / 59)
 
 def test_resamples_are_the_same_for_all_models() -> None:
     data = sentences()
-    rows, draws = resample_linking_functions(**data, repeats=2, bootstrap=200)
-    morcela = draws[draws["linking_function"] == "morcela"]
-    row = rows.set_index("linking_function").loc["morcela"]
-    ends = row.beta + WIDER_OF_60 * (np.quantile(morcela["beta"], (0.025, 0.975)) - row.beta)
-    assert (row.beta_low, row.beta_high) == pytest.approx(tuple(ends))
-    other = data | {"logprob": data["logprob"] * 1.1}
-    again = resample_linking_functions(**other, repeats=2, bootstrap=200)[1]
-    again = again[again["linking_function"] == "morcela"]
+    larger = data | {"logprob": data["logprob"] * 1.1}
+    draws, again = (
+        resample_linking_functions(**given, repeats=2, bootstrap=20)[1].query(
+            "linking_function == 'morcela'"
+        )
+        for given in (data, larger)
+    )
     # With p ten per cent larger throughout beta is, too, in each resample.
-    assert again["beta"].to_numpy() == pytest.approx(1.1 * morcela["beta"].to_numpy())
+    assert again["beta"].to_numpy() == pytest.approx(1.1 * draws["beta"].to_numpy())
 
 
 def test_gains_and_their_intervals_share_draws() -> None:
@@ -192,9 +172,7 @@ def test_a_resample_without_a_fold_is_left_out() -> None:
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_an_interval_of_deviations_states_its_omissions(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_an_interval_of_deviations_states_its_omissions(caplog: pytest.LogCaptureFixture) -> None:
     def ends(*drawn: float) -> dict[str, float]:
         return deviations_about(7.0, np.array(drawn), "slor", "r_cv", 0.9)
 
@@ -209,9 +187,7 @@ def test_an_interval_of_deviations_states_its_omissions(
 
 
 @pytest.mark.parametrize("unigram_logprob", [None, np.full(60, np.nan)])
-def test_without_unigrams_some_functions_are_left_out(
-    unigram_logprob: np.ndarray | None,
-) -> None:
+def test_without_unigrams_some_functions_are_left_out(unigram_logprob: np.ndarray | None) -> None:
     fits = fit(sentences() | {"unigram_logprob": unigram_logprob})
     assert list(fits.index) == ["logprob", "mean_logprob"]
 
@@ -232,11 +208,8 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
     ("data", "options", "message"),
     [
         (sentences() | {"rating": np.zeros(59)}, {}, r"one length.*'rating': \(59,\)"),
-        (
-            {name: values[:, None] for name, values in sentences().items()},
-            {},
-            r"one-dimensional.*'rating': \(60, 1\)",
-        ),
+        ({name: values[:, None] for name, values in sentences().items()}, {},
+         r"one-dimensional.*'rating': \(60, 1\)"),
         (broken("logprob", 7, np.nan), {}, "logprob, row 7: nan"),
         (broken("unigram_logprob", 8, np.nan), {}, "unigram_logprob, row 8: nan"),
         (broken("rating", 9, np.inf), {}, "rating, row 9: inf"),
@@ -248,22 +221,13 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         (sentences() | {"n_tokens": np.full(60, 9)}, {}, "morcela: its term 1/l is the same"),
         (sentences() | {"logprob": np.full(60, -9.0)}, {}, "logprob: its term p is the same"),
         # Values that differ by rounding alone are equal, however large they are.
-        (
-            sentences() | {"logprob": -1e6 - 1e-8 * np.arange(60)},
-            {},
-            "logprob: its term p is the same",
-        ),
-        (
-            sentences() | {"logprob": 2 * sentences()["unigram_logprob"]},
-            {"linking_functions": ["morcela_gamma_0"]},
-            "its terms p/l, u/l determine one another",
-        ),
-        (
-            sentences()
-            | {"logprob": 2 * sentences()["unigram_logprob"] + 3 * sentences()["n_tokens"]},
-            {"linking_functions": ["morcela_gamma_0"]},
-            "its terms p/l, u/l determine one another",
-        ),
+        (sentences() | {"logprob": -1e6 - 1e-8 * np.arange(60)}, {},
+         "logprob: its term p is the same"),
+        (sentences() | {"logprob": 2 * sentences()["unigram_logprob"]},
+         {"linking_functions": ["morcela_gamma_0"]}, "its terms p/l, u/l determine one another"),
+        (sentences() | {"logprob": 2 * sentences()["unigram_logprob"]
+                                   + 3 * sentences()["n_tokens"]},
+         {"linking_functions": ["morcela_gamma_0"]}, "its terms p/l, u/l determine one another"),
         (sentences(24), {}, "24 sentences .or units of them. are too few for 5 folds: need 25"),
         (sentences(), {"together": np.arange(60) // 3}, "20 sentences .or units of them. are too"),
         (sentences(), {"together": np.arange(59)}, "together has 59 rows, the other arguments 60"),
@@ -275,13 +239,9 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         (sentences(), {"confidence": 0.0}, "confidence=0.0: .*0 < confidence < 1"),
         (sentences(), {"confidence": 1.0}, "confidence=1.0: .*0 < confidence < 1"),
         (sentences(), {"linking_functions": ["SLOR"]}, "'SLOR'. Did you mean 'slor'"),
-        (
-            sentences() | {"unigram_logprob": None},
-            {"linking_functions": ["slor"]},
-            "none is left",
-        ),
+        (sentences() | {"unigram_logprob": None}, {"linking_functions": ["slor"]}, "none is left"),
     ],
-)
+)  # fmt: skip
 def test_errors_name_the_argument_and_the_row(
     data: dict[str, np.ndarray], options: dict[str, object], message: str
 ) -> None:
@@ -296,9 +256,7 @@ def two_lengths() -> dict[str, np.ndarray]:
     return sentences() | {"n_tokens": n_tokens}
 
 
-def test_undetermined_resamples_are_counted_and_left_out(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_undetermined_resamples_are_counted_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
     options = {"repeats": 1, "bootstrap": 2000, "linking_functions": ["morcela_beta_1"], "seed": 1}
     row = fit(two_lengths(), **options).loc["morcela_beta_1"]
     # (1 - 2/60) ** 60 = 0.131 of the resamples miss both sentences.

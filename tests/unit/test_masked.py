@@ -242,10 +242,8 @@ def test_a_masked_model_has_no_words_or_contexts(folder):
     assert "smollm2-135m" in read
     assert not {"bert", "hub"} & {*read}
     assert set(scope.model_tables(plan, "bert")) == {
-        "linking_functions",
-        "string_separation",
-        "string_correlations",
-    }
+        "linking_functions", "string_separation", "string_correlations",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -137,12 +137,9 @@ def check_human_data(lm, bert, theirs, caplog, path):
 
 
 CHECKS = {
-    "start token": check_start_tokens,
-    "output": check_output,
-    "minimal pairs": check_pairs,
-    "letters that a tokenizer cannot represent": check_letters,
-    "human data": check_human_data,
-}
+    "start token": check_start_tokens, "output": check_output, "minimal pairs": check_pairs,
+    "letters that a tokenizer cannot represent": check_letters, "human data": check_human_data,
+}  # fmt: skip
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMPARISON = README.partition("## Why not minicons")[2].partition("\n## ")[0]
 COMPARED = re.findall(r"^\| ([a-z ]+) \|", COMPARISON, re.M)

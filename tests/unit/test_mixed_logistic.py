@@ -87,9 +87,7 @@ def test_units_of_the_terms_do_not_matter(unit: float) -> None:
     assert after.estimates["log_length"] == pytest.approx(slope, rel=1e-5)
 
 
-def test_optima_curve_down_nowhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_optima_curve_down_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     optimum = laplace_optimum(few_pairs())._replace(newton_decrement=0.5e-7)
     curved, saddle = np.diag([0.5, *[2.0] * 8]), np.diag([-0.5, *[2.0] * 8])
 

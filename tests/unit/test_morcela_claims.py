@@ -19,12 +19,9 @@ ROUNDING = 0.0005
 FUNCTIONS = ("logprob", "slor", "morcela_gamma_0", "morcela_beta_1", "morcela")
 # Claims on values that the paper draws or states without printing them.
 NOT_PRINTED = {
-    "gain_rises_with_logprob_r",
-    "gamma_alone_rises_with_r",
-    "beta_alone_falls_with_r",
-    "r_falls_with_frequency_slope",
-    "beta_rises_with_frequency_slope",
-}
+    "gain_rises_with_logprob_r", "gamma_alone_rises_with_r", "beta_alone_falls_with_r",
+    "r_falls_with_frequency_slope", "beta_rises_with_frequency_slope",
+}  # fmt: skip
 
 
 def printed(model: str, linking_function: str) -> dict[str, float]:
@@ -168,40 +165,29 @@ SINGLE = {
 }
 # Trends: the points' columns, and the fit and column that the second of them is written to.
 TRENDS = {
-    "r_rises_with_size": ("size", "r"),
-    "r_rises_less_in_opt": ("size", "r"),
-    "gain_rises_with_size": ("size", "gain"),
-    "gain_rises_with_logprob_r": ("logprob", "gain"),
-    "gap_to_gamma_alone_rises_with_size": ("size", "gap"),
-    "gamma_rises_with_r": ("r", "gamma"),
-    "beta_falls_with_r": ("r", "beta"),
-    "gamma_rises_with_size": ("size", "gamma"),
+    "r_rises_with_size": ("size", "r"), "r_rises_less_in_opt": ("size", "r"),
+    "gain_rises_with_size": ("size", "gain"), "gain_rises_with_logprob_r": ("logprob", "gain"),
+    "gap_to_gamma_alone_rises_with_size": ("size", "gap"), "gamma_rises_with_r": ("r", "gamma"),
+    "beta_falls_with_r": ("r", "beta"), "gamma_rises_with_size": ("size", "gamma"),
     "beta_falls_with_size": ("size", "beta"),
     "gamma_alone_rises_with_r": ("r_gamma_alone", "gamma_alone"),
     "beta_alone_falls_with_r": ("r_beta_alone", "beta_alone"),
     "r_falls_with_frequency_slope": ("frequency_slope", "r"),
     "beta_rises_with_frequency_slope": ("frequency_slope", "beta"),
-}
+}  # fmt: skip
 WRITTEN = {
-    "r": ("morcela", "r_cv"),
-    "gain": ("slor", "r_cv"),
-    "gap": ("morcela_beta_1", "r_cv"),
-    "logprob": ("logprob", "r_cv"),
-    "r_beta_alone": ("morcela_gamma_0", "r_cv"),
-    "r_gamma_alone": ("morcela_beta_1", "r_cv"),
-    "gamma": ("morcela", "gamma"),
-    "beta": ("morcela", "beta"),
-    "gamma_alone": ("morcela_beta_1", "gamma"),
+    "r": ("morcela", "r_cv"), "gain": ("slor", "r_cv"), "gap": ("morcela_beta_1", "r_cv"),
+    "logprob": ("logprob", "r_cv"), "r_beta_alone": ("morcela_gamma_0", "r_cv"),
+    "r_gamma_alone": ("morcela_beta_1", "r_cv"), "gamma": ("morcela", "gamma"),
+    "beta": ("morcela", "beta"), "gamma_alone": ("morcela_beta_1", "gamma"),
     "beta_alone": ("morcela_gamma_0", "beta"),
-}
+}  # fmt: skip
 # Slope and scatter that the paper does not print: from a similar trend, or assumed.
 ASSUMED = {
-    "gain_rises_with_logprob_r": (0.2, 0.006),
-    "gamma_alone_rises_with_r": (13.4, 0.5),
-    "beta_alone_falls_with_r": (-0.9, 0.04),
-    "r_falls_with_frequency_slope": (-2.0, 0.02),
+    "gain_rises_with_logprob_r": (0.2, 0.006), "gamma_alone_rises_with_r": (13.4, 0.5),
+    "beta_alone_falls_with_r": (-0.9, 0.04), "r_falls_with_frequency_slope": (-2.0, 0.02),
     "beta_rises_with_frequency_slope": (2.0, 0.03),
-}
+}  # fmt: skip
 
 
 def repeated(fits: pd.DataFrame, runs: int) -> pd.DataFrame:

@@ -8,11 +8,7 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import save_figures
-from lingprob.papers.morcela.figures import (
-    draw,
-    highest_r,
-    source_name,
-)
+from lingprob.papers.morcela.figures import draw, highest_r, source_name
 from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.tables import tabulate
 from lingprob.papers.run import Run

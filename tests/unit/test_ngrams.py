@@ -107,18 +107,16 @@ def test_estimates_are_those_of_kenlm():
 
 def test_word_models_score_as_kenlm_does():
     kenlm = pytest.importorskip("kenlm").Model(str(FACTS))
-    ours = CountedWords(
-        count_ngrams(corpus(), ORDER, VOCABULARY, MARK), map(str, range(2, VOCABULARY))
-    )
+    counted = count_ngrams(corpus(), ORDER, VOCABULARY, MARK)
+    ours = CountedWords(counted, map(str, range(2, VOCABULARY)))
     rng = np.random.default_rng(3)
     texts = [" ".join(map(str, ids)) for ids in [*corpus(8, 20), rng.integers(2, VOCABULARY, 40)]]
     for text in [*texts, "7", "never seen 3 4", "3 4 never 3 4"]:
         for bos, eos in ((True, True), (False, False), (True, False)):
             expected = list(kenlm.full_scores(text, bos=bos, eos=eos))
             found = list(ours.full_scores(text, bos=bos, eos=eos))
-            np.testing.assert_allclose(
-                [score for score, _, _ in found], [score for score, _, _ in expected], atol=1e-5
-            )
+            scores = [[score for score, _, _ in each] for each in (found, expected)]
+            np.testing.assert_allclose(*scores, atol=1e-5)
             words = [*text.split(), *["</s>"] * eos]
             known = [word == "</s>" or word in ours.ids for word in words]
             assert [not unknown for _, _, unknown in found] == known
@@ -247,11 +245,8 @@ def test_a_folder_is_scored_like_any_model(words, caplog):
     encode = partial(lm.tokenizer, add_special_tokens=False)
     sentences = [encode(line)["input_ids"] for text in TEXT for line in text.split("\n") if line]
     reference = KneserNey([np.array(ids) for ids in sentences], 3, lm.vocabulary_size)
-    for ids, found in zip(
-        [tokens.ids for tokens in tokenized],
-        Scorer(lm).score([tokens.ids for tokens in tokenized], start),
-        strict=True,
-    ):
+    texts = [tokens.ids for tokens in tokenized]
+    for ids, found in zip(texts, Scorer(lm).score(texts, start), strict=True):
         expected = [
             np.log(reference.probability(int(word), ("<s>", *map(int, ids[:place]))))
             for place, word in enumerate(ids)
@@ -287,9 +282,8 @@ def test_subwords_have_word_surprisals(subwords):
     found = word_surprisals(lm, frame, start_token="bos")
     (tokens,) = lm.tokenize([" ".join(text)])
     (scores,) = Scorer(lm).score([tokens.ids], 1)
-    assert found["surprisal_uncorrected"].sum() == pytest.approx(
-        -scores.sum() / np.log(2), abs=1e-4
-    )
+    bits = -scores.sum() / np.log(2)
+    assert found["surprisal_uncorrected"].sum() == pytest.approx(bits, abs=1e-4)
     assert found["surprisal"].notna().all()
 
 

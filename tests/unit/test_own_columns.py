@@ -40,12 +40,10 @@ TARGETS = {
 }
 # Columns that a target needs besides `sentence`, without those that may have gaps.
 NEEDED = {
-    "morcela.datasets": {"rating"},
-    "string_probability.prediction_1": {"pair", "grammatical"},
+    "morcela.datasets": {"rating"}, "string_probability.prediction_1": {"pair", "grammatical"},
     "string_probability.prediction_2": {"pair", "grammatical", "rating"},
-    "string_probability.prediction_3": {"grammatical"},
-    "context.datasets": {"pair", "grammatical"},
-}
+    "string_probability.prediction_3": {"grammatical"}, "context.datasets": {"pair", "grammatical"},
+}  # fmt: skip
 WHOLE = {"morcela.datasets": {"rating"}}  # columns that must be whole in addition to `grammatical`
 
 

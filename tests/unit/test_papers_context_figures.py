@@ -38,15 +38,10 @@ def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, O
         accuracy[column] = first + change
         accuracy[f"{column}_low"], accuracy[f"{column}_high"] = first, first + 2 * change
     accuracy = accuracy.assign(
-        prefix_tokens=accuracy["length"] + 0.5,
-        n_sentences=accuracy["length"] / 10,
-        baseline=0.5,
-        baseline_margin=2.0,
-        n_pairs=1340,
-        n_suites=accuracy["level"].map({"all": 67, "suite": 1}),
-        similarity=0.5,
-        scale="demo",
-    )
+        prefix_tokens=accuracy["length"] + 0.5, n_sentences=accuracy["length"] / 10, baseline=0.5,
+        baseline_margin=2.0, n_pairs=1340, n_suites=accuracy["level"].map({"all": 67, "suite": 1}),
+        similarity=0.5, scale="demo",
+    )  # fmt: skip
     matrix = pd.DataFrame(
         [
             (model, dataset, target, prefix, 0.5, 0.1, 20.0, 20, 0.8)
@@ -97,10 +92,7 @@ def test_figures_say_that_no_suite_has_enough_pairs():
 def test_curves_begin_without_a_prefix_in_their_colour():
     figures = draw(tables(["blimp"]), run(["blimp"]))
     axes = figures["figure_2"].axes
-    assert [ax.get_title() for ax in axes] == [
-        "small: Blimp\nn = 1,340",
-        "large: Blimp\nn = 1,340",
-    ]
+    assert [ax.get_title() for ax in axes] == ["small: Blimp\nn = 1,340", "large: Blimp\nn = 1,340"]
     lines = {line.get_color(): line for line in axes[1].lines if len(line.get_xdata()) == 3}
     for number, kind in enumerate(KINDS, start=1):
         line = lines[LOOKS[kind][0]]

@@ -17,12 +17,9 @@ from lingprob.scorecard.verdicts import Estimate
 
 SUITE = "principle_A_reconstruction"
 KINDS = {
-    "matched_acceptable": 0.5,
-    "mismatched_acceptable": 0.1,
-    "matched_unacceptable": -0.6,
-    "mismatched_unacceptable": -0.1,
-    "unrelated": 0.0,
-}
+    "matched_acceptable": 0.5, "mismatched_acceptable": 0.1, "matched_unacceptable": -0.6,
+    "mismatched_unacceptable": -0.1, "unrelated": 0.0,
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -12,9 +12,7 @@ from judgments_for_tests import ALONE, judgments
 from lingprob.context.names import MATCHED
 from lingprob.context.perturbations import f1, words
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.context.analysis import (
-    accuracy_table,
-)
+from lingprob.papers.context.analysis import accuracy_table
 from lingprob.papers.context.overlaps import Overlaps, overlaps, prefix_overlaps, suite_overlaps
 from lingprob.papers.context.statistics import (
     baseline_correlations,
@@ -324,13 +322,11 @@ def test_overlaps_in_a_matrix_compare_two_bags():
 
 STIMULI = pd.DataFrame(
     {
-        "item_id": ["1", "2", "3", "4", "5"],
-        "pair_id": ["p", "p", "q", "r", "s"],
+        "item_id": ["1", "2", "3", "4", "5"], "pair_id": ["p", "p", "q", "r", "s"],
         "text": ["A b.", "B a.", "A c.", "D e.", "D f."],
-        "grammatical": [True, False, True, True, True],
-        "paradigm": ["x", "x", "x", "y", "y"],
+        "grammatical": [True, False, True, True, True], "paradigm": ["x", "x", "x", "y", "y"],
     }
-)
+)  # fmt: skip
 
 
 def test_a_suite_s_overlap_excludes_a_sentence_itself():
@@ -393,26 +389,18 @@ def test_overlap_tables_have_acceptable_prefixes_and_both_measures():
     kinds = ["matched_acceptable", "matched_unacceptable", "mismatched_acceptable"]
     prefixes = pd.DataFrame(
         {
-            "prefix_id": ["m", "u", "x"],
-            "kind": kinds,
-            "suite": "x",
-            "pair_ids": [["p"]] * 3,
+            "prefix_id": ["m", "u", "x"], "kind": kinds, "suite": "x", "pair_ids": [["p"]] * 3,
             "source_ids": [["3", "4"], ["2"], ["4"]],
         }
-    )
+    )  # fmt: skip
 
     def tokenize(texts):
         return [[(0, 1), (2, 3)] for _ in texts]
 
     between, of_prefixes = overlaps(
-        STIMULI.assign(phenomenon="z"),
-        prefixes,
-        tokenize,
-        dataset="mine",
-        sentences=2,
-        seed=0,
+        STIMULI.assign(phenomenon="z"), prefixes, tokenize, dataset="mine", sentences=2, seed=0,
         scale="demo",
-    )
+    )  # fmt: skip
     assert between["measure"].tolist() == ["token", "dependency"]  # of suite x alone
     assert set(between["target_suite"]) == {"x"}
     assert between["f1"].iloc[0] == pytest.approx(0.5)

@@ -136,36 +136,26 @@ def test_saved_corpora_must_agree_with_scans(tokenizer, tmp_path):
         leakage.require_same_overlaps(by_graph, by_scan[:-1], "scan.parquet")
 
 
-def test_chunks_have_their_longest_overlap(tokenizer, tmp_path):
+def test_chunks_have_their_longest_and_most_frequent_overlap(tokenizer, tmp_path):
+    """'a b' and 'b c' of `two` are as long. The first has the place, the second the frequency."""
+    texts = {"long": "g b c d", "short": "g a b g", "none": "g g", "two": "a b g b c g b c"}
     results = {}
-    for name, text in (("long", "g b c d"), ("short", "g a b g"), ("none", "g g")):
+    for name, text in texts.items():
         (tmp_path / name).write_text(text)
-        index, passages, matches = scanned(tokenizer, tmp_path / name, "text")
-        results["mine", name] = matches
+        index, passages, results["mine", name] = scanned(tokenizer, tmp_path / name, "text")
     overlapping = leakage.chunk_overlaps(index, passages, results, tokenizer.decode, "demo")
     options = {"min_length": 1, "max_overlap": 2, "chunks_selected": 1, "seed": 1}
     chunks = leakage.select_chunks(overlapping, **options)
-    assert chunks["overlap_tokens"].tolist() == [3, 2, 0]
-    assert chunks["overlap_text"].tolist() == ["b c d", "a b", ""]
-    assert chunks["leakage_free"].tolist() == [False, True, True]
-    assert chunks["selected"].sum() == 1
-    assert chunks["corpus"].iloc[0] == "one"
-    assert chunks["passage_id"].isna().tolist() == [False, False, True]
-    write_table(chunks, "overlap_chunks", tmp_path / "chunks.parquet")
-
-
-def test_chunks_have_the_highest_frequency(tokenizer, tmp_path):
-    """'a b' and 'b c' are as long. The first has the place, the second the frequency."""
-    results = {}
-    for name, text in (("one", "a b g b c g b c"), ("none", "g")):
-        (tmp_path / name).write_text(text)
-        index, passages, results["mine", name] = scanned(tokenizer, tmp_path / name, "text")
-    table = leakage.chunk_overlaps(index, passages, results, tokenizer.decode, "demo")
     columns = ["chunk", "n_tokens", "overlap_tokens", "last_token", "frequency", "overlap_text",
-               "corpus", "passage_id"]  # fmt: skip
-    assert table[columns].astype(object).fillna("?").to_numpy().tolist() == [
-        ["mine/one", 8, 2, 1, 2, "a b", "one", "0"], ["mine/none", 1, 0, -1, 0, "", "?", "?"]
-    ]  # fmt: skip
+               "corpus", "passage_id", "leakage_free"]  # fmt: skip
+    assert chunks[columns].astype(object).fillna("?").to_numpy().tolist() == [
+        ["mine/long", 4, 3, 3, 1, "b c d", "one", "0", False],
+        ["mine/short", 4, 2, 1, 1, "a b", "one", "0", True],
+        ["mine/none", 2, 0, -1, 0, "", "?", "?", True],
+        ["mine/two", 8, 2, 1, 2, "a b", "one", "0", True],
+    ]
+    assert chunks["selected"].sum() == 1
+    write_table(chunks, "overlap_chunks", tmp_path / "chunks.parquet")
 
 
 LENGTHS = [11, 12, 0, 3, 11, 40, 5]
@@ -179,10 +169,7 @@ def test_chunks_are_sampled_by_seed_and_name():
     """Eleven tokens are free of leakage. The order of the chunks does not matter."""
     chosen = leakage.select_chunks(CHUNKS, **CHOICE, seed=1)
     assert chosen["leakage_free"].tolist() == [length <= 11 for length in LENGTHS]
-    assert (chosen["selected"].sum(), (chosen["selected"] & ~chosen["leakage_free"]).sum()) == (
-        3,
-        0,
-    )
+    assert chosen.loc[chosen["selected"], "leakage_free"].tolist() == [True] * 3
     for seed in range(5):
         again = leakage.select_chunks(CHUNKS[::-1], **CHOICE, seed=seed)
         expected = leakage.select_chunks(CHUNKS, **CHOICE, seed=seed)
@@ -398,9 +385,8 @@ def test_scorecards_have_effects_of_fine_tuning():
     sizes = pd.DataFrame({"size": ["small", "large"], "parameters": [28_125_440, 162_322_945]})
     card = trained_card(logprobs(FALLS), sizes)
     verdicts = card["verdict"]
-    assert verdicts["parameters", "small"] == "reproduced"
-    assert verdicts["parameters", "large"] == "differs"
-    assert verdicts["parameters", "medium"] == "not run"
+    wanted = {"small": "reproduced", "large": "differs", "medium": "not run"}
+    assert verdicts["parameters"].to_dict() == wanted
     more = card.loc[MORE, "all, 5 steps"]
     assert (more["ours"], more["verdict"]) == (pytest.approx(-0.1), "supported")
     fall = card.loc["fine_tuning_lowers_perplexity", "provo, 5 steps"]
@@ -408,11 +394,8 @@ def test_scorecards_have_effects_of_fine_tuning():
     # Two passages leave one degree of freedom.
     assert verdicts["fine_tuning_lowers_perplexity", "geco, 5 steps"] == "not run"
     assert card.loc[("larger_models_have_lower_perplexity", "all"), "ours"] == pytest.approx(-0.5)
-    reversed_falls = dict(zip(FALLS, (0.3, 0.2, 0.1), strict=True))
-    assert (
-        trained_card(logprobs(reversed_falls)).loc[(MORE, "all, 5 steps"), "verdict"]
-        == "contradicted"
-    )
+    reversed_falls = trained_card(logprobs(dict(zip(FALLS, (0.3, 0.2, 0.1), strict=True))))
+    assert reversed_falls.loc[(MORE, "all, 5 steps"), "verdict"] == "contradicted"
 
 
 @pytest.mark.parametrize(

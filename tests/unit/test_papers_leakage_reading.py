@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
@@ -22,13 +22,10 @@ from lingprob.papers.leakage.regressions import (
     table_2,
     table_3,
 )
-from lingprob.papers.leakage.trends import (
-    STATE,
-    model_differences,
-    size_trends,
-)
+from lingprob.papers.leakage.trends import STATE, model_differences, size_trends
 from lingprob.papers.run import Run
 from lingprob.reading.predictors import regression_frame, standardised
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from mixed_data import read
 
 PUBLISHED = read_published("reading")
@@ -113,10 +110,7 @@ def test_two_previous_words_in_the_regressions(study, deltas):
     assert table["delta"][0] > deltas["delta"][0] - 5
 
 
-def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
-    """The held-out marginal log-likelihood by a multivariate normal a subject, at the same fits."""
-    from lingprob.stats.linear_mixed.fit import fit_mixed_models
-
+def test_delta_is_that_of_two_held_out_densities(study, deltas):
     frame, models = regression_frame(
         study["times"], study["words"],
         -np.log2((study["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1) / 93),
@@ -131,20 +125,13 @@ def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
     baseline = "rt_ms ~ unigram_surprisal + length + index + (1 + length + index | subject_id)"
     fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
     data = read(fitted, [full, baseline])
-    sums = []
-    for fit in fit_mixed_models(data, [full, baseline]):
-        total = 0.0
-        for _, rows in other.groupby("subject_id"):
-            fixed = np.column_stack([np.ones(len(rows)), rows[list(fit.fixed_effects.index[1:])]])
-            z = np.column_stack([np.ones(len(rows)), rows[list(fit.covariance)[1:]]])
-            covariance = z @ fit.covariance.to_numpy() @ z.T + fit.sigma**2 * np.eye(len(rows))
-            mean = fixed @ fit.fixed_effects.to_numpy()
-            total += multivariate_normal(mean, covariance).logpdf(rows["rt_ms"])
-        sums.append(total)
-    row = deltas.set_index("model").loc["small"]
-    assert row["log_likelihood"] == pytest.approx(sums[0], abs=1e-5)
-    assert row["log_likelihood_baseline"] == pytest.approx(sums[1], abs=1e-5)
-    assert row["delta"] == pytest.approx(sums[0] - sums[1], abs=1e-5)
+    sums = [
+        fit.held_out_log_likelihoods(other.assign(item=1), "item").sum()
+        for fit in fit_mixed_models(data, [full, baseline])
+    ]
+    columns = ["log_likelihood", "log_likelihood_baseline", "delta"]
+    row = deltas.set_index("model").loc["small", columns]
+    assert row.tolist() == pytest.approx([*sums, sums[0] - sums[1]], abs=1e-5)
 
 
 def test_better_surprisals_add_more(deltas):
@@ -197,6 +184,19 @@ def test_means_are_regressed_by_least_squares(study):
     assert (row.nats, row.n) == (pytest.approx(np.log(2) * (bits + 0.1).sum()), len(bits))
 
 
+def with_slopes(study: Any, random: np.random.Generator, sizes: Any, by: str, noise: float) -> Any:
+    """Give readers intercepts and slopes of word length and of surprisal or the place."""
+    subjects = study["times"]["subject_id"].unique()
+    slopes = pd.DataFrame(random.normal(0, 1, (6, 3)) * sizes, subjects)
+    words = study["words"].assign(true=study["surprisals"]["small"]["surprisal"])
+    times = study["times"].merge(words, on=["passage_id", "word_index"])
+    times = times.assign(place=times["word_index"] % 6, length=times["word"].str.len(), one=1.0)
+    order = ["one", "true", "length"] if by == "true" else ["one", "length", "place"]
+    own = (slopes.loc[times["subject_id"]].to_numpy() * times[order].to_numpy(float)).sum(axis=1)
+    times["rt_ms"] = 300 + 6 * times["true"] + own + random.normal(0, noise, len(times))
+    return {**study, "times": times[study["times"].columns]}
+
+
 @pytest.mark.parametrize(("of_length", "kept"), [(9, True), (0.4, False)])
 def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
     """Slopes of length between readers, in milliseconds, above or below the noise of the baseline.
@@ -205,19 +205,8 @@ def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
     is singular with them, and all models have to converge.
     """
     random = np.random.default_rng(8)
-    subjects = study["times"]["subject_id"].unique()
-    slopes = random.normal(0, 1, (6, 3)) * (30, 2, of_length)
-    words = study["words"].assign(true=study["surprisals"]["small"]["surprisal"])
-    times = study["times"].merge(words, on=["passage_id", "word_index"])
-    own = pd.DataFrame(slopes, subjects).loc[times["subject_id"]].to_numpy()
-    predictors = [np.ones(len(times)), times["true"], times["word"].str.len()]
-    times["rt_ms"] = 300 + 6 * times["true"] + (own * np.column_stack(predictors)).sum(axis=1)
-    times["rt_ms"] += random.normal(0, 2, len(times))
-    changed = {
-        **study,
-        "times": times[study["times"].columns],
-        "surprisals": {"small": study["surprisals"]["small"]},
-    }
+    changed = with_slopes(study, random, (30, 2, of_length), "true", 2)
+    changed["surprisals"] = {"small": study["surprisals"]["small"]}
     found = deltas_of(changed, random_effects="reduced")
     length = " + length" if kept else ""
     assert found["formula"].unique().tolist() == [
@@ -234,14 +223,7 @@ def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
 def test_one_singular_regression_makes_a_comparison_singular(study, caplog):
     """Readers differ in the slopes of the baseline, but not in those of surprisal."""
     random = np.random.default_rng(2)
-    subjects = study["times"]["subject_id"].unique()
-    slopes = pd.DataFrame(random.normal(0, 1, (6, 3)) * (30, 9, 9), subjects)
-    words = study["words"].assign(true=study["surprisals"]["small"]["surprisal"])
-    times = study["times"].merge(words, on=["passage_id", "word_index"])
-    predictors = [np.ones(len(times)), times["word"].str.len(), times["word_index"] % 6]
-    own = slopes.loc[times["subject_id"]].to_numpy() * np.column_stack(predictors)
-    times["rt_ms"] = 300 + 6 * times["true"] + own.sum(axis=1) + random.normal(0, 9, len(times))
-    changed = {**study, "times": times[study["times"].columns]}
+    changed = with_slopes(study, random, (30, 9, 9), "place", 9)
     with caplog.at_level("WARNING"):
         found = deltas_of(changed).set_index("model")
     assert "baseline: " not in caplog.text

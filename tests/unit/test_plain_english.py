@@ -12,16 +12,14 @@ ODD = {
     "'a X a Y' for one X per Y": "A table with a row a sentence.",
     "ours, yours, theirs, of one's own": "Their values are next to ours.",
     "'holds' for contains": "The interval holds 0.",
-    "'stands' for is or appears": "A name stands on another.",
-    "a final ', too'": "It rises, too.",
+    "'stands' for is or appears": "A name stands on another.", "a final ', too'": "It rises, too.",
     "', for' and ', as' for because": "It is left out, for it is empty.",
-    "beside": "The model beside the data.",
-    "'blank' for space": "A blank ends the word.",
+    "beside": "The model beside the data.", "'blank' for space": "A blank ends the word.",
     "'less' for minus": "The first r less the second, less its error.",
     "a semicolon that joins sentences": "One line joins them; it is dotted.",
     "mend, anew, likewise, nobody, to be had, so many": "Mend the file.",
     "a number without its leading zero": "An r of .5 is high.",
-}
+}  # fmt: skip
 GOOD = """{{ where }} [`where`] A setting `what` of it.
 The interval includes 0.5. If the slope is 0, say what to do. A list: one; two; three.
 What is wrong? The folder where it lies. One row per sentence, 3.5 and `.csv`."""

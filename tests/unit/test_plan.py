@@ -90,18 +90,14 @@ def test_bulk_jobs_have_number_formats_of_their_own():
         assert sources.model_entry(there, model, "family", bulk=False)["dtype"] == single
         assert sources.model_entry(there, model, "family", bulk=True)["dtype"] == half
     # The order of params without `bulk`, so that finished scores are kept.
-    assert list(sources.model_entry(there, "gpt2", "context_window", bulk=False)) == [
-        "dtype",
-        "context_window",
-    ]
+    entry = sources.model_entry(there, "gpt2", "context_window", bulk=False)
+    assert list(entry) == ["dtype", "context_window"]
     formats = {"cuda": "bfloat16", "bulk": "float16"}
     own = plan(models={"mine": {**MINE, "dtype": formats}})
     assert sources.model_entry(own, "mine", "", bulk=False)["dtype"] == {"cuda": "bfloat16"}
     assert sources.model_entry(own, "mine", "", bulk=True)["dtype"] == {"cuda": "float16"}
-    assert sources.model_entry(there, "gpt2", "family", bulk=True) == {
-        "family": "gpt2",
-        "dtype": single,
-    }
+    named = sources.model_entry(there, "gpt2", "family", bulk=True)
+    assert named == {"family": "gpt2", "dtype": single}
     # A hundred million tokens, twice, at sixteen times the speed.
     usual, bulk = (asked.scoring("opt-6.7b", 1e6, bulk=each) for each in (False, True))
     assert usual / bulk == pytest.approx(312 / 19.5)
@@ -383,11 +379,8 @@ def test_analyses_decide_which_ratings_are_needed():
         (["demo_minimal_pairs"], ["own"], "some"),
         (["demo_minimal_pairs"], ["demo_minimal_pairs"], "none"),
     ]:
-        there = plan(
-            datasets={"own": OWN_DATA},
-            morcela={"datasets": morcela},
-            string_probability={"prediction_2": prediction_2},
-        )
+        there = plan(datasets={"own": OWN_DATA}, morcela={"datasets": morcela},
+                     string_probability={"prediction_2": prediction_2})  # fmt: skip
         assert scope.stimuli_entry(there, "own")["ratings"] == ratings
     assert "ratings" not in scope.stimuli_entry(there, "demo_minimal_pairs")
 
@@ -447,11 +440,8 @@ def test_missing_data_are_left_out_of_every_list(nothing_placed):
     assert sorted(left_out) == [*HAND_PLACED[:5], "llama-3-70b", "pile_test"]
     settings = there.settings
     assert settings["string_probability"]["prediction_2"] == ["li_large"]
-    assert settings["string_probability"]["models"] == [
-        "gpt2",
-        "gpt2-chinese",
-        "llama-3-8b-chinese",
-    ]
+    models = settings["string_probability"]["models"]
+    assert models == ["gpt2", "gpt2-chinese", "llama-3-8b-chinese"]
     assert settings["overlap"]["texts"] == ["geco", "provo", "natural_stories"]
     assert "dundee_first_pass" not in settings["reading"]["datasets"]
     assert scope.frequency_models(there) == []
@@ -524,40 +514,26 @@ def test_downloading_rules_are_limited_and_documented():
     blocks = "".join(map(Path.read_text, (ROOT / "rules").glob("*.smk")))
     limited = set(re.findall(r"^rule (\w+):(?:(?!^rule)[\s\S])*?^ +download=1,", blocks, re.M))
     scripts = (ROOT / "workflow_scripts").glob("*.py")
-    downloading = {
-        path.stem
-        for path in scripts
-        if re.search(
-            r"\bfetch_dataset|\bobtain_file|\b(obtain|passing)_chunk|\bprepare_(model|embedding)\b",
-            path.read_text(),
-        )
-    }
+    calls = r"\bfetch_dataset|\bobtain_file|\b(obtain|passing)_chunk|\bprepare_(model|embedding)\b"
+    downloading = {path.stem for path in scripts if re.search(calls, path.read_text())}
     # A scan is limited if it downloads its chunks, and downloads them if none is kept.
     assert limited | {"scan_corpus"} == downloading
-    profiles = {
-        name: (ROOT / "profiles" / name / "profile.yaml").read_text()
-        for name in ("default", "slurm")
-    }
+    profiles = [ROOT / "profiles" / name / "profile.yaml" for name in ("default", "slurm")]
     page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     hint = page.split("--until")[1].split("snakemake")[0]
     assert set(re.findall(r"\w+", hint)) == limited - {"fetch_leakage_free_chunks"}
-    assert all(re.search(r"^  - download=\d+", text, re.M) for text in profiles.values())
+    assert all(re.search(r"^  - download=\d+", file.read_text(), re.M) for file in profiles)
 
 
 def test_models_are_fitted_to_their_rated_data():
     """Published scores of BERT cover li_adger and no other rated set."""
     theirs = {"bert": {"title": "B", "family": "bert", "source": "scores", "path": "b.csv",
                        "level": "sentence", "datasets": ["li_adger"]}}  # fmt: skip
-    settings, catalog = read_settings(
-        {
-            "models": theirs,
-            "morcela": {"models": ["smollm2-135m", "bert"], "datasets": ["linguistic_inquiry"]},
-        }
-    )
-    plan = Run(settings, catalog)
-    assert scope.rated_datasets(plan, "smollm2-135m") == ["linguistic_inquiry"]
-    assert scope.rated_datasets(plan, "bert") == []
-    assert scope.fitted_models(plan) == ["smollm2-135m"]
+    fitted = {"models": ["smollm2-135m", "bert"], "datasets": ["linguistic_inquiry"]}
+    there = plan("demo", models=theirs, morcela=fitted)
+    assert scope.rated_datasets(there, "smollm2-135m") == ["linguistic_inquiry"]
+    assert scope.rated_datasets(there, "bert") == []
+    assert scope.fitted_models(there) == ["smollm2-135m"]
 
 
 def test_data_absent_from_a_scale_are_named():

@@ -71,18 +71,6 @@ def test_provo_sorts_passage_numbers_as_text(tmp_path):
         ("passages", b"caf\xe9\n", {}, "not text in UTF-8"),
         ("provoo", "one\n", {}, "Did you mean 'provo'"),
         ("passages", "passage_id,text\n1,a b\n1,a c\n", {}, "row 2, column 'text': another text"),
-        (
-            "passages",
-            "passage_id,word_index,word\n1,0,a\n1,2,c\n",
-            {},
-            "row 2, .*'word_index': a word before",
-        ),
-        (
-            "passages",
-            "item,word_index,word\n1,0,a\n1,0,b\n",
-            {},
-            "row 2, column 'word': another word than",
-        ),
         ("passages", "word_index,word\n0,a\n", {}, r"no columns \['passage_id', 'item'\]"),
         ("passages", "item,sent\n1,a\n", {"columns": {"text": "txt"}}, r"no columns \['txt'"),
     ],
@@ -105,10 +93,7 @@ def test_own_table_of_passages_by_item_and_condition(tmp_path):
 
 @pytest.mark.parametrize(
     ("rows", "numbered"),
-    [
-        ("1,0,A,1,1,b. 2,1,C,2,2,d.", False),
-        ("1,5,A,1,6,b. 2,5,C,2,6,d.", True),
-    ],
+    [("1,0,A,1,1,b. 2,1,C,2,2,d.", False), ("1,5,A,1,6,b. 2,5,C,2,6,d.", True)],
 )
 def test_passages_start_at_the_same_number(tmp_path, rows, numbered):
     """Otherwise the words of a text would be shifted against their reading times."""

@@ -59,11 +59,8 @@ def run_in(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) -> int
 
     parts = {"output": {"table": str(OUTPUT)}, **parts}
     parts["params"] = {
-        "code": state.code,
-        "engine": state.code,
-        **parts["params"],
-        **dict(state.settings),
-    }
+        "code": state.code, "engine": state.code, **parts["params"], **dict(state.settings),
+    }  # fmt: skip
     with monkeypatch.context() as patched:
         patched.setattr("lingprob.models.loading.load_prepared", load)
         patched.setattr("lingprob.scoring.stimuli.load_prepared", load)
@@ -153,10 +150,7 @@ class Job:
 
 JOBS = {
     "scoring": Job(
-        score_sentences,
-        "scores",
-        "resources/shards/scores",
-        {"start_tokens": {"start": "eos"}},
+        score_sentences, "scores", "resources/shards/scores", {"start_tokens": {"start": "eos"}},
         stays=True,
     ),
     "word surprisal": Job(
@@ -165,7 +159,7 @@ JOBS = {
     "contexts": Job(
         judge_contexts, "context_judgments", "resources/shards/context", {"start_token": "eos"}
     ),
-}
+}  # fmt: skip
 
 
 def files_kept(folder: str) -> list[Path]:
@@ -189,11 +183,9 @@ def test_a_resumed_job_is_of_one_state(name, changed, tmp_path, monkeypatch):
     monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 2)
     job, before = JOBS[name], State()
     after = {
-        "nothing": before,
-        "weights": State(weights=1),
-        "code": State(code="edited"),
+        "nothing": before, "weights": State(weights=1), "code": State(code="edited"),
         "settings": State(settings=tuple(job.settings.items())),
-    }[changed]
+    }[changed]  # fmt: skip
     undisturbed, all_passes = result(job, tmp_path / "undisturbed", after, monkeypatch)
     if changed != "nothing":
         old, _ = result(job, tmp_path / "old", before, monkeypatch)

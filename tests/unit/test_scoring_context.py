@@ -150,10 +150,7 @@ def test_an_error_in_a_worker_ends_the_call(llama):
     """Shards that have not begun by then are never scored."""
     too_long = ContextItem(PREFIX * 40, [len(PREFIX) * 40], ["The cat."])
     items, options = [too_long, *[ITEM] * 200], {"workers": 2, "items_per_shard": 10}
-    with (
-        passes(llama.model.base_model) as fed,
-        pytest.raises(LingprobError, match="too few for"),
-    ):
+    with passes(llama.model.base_model) as fed, pytest.raises(LingprobError, match="too few for"):
         score_in_context(Scorer(llama), items, start_token="bos", **options)
     assert len(fed) < 100
 

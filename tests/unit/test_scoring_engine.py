@@ -19,7 +19,6 @@ from models_for_tests import (
     VOCABULARY_SIZE,
     float64_model,
     memory_for,
-    no_memory,
     passes,
     plain_logprobs,
     save_tiny_model,
@@ -158,13 +157,13 @@ def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     scorer = Scorer(llama, tokens_per_batch=400)
     scorer.score(sequences[:2], 0)
     monkeypatch.setattr(forward, "LOGITS_AT_ONCE", {"cpu": (3, 50)})
-    shapes = []
-    plain = torch.Tensor.amax
-    monkeypatch.setattr(
-        torch.Tensor,
-        "amax",
-        lambda logits, **options: shapes.append(tuple(logits.shape)) or plain(logits, **options),
-    )
+    shapes, plain = [], torch.Tensor.amax
+
+    def amax(logits, **options):
+        shapes.append(tuple(logits.shape))
+        return plain(logits, **options)
+
+    monkeypatch.setattr(torch.Tensor, "amax", amax)
     scored = scorer.score(sequences, 0)
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
     # 320 entries of the vocabulary in pieces of 50, for three positions at a time.
@@ -191,22 +190,6 @@ def test_models_that_take_trees(family, tmp_path):
     scorer = Scorer(load_language_model(save_tiny_model(family, tmp_path)))
     scorer.score([np.arange(3, 12)], 0)
     assert scorer.forward.takes_trees
-
-
-def real_cpu_error():
-    torch.empty(2**55, dtype=torch.uint8)
-
-
-@pytest.mark.parametrize("error", [no_memory, real_cpu_error])
-def test_out_of_memory_halves_the_budget(llama, error, caplog):
-    sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES * 3)]
-    expected = Scorer(llama).score(sequences, 0)
-    with memory_for(llama, 70, error):
-        scorer = Scorer(llama, tokens_per_batch=400)
-        scored = scorer.score(sequences, 0)
-    assert 1 <= scorer.tokens_per_batch <= 70
-    assert "out of memory" in caplog.text
-    np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
 
 
 def test_a_sequence_that_exceeds_memory_is_refused(llama):
@@ -286,11 +269,9 @@ def test_no_text_hides_a_missing_tree_mask(tmp_path, family):
 
 
 def test_the_last_tokens_of_the_vocabulary_are_probes(llama):
-    ids = np.arange(VOCABULARY_SIZE - 9, VOCABULARY_SIZE)
-    (scored,) = Scorer(llama).score([ids], VOCABULARY_SIZE - 1)
-    np.testing.assert_allclose(
-        scored, slow_logprobs(llama.directory, ids, VOCABULARY_SIZE - 1), atol=1e-5
-    )
+    ids, last = np.arange(VOCABULARY_SIZE - 9, VOCABULARY_SIZE), VOCABULARY_SIZE - 1
+    (scored,) = Scorer(llama).score([ids], last)
+    np.testing.assert_allclose(scored, slow_logprobs(llama.directory, ids, last), atol=1e-5)
 
 
 @pytest.mark.parametrize("misread", ["prefix", "row"])

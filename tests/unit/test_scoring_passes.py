@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel, load_language_model
@@ -9,7 +10,14 @@ from lingprob.scoring import continuations, engine, forward
 from lingprob.scoring.continuations import score_along
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.trees import Branch, Row, batches, pack
-from models_for_tests import VOCABULARY_SIZE, memory_for, passes, plain_logprobs, save_tiny_model
+from models_for_tests import (
+    VOCABULARY_SIZE,
+    memory_for,
+    no_memory,
+    passes,
+    plain_logprobs,
+    save_tiny_model,
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +48,21 @@ def test_rows_are_filled_up_to_the_budget(llama, monkeypatch, row_length, shape)
     assert [ids.shape for ids in fed] == [shape]
 
 
-@pytest.mark.parametrize(("memory", "budget"), [(150, 98), (60, 49)])
-def test_the_budget_halves_after_memory_ran_out(llama, memory, budget):
+def real_cpu_error():
+    torch.empty(2**55, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize(
+    ("memory", "budget", "error"), [(150, 98, no_memory), (60, 49, real_cpu_error)]
+)
+def test_the_budget_halves_after_memory_ran_out(llama, memory, budget, error, caplog):
     """196 tokens of four texts, then 98 of two."""
     scorer = Scorer(llama, tokens_per_batch=400)
     expected = scorer.score(APART, 0)
-    with memory_for(llama, memory):
+    with memory_for(llama, memory, error):
         scored = scorer.score(APART, 0)
     assert scorer.tokens_per_batch == budget
+    assert "out of memory" in caplog.text
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
 
 
@@ -218,10 +233,7 @@ def test_another_error_ends_a_chain(llama):
     def fail(*_):
         raise RuntimeError("shapes do not match")
 
-    with (
-        memory_for(llama, 0, fail),
-        pytest.raises(RuntimeError, match="do not match"),
-    ):
+    with memory_for(llama, 0, fail), pytest.raises(RuntimeError, match="do not match"):
         score_along(scorer, CHAIN, ALONG[2:], FIRST[2:], 0)
 
 

@@ -41,13 +41,11 @@ UNIGRAMS = {"u": pd.Series({5: -1.0, 6: -0.5, 7: -0.25})}
 def test_sums_and_lengths_by_hand():
     table = summarise_sentences(STIMULI, SCORES, POLICIES, UNIGRAMS).set_index(["bos", "item_id"])
     expected = {
-        ("none", "a"): (-5.0, -1.5, 2, 3),
-        ("none", "b"): (-4.0, -0.25, 1, 2),
-        ("bos", "a"): (-15.0, -2.5, 3, 3),
-        ("bos", "b"): (-14.0, -0.75, 2, 2),
+        ("none", "a"): (-5.0, -1.5, 2, 3), ("none", "b"): (-4.0, -0.25, 1, 2),
+        ("bos", "a"): (-15.0, -2.5, 3, 3), ("bos", "b"): (-14.0, -0.75, 2, 2),
         ("bos_first_excluded", "a"): (-5.0, -1.5, 2, 3),
         ("bos_first_excluded", "b"): (-4.0, -0.25, 1, 2),
-    }
+    }  # fmt: skip
     columns = ["logprob", "unigram_logprob", "n_tokens", "n_words"]
     for key, values in expected.items():
         assert tuple(table.loc[key, columns]) == values
@@ -103,10 +101,8 @@ def test_imported_sentences_by_id_or_by_text(tmp_path):
     by_id = import_sentence_scores(path, STIMULI)
     assert by_id["logprob"].tolist() == [-5, -4]
     assert by_id["unigram_logprob"].isna().all()
-    path.write_text(
-        "sentence,logprob,n_tokens,unigram_logprob\nfour five,-4,2,-9\none two three,-5,3,-8\n"
-    )
-    path.write_text(path.read_text() + "six,-1,1,-1\n")  # of another study
+    rows = ["four five,-4,2,-9", "one two three,-5,3,-8", "six,-1,1,-1"]  # of another study
+    path.write_text("\n".join(["sentence,logprob,n_tokens,unigram_logprob", *rows]))
     by_text = import_sentence_scores(path, STIMULI)
     assert by_text["unigram_logprob"].tolist() == [-8, -9]
     assert by_text["n_words"].tolist() == [3, 2]
@@ -144,14 +140,12 @@ BOTH = "item_id,sentence,logprob,n_tokens\n"
         (f"{IDS}a,-5,0\nb,-4,2\n", "'n_tokens': below 1"),
         (f"{IDS}a,-5,3\nb,-4,1.5\n", r"'n_tokens': no whole number: '1.5'"),
         (f"{IDS}a,-5,3\nb,4,2\n", r"row 2, column 'logprob': above 0: 4.0 .*turn their sign"),
-        (
-            "item_id,logprob,n_tokens,unigram_logprob\na,-5,3,9\nb,-4,2,8\n",
-            r"data row 1, column 'unigram_logprob': above 0: 9.0 \(2 such rows\)",
-        ),
+        ("item_id,logprob,n_tokens,unigram_logprob\na,-5,3,9\nb,-4,2,8\n",
+         r"data row 1, column 'unigram_logprob': above 0: 9.0 \(2 such rows\)"),
         (f"{IDS}a,,3\nb,,2\n", r"data row 1, column 'logprob': no value"),
         (f"{IDS},-5,3\nb,-4,2\n", r"data row 1, column 'item_id': no value"),
     ],
-)
+)  # fmt: skip
 def test_bad_imported_scores_are_named(tmp_path, text, said):
     path = tmp_path / "scores.csv"
     path.write_text(text)

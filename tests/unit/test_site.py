@@ -15,11 +15,7 @@ from lingprob.papers.leakage.regressions import PARTS
 from lingprob.reading.times import EYE_TRACKING, SELF_PACED
 from lingprob.site.audit import audit_page
 from lingprob.site.cards import counts_of, scorecard_page
-from lingprob.site.facts import (
-    facts_of_model,
-    run_facts,
-    used,
-)
+from lingprob.site.facts import facts_of_model, run_facts, used
 from lingprob.site.models import COLUMNS, SOURCES, model_page, titled
 from lingprob.site.page import interval, shown, simulated_in, table_as_html
 from lingprob.site.pages import Made, cost_by_rule, png_size, site_pages
@@ -51,12 +47,8 @@ def made(tmp_path) -> Made:
         "morcela": card(
             row("claim", "supported", **figure),
             row(
-                "claim",
-                "undecided",
-                row="opt-13b/wh_island",
-                role="simulated",
-                note="simulated ratings",
-                **figure,
+                "claim", "undecided", row="opt-13b/wh_island", role="simulated",
+                note="simulated ratings", **figure,
             ),
             row("claim", "not run", sentence="It <falls>.", column="falls", **figure),
             row("claim", "supported", sentence="It stays.", column="s", figure="morcela/table_9"),
@@ -67,17 +59,14 @@ def made(tmp_path) -> Made:
             row("number", "not run", item="§3.3", row="never"),
         ),
         "overlap": card(row("claim", "not run"), paper="leakage"),
-    }
+    }  # fmt: skip
     results = tmp_path / "results"
     for name in ("morcela/figure_2", "morcela/conventions"):
         png(results / f"{name}.png", 30, 20)
     files = [
-        "morcela/figure_2.png",
-        "morcela/figure_2.pdf",
-        "morcela/conventions.png",
-        "morcela/table_2.csv",
-        "morcela/loose.csv",
-    ]
+        "morcela/figure_2.png", "morcela/figure_2.pdf", "morcela/conventions.png",
+        "morcela/table_2.csv", "morcela/loose.csv",
+    ]  # fmt: skip
     for path in files:
         (results / path).touch()
     captions = {
@@ -86,16 +75,11 @@ def made(tmp_path) -> Made:
         "morcela/gone": "One that no rule makes here.",
     }
     return Made(
-        results=results,
-        scale="demo",
-        cards=cards,
-        rows=titled(pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"]), {}, {}),
-        facts=FACTS,
-        files=files,
-        figures={"morcela": ["figure_2", "conventions"], "overlap": ["figure_1a"]},
-        tables={"morcela": ["table_2", "table_9"], "overlap": []},
-        captions=captions,
-    )
+        results=results, scale="demo", cards=cards,
+        rows=titled(pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"]), {}, {}), facts=FACTS,
+        files=files, figures={"morcela": ["figure_2", "conventions"], "overlap": ["figure_1a"]},
+        tables={"morcela": ["table_2", "table_9"], "overlap": []}, captions=captions,
+    )  # fmt: skip
 
 
 def text_of(page: str) -> str:

@@ -144,14 +144,12 @@ def row(model: str, quantity: str, value: float | None, **more: Any) -> dict[str
 @pytest.fixture
 def rows() -> pd.DataFrame:
     some = [
-        row("a", "ΔLogLik", 3.0, group="exploratory"),
-        row("a", "ΔLogLik", 4.0, group="held-out"),
+        row("a", "ΔLogLik", 3.0, group="exploratory"), row("a", "ΔLogLik", 4.0, group="held-out"),
         row("a", "r of MORCELA with ratings", 0.5),
         row("a", "r of MORCELA with ratings", 0.75, dataset="my-pairs"),
         row("b", "r of MORCELA with ratings", 0.25, dataset="my-pairs"),
-        row("mine", "optimal beta", 0.5),
-        row("mine", "optimal gamma", None),
-    ]
+        row("mine", "optimal beta", 0.5), row("mine", "optimal gamma", None),
+    ]  # fmt: skip
     frame = pd.DataFrame(some, columns=[*COLUMNS, "model"])
     return titled(
         frame.astype({"value": float}), {"a": {"title": "A", "group": "A", "parameters": 7}}, {}

@@ -10,25 +10,12 @@ import pytest
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import failures
 from lingprob.papers.run import Run
-from lingprob.papers.string_probability.analysis import (
-    analyse,
-)
+from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.claims import compare
-from lingprob.papers.string_probability.data import (
-    Dataset,
-    toy_surprisals,
-)
+from lingprob.papers.string_probability.data import Dataset, toy_surprisals
 from lingprob.papers.string_probability.figures import draw
-from lingprob.papers.string_probability.tables import (
-    page,
-)
-from strings_for_tests import (
-    OPTIONS,
-    PUBLISHED,
-    VOCABULARY,
-    found,
-    made,
-)
+from lingprob.papers.string_probability.tables import page
+from strings_for_tests import OPTIONS, PUBLISHED, VOCABULARY, found, made
 
 pytest_plugins = ["strings_for_tests"]
 MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 1}

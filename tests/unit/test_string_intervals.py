@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from scipy.stats import norm, pearsonr
 
 from lingprob.papers.string_probability.analysis import (
@@ -17,7 +16,7 @@ from lingprob.papers.string_probability.analysis import (
     separation_rows,
 )
 from lingprob.papers.string_probability.data import METRICS, Options, variables
-from lingprob.stats.resampling import resamples
+from lingprob.stats.resampling import resamples, widened
 
 FIVE_BINS = Options(100, "pairs", 1, "demo", bins=5)
 SPREADS = np.array([22.0, 19.0, 17.0, 14.0, 12.0])
@@ -32,16 +31,11 @@ def simulated(pairs: int, residual_sd: np.ndarray, per_token: float = 0.0) -> pd
     bad = good - 8 + residual_sd[number] * rng.standard_normal(pairs)
     return pd.DataFrame(
         {
-            "pair_id": [f"p{i}" for i in range(pairs)],
-            "paradigm": "one",
-            "dataset": "made",
-            "logprob_good": good,
-            "logprob_bad": bad,
-            "n_tokens_good": length,
-            "n_tokens_bad": length,
-            "cosine_distance": number + 0.1 * rng.random(pairs),
+            "pair_id": [f"p{i}" for i in range(pairs)], "paradigm": "one", "dataset": "made",
+            "logprob_good": good, "logprob_bad": bad, "n_tokens_good": length,
+            "n_tokens_bad": length, "cosine_distance": number + 0.1 * rng.random(pairs),
         }
-    )
+    )  # fmt: skip
 
 
 def table_of(pairs: pd.DataFrame, options: Options = FIVE_BINS) -> pd.DataFrame:
@@ -62,12 +56,8 @@ def test_falling_spread_lowers_only_the_plain_r():
         assert found["r_common_spread"] == pytest.approx(common / np.hypot(common, 4), abs=0.003)
     changes = table.loc["change", ""]
     assert changes.loc["r", "value_high"] < -0.02
-    assert (
-        changes.loc["r_common_spread", "value_low"]
-        < 0
-        < changes.loc["r_common_spread", "value_high"]
-    )
-    assert changes.loc["slope", "value_low"] < 0 < changes.loc["slope", "value_high"]
+    for quantity in ("r_common_spread", "slope"):
+        assert changes.loc[quantity, "value_low"] < 0 < changes.loc[quantity, "value_high"]
     assert changes.loc["spread", "value"] == pytest.approx(-10, abs=0.7)
 
 
@@ -98,13 +88,6 @@ def direct(part: pd.DataFrame, common: float) -> list[float]:
     ]  # fmt: skip
 
 
-def widening(sizes: np.ndarray) -> float:
-    """Return Student's quantile over the normal one, times sqrt(n / (n - 1))."""
-    n = sizes.sum() ** 2 / (sizes**2).sum()
-    freedom = (sizes**2).sum() ** 2 / (sizes**4).sum() - 1
-    return stats.t.ppf(0.975, freedom) / 1.959963985 * np.sqrt(n / (n - 1))
-
-
 def test_intervals_are_of_draws_of_whole_paradigms():
     """A loop over draws of seven paradigms, the data's bins and common spread as they are."""
     pairs = simulated(70, np.full(5, 4.0), per_token=3.0)
@@ -125,11 +108,11 @@ def test_intervals_are_of_draws_of_whole_paradigms():
         found = table.loc["bin" if name else "change", name].loc[list(QUANTITIES)]
         members = np.full(70, True) if not name else second == (name == "2")
         ends = np.quantile(values, (0.025, 0.975), axis=0)
-        factor = widening(np.bincount(paradigm[members]))
-        ends = found["value"].to_numpy() + factor * (ends - found["value"].to_numpy())
-        lowest, highest = np.array([LIMITS.get(quantity, UNLIMITED) for quantity in QUANTITIES]).T
-        ends = np.clip(ends, lowest, highest) if name else ends
-        np.testing.assert_allclose(found[["value_low", "value_high"]].T, ends, rtol=1e-6)
+        sizes = np.bincount(paradigm[members])
+        for (quantity, row), pair in zip(found.iterrows(), ends.T, strict=True):
+            limits = LIMITS.get(quantity, UNLIMITED) if name else UNLIMITED
+            expected = widened(row["value"], tuple(pair), sizes, limits)
+            assert row[["value_low", "value_high"]].tolist() == pytest.approx(expected)
         assert set(found["n"]) == {35 if name else 70}
 
 

@@ -25,20 +25,14 @@ PRINTED = {"poor_separation": 0.75, "good_accuracy": 0.8}
 # for Prediction 1, 1,883 for 2, thousands of sentences for 3). The paper prints effects only for
 # PRINTED. The others have the size that its words ("strong", "decreases") suggest.
 ASSUMED = {
-    "prediction_1a": (0.5, 0.4, 0.006),
-    "prediction_1b": (0, -0.2, 0.02),
-    "prediction_1b_common_spread": (0, -0.2, 0.03),
-    "prediction_1b_without_length": (0, -0.2, 0.03),
-    "prediction_2a": (0, 0.3, 0.021),
-    "prediction_2b": (0, -0.25, 0.07),
+    "prediction_1a": (0.5, 0.4, 0.006), "prediction_1b": (0, -0.2, 0.02),
+    "prediction_1b_common_spread": (0, -0.2, 0.03), "prediction_1b_without_length": (0, -0.2, 0.03),
+    "prediction_2a": (0, 0.3, 0.021), "prediction_2b": (0, -0.25, 0.07),
     "prediction_2b_common_spread": (0, -0.25, 0.08),
-    "prediction_2b_without_length": (0, -0.25, 0.08),
-    "pairing_separates": (0, 0.2, 0.005),
-    "slor_leads": (0, 0.05, 0.003),
-    "mean_logprob_leads": (0, 0.05, 0.003),
-    "poor_separation": (0.755, -0.02, 0.003),
-    "good_accuracy": (0.9, -0.1, 0.004),
-}
+    "prediction_2b_without_length": (0, -0.25, 0.08), "pairing_separates": (0, 0.2, 0.005),
+    "slor_leads": (0, 0.05, 0.003), "mean_logprob_leads": (0, 0.05, 0.003),
+    "poor_separation": (0.755, -0.02, 0.003), "good_accuracy": (0.9, -0.1, 0.004),
+}  # fmt: skip
 CORRELATIONS = {"prediction_1a": 1, "prediction_2a": 2}
 CHANGES = {
     f"prediction_{prediction}b{suffix}": (prediction, quantity)
@@ -48,12 +42,10 @@ CHANGES = {
     )
 }  # fmt: skip
 OF_METRICS = {
-    "poor_separation": ("auc", "slor"),
-    "slor_leads": ("lead", "slor"),
-    "mean_logprob_leads": ("lead", "mean_logprob"),
-    "good_accuracy": ("accuracy", "logprob"),
+    "poor_separation": ("auc", "slor"), "slor_leads": ("lead", "slor"),
+    "mean_logprob_leads": ("lead", "mean_logprob"), "good_accuracy": ("accuracy", "logprob"),
     "pairing_separates": ("gain", "logprob"),
-}
+}  # fmt: skip
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
 COSTS = {"grammatical_strings_likelier": 4.0, "one_moon_likelier": 6.0, "moons_below_moon": 5.0}
 

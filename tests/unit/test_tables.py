@@ -257,12 +257,10 @@ def frame_of(runs: list[tuple[str, int]]) -> pd.DataFrame:
     names = [name for name, count in runs for _ in range(count)]
     return pd.DataFrame(
         {
-            "measure": names,
-            "prefix_id": [f"p{number}" for number in range(len(names))],
-            "pair_id": names,
-            "f1": [[number / 2, number + 1.0] for number in range(len(names))],
+            "measure": names, "prefix_id": [f"p{number}" for number in range(len(names))],
+            "pair_id": names, "f1": [[number / 2, number + 1.0] for number in range(len(names))],
         }
-    )
+    )  # fmt: skip
 
 
 def test_pieces_cover_the_table_without_cutting_runs(tmp_path):

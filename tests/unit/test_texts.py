@@ -55,15 +55,9 @@ def test_no_break_spaces_join_words(text, words):
 
 @pytest.mark.parametrize(
     ("word", "plain"),
-    [
-        ("“Cat's,”", "cat's"),
-        ("की", "की"),
-        ("ที่", "ที่"),
-        ("...", "..."),
-        ("Cafe\u0301", "café"),
-        ("²!", "²"),
-    ],
-)
+    [("“Cat's,”", "cat's"), ("की", "की"), ("ที่", "ที่"), ("...", "..."), ("Cafe\u0301", "café"),
+     ("²!", "²")],
+)  # fmt: skip
 def test_marks_belong_to_their_letters(word, plain):
     assert plain_word(word) == plain
 
@@ -71,12 +65,8 @@ def test_marks_belong_to_their_letters(word, plain):
 def test_unigrams_of_hindi_by_hand():
     counts = count_words(["का का का का की के को घर"])
     assert counts.set_index("word")["count"].to_dict() == {
-        "का": 4,
-        "की": 1,
-        "के": 1,
-        "को": 1,
-        "घर": 1,
-    }
+        "का": 4, "की": 1, "के": 1, "को": 1, "घर": 1,
+    }  # fmt: skip
     found = unigram_surprisal(pd.Series(["की"]), [counts])[0]
     assert found == pytest.approx(-np.log2(2 / 14))
 
@@ -116,9 +106,8 @@ def test_own_texts_state_their_sentences(tmp_path):
         ("s2", "b", 1, "etc.", "x"), ("s1", "a", 2, "No.", "2"), ("s1", "a", 1, "7", "1"),
         ("s1", "b", 1, "etc.", "x"), ("s1", "a", 3, "7", "2"), ("s1", "b", 2, "Then", "x"),
     ]  # fmt: skip
-    words = words_table(
-        tmp_path, rows, "subject_id", "passage_id", "word_index", "word", "sentence"
-    )
+    names = ["subject_id", "passage_id", "word_index", "word", "sentence"]
+    words = words_table(tmp_path, rows, *names)
     assert words[["passage_id", "word_index", "word", "sentence_index"]].to_numpy().tolist() == [
         ["b", 0, "etc.", 0], ["b", 1, "Then", 0],
         ["a", 0, "7", 0], ["a", 1, "No.", 1], ["a", 2, "7", 1],

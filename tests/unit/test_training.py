@@ -25,10 +25,7 @@ from lingprob.training.launch import SCRIPTS, kept_model
 from lingprob.training.model import build_model
 from lingprob.training.sizes import ModelSize
 from lingprob.training.trainer import World, world_of
-from lingprob.training.updates import (
-    loss_scaler,
-    move_weights,
-)
+from lingprob.training.updates import loss_scaler, move_weights
 from small_disk import on_small_disk
 from training_for_tests import (
     CONTEXT_WINDOW,
@@ -100,8 +97,8 @@ def test_gradients_that_are_not_finite_move_nothing():
 
 def test_the_loss_scale_is_pythias():
     state = loss_scaler(torch.float16, CPU).state_dict()
-    assert (state["scale"], state["growth_interval"]) == (4096, 1000)
-    assert (state["growth_factor"], state["backoff_factor"]) == (2, 0.5)
+    names = ("scale", "growth_interval", "growth_factor", "backoff_factor")
+    assert [state[name] for name in names] == [4096, 1000, 2, 0.5]
     assert not loss_scaler(torch.bfloat16, CPU).is_enabled()
 
 
@@ -229,14 +226,10 @@ def kill_after(described: dict, at: int, processes: int = 1, group: bool = True)
     process = subprocess.Popen(
         [sys.executable, "-c", script, path],
         # As many threads as here: sums of other parts differ in their last bits.
-        env={
-            **os.environ,
-            "PYTHONPATH": str(SCRIPTS),
-            "OMP_NUM_THREADS": str(torch.get_num_threads()),
-        },
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS),
+             "OMP_NUM_THREADS": str(torch.get_num_threads())},
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
     deadline = time.monotonic() + 400
     while not log.exists() or len(log.read_text().splitlines()) < at:
         assert process.poll() is None, "it ended before it could be killed"
@@ -356,10 +349,8 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path):
 
 
 def test_means_do_not_change_the_losses(corpus, uninterrupted, tmp_path):
-    changed = means(micro_batch_size=8, checkpoint_steps=30)
-    np.testing.assert_allclose(
-        losses(job(corpus, tmp_path, means=changed)), uninterrupted[1], rtol=2e-4
-    )
+    found = losses(job(corpus, tmp_path, means=means(micro_batch_size=8, checkpoint_steps=30)))
+    np.testing.assert_allclose(found, uninterrupted[1], rtol=2e-4)
 
 
 # Processes.

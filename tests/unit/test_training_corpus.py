@@ -30,12 +30,7 @@ from lingprob.training.corpus import (
     tokenizer_file,
     write_rows,
 )
-from lingprob.training.preshuffled import (
-    fetch_chunk,
-    leakage_free,
-    obtain_file,
-    passing_chunk,
-)
+from lingprob.training.preshuffled import fetch_chunk, leakage_free, obtain_file, passing_chunk
 from loopback import Fault, FileServer
 from scripts_for_tests import run_script
 from training_for_tests import (
@@ -69,6 +64,8 @@ def test_rows_of_text_by_hand(tmp_path):
     assert rows.tolist() == [[1, 2, 0, 3], [3, 4, 5, 0]]
     assert rows.dtype == np.uint16
     assert len(TokenRows([tmp_path / "a.npy"], 4)) == 2
+    assert write([], tmp_path / "none.npy").shape == (0, 4)
+    assert len(TokenRows([tmp_path / "none.npy"], 4)) == 0
 
 
 def test_rows_do_not_depend_on_batches(tmp_path, monkeypatch):
@@ -84,11 +81,6 @@ def test_rows_do_not_depend_on_batches(tmp_path, monkeypatch):
     expected = np.concatenate([[*ids, 0] for ids in as_ids(texts)])
     assert (joined == expected[: len(joined)]).all()
     assert len(expected) - len(joined) < 3
-
-
-def test_no_text_makes_no_rows(tmp_path):
-    assert write([], tmp_path / "a.npy").shape == (0, 4)
-    assert len(TokenRows([tmp_path / "a.npy"], 4)) == 0
 
 
 def test_large_vocabularies_get_32_bits(tmp_path):
@@ -143,14 +135,9 @@ def test_text_and_rows_go_through_one_description(tmp_path):
     (tmp_path / "text.txt").write_text("w1 w2 w3\nw4 w5\n")
     np.save(tmp_path / "rows.npy", np.full((2, 5), 9, dtype=np.uint16))
     file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
-    described = prepare(
-        [
-            chunk("text.txt", tmp_path / "text.txt"),
-            chunk("rows.npy", tmp_path / "rows.npy", parser="token_rows"),
-        ],
-        tmp_path / "work",
-        file,
-    )
+    chunks = [chunk("text.txt", tmp_path / "text.txt"),
+              chunk("rows.npy", tmp_path / "rows.npy", parser="token_rows")]  # fmt: skip
+    described = prepare(chunks, tmp_path / "work", file)
     assert described["tokenizer_sha256"] == sha256_of(file)
     assert described["separator"] == 0
     assert described["tokenizer"] == str(tmp_path / "work" / "tokenizer")
@@ -165,9 +152,8 @@ def test_text_and_rows_go_through_one_description(tmp_path):
 
 def test_an_own_tokenizer_is_made_of_the_text(tmp_path):
     (tmp_path / "text.txt").write_text("the cat and the hat\n" * 20)
-    described = prepare(
-        [chunk("text.txt", tmp_path / "text.txt")], tmp_path / "work", None, vocabulary=280
-    )
+    chunks = [chunk("text.txt", tmp_path / "text.txt")]
+    described = prepare(chunks, tmp_path / "work", None, vocabulary=280)
     tokenizer = AutoTokenizer.from_pretrained(described["tokenizer"])
     ids = tokenizer("the cat and the hat").input_ids
     assert tokenizer.decode(ids) == "the cat and the hat"

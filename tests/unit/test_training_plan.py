@@ -11,11 +11,7 @@ from lingprob.figures.palette import group_of
 from lingprob.training.model import build_model
 from lingprob.training.sizes import ModelSize
 from lingprob.training.trainer import world_of
-from lingprob.training.updates import (
-    choose_dtype,
-    learning_rate,
-    warmup_steps,
-)
+from lingprob.training.updates import choose_dtype, learning_rate, warmup_steps
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.names import surprisal_models
@@ -133,10 +129,7 @@ def test_a_kept_model_has_its_entry_and_state():
     [
         ({"keep_checkpoints": [91]}, "no step 91 in a training of 90 steps"),
         ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
-        (
-            {"sizes": {"mine": {"layers": 1, "heads": 1}}},
-            r"training\.sizes\.mine\.width: it is missing",
-        ),
+        ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, r"sizes\.mine\.width: it is missing"),
         ({"chunks": "some"}, r"training\.chunks: 'some' is not 'selected' or"),
         ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean 'steps'"),
     ],
@@ -154,13 +147,9 @@ def test_entries_of_untrained_models_are_refused():
 
 @pytest.mark.parametrize(
     ("device", "there", "chosen"),
-    [
-        ("auto", True, "cuda:1"),
-        ("auto", False, "cpu"),
-        ("cpu", True, "cpu"),
-        ("cuda", True, "cuda:1"),
-    ],
-)
+    [("auto", True, "cuda:1"), ("auto", False, "cpu"), ("cpu", True, "cpu"),
+     ("cuda", True, "cuda:1")],
+)  # fmt: skip
 def test_each_process_takes_its_own_gpu(device, there, chosen, monkeypatch):
     taken: list[torch.device] = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there)

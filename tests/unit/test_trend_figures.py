@@ -9,9 +9,7 @@ import pytest
 
 from lingprob.figures.palette import by_size, describe_models
 from lingprob.figures.panels import bits_a_byte, draw_against
-from lingprob.papers.morcela.figures import (
-    uncertain_parameters,
-)
+from lingprob.papers.morcela.figures import uncertain_parameters
 from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
 from lingprob.papers.morcela.tables import with_certain_parameters

@@ -133,8 +133,7 @@ def test_strings_of_the_file_are_not_cleaned_up(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content",
-    ["[1, 2]", "{}", '{"a": 0.5}', '{"a": "x"}', "{", '{"a": NaN}', '{"a": -Infinity}'],
+    "content", ["[1, 2]", "{}", '{"a": 0.5}', '{"a": "x"}', "{", '{"a": NaN}', '{"a": -Infinity}']
 )
 def test_a_file_of_other_values_is_refused(tmp_path, tokenizer, content):
     path = tmp_path / "published.json"

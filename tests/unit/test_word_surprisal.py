@@ -29,7 +29,6 @@ from words_for_tests import words_of
 TEXT = (
     "Who did Mary say that John saw? The cats sat on the mats. It seems to him that Kim solved it."
 )
-SHORT_TEXT = "Who did Mary say that John saw? The cats sat on the mats."
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +78,14 @@ def test_first_words_without_context_have_no_surprisal():
 
 
 def test_tokens_belong_to_their_last_letters_word():
-    # "to be": offsets with the space inside the token, next to it, and as a separate token.
-    for spans in [((0, 2), (2, 5)), ((0, 2), (3, 5)), ((0, 1), (1, 2), (2, 3), (3, 5))]:
-        index = token_word_index(["to", "be"], tokens(*spans), "x")
-        assert index.tolist() == [0] * (len(spans) - 1 - (len(spans) == 4)) + [1] * (
-            1 + (len(spans) == 4)
-        )
+    # Offsets with the space inside the token, next to it, and as a separate token.
+    for spans, expected in (
+        ([(0, 2), (2, 5)], [0, 1]), ([(0, 2), (3, 5)], [0, 1]),
+        ([(0, 1), (1, 2), (2, 3), (3, 5)], [0, 0, 1, 1]),
+    ):  # fmt: skip
+        assert token_word_index(["to", "be"], tokens(*spans), "x").tolist() == expected
+    region = token_word_index(["to be", "or"], tokens((0, 2), (3, 5), (6, 8)), "x")
+    assert region.tolist() == [0, 0, 1]
     # Two tokens of the bytes of one letter have the same offsets.
     assert token_word_index(["é", "x"], tokens((0, 1), (0, 1), (1, 3)), "x").tolist() == [0, 0, 1]
 
@@ -108,8 +109,6 @@ def test_tokens_that_begin_with_a_space(lm):
 
 def test_surprisals_are_the_plain_models(lm, words):
     """Against the model called as its authors meant it, word by word, in float64 sums."""
-    import torch
-
     table = word_surprisals(lm, words, start_token="bos")
     found = lm.tokenize([TEXT])[0]
     fed = torch.tensor([[0, *found.ids]])
@@ -156,8 +155,6 @@ def test_windows_of_long_passages(lm, counts, fed, stride, step):
     model sees the end of the window before (its second half, unless a stride is given), or the
     last that it sees the whole before.
     """
-    import torch
-
     long = " ".join([TEXT] * 4)
     split = long.split()
     words = pd.DataFrame(
@@ -216,11 +213,6 @@ def test_regions_have_the_sum_of_their_words(lm, words):
     sums = by_word[: len(some)].groupby(np.searchsorted(cut, range(len(some)), "right") - 1)
     columns = ["surprisal", "surprisal_uncorrected", "n_tokens"]
     np.testing.assert_allclose(found[columns], sums[columns].sum(), atol=1e-5)
-
-
-def test_tokens_may_leave_out_spaces_within_regions():
-    index = token_word_index(["to be", "or"], tokens((0, 2), (3, 5), (6, 8)), "x")
-    assert index.tolist() == [0, 0, 1]
 
 
 def small_words() -> pd.DataFrame:
@@ -337,7 +329,7 @@ def test_imported_passages_keep_their_names(tmp_path, suffix):
 
 
 def test_a_passage_of_one_token(lm):
-    table = word_surprisals(lm, words_of("x", SHORT_TEXT), start_token="bos")
+    table = word_surprisals(lm, words_of("x", TEXT), start_token="bos")
     assert list(table) == [
         "passage_id", "word_index", "surprisal", "surprisal_uncorrected", "n_tokens"
     ]  # fmt: skip

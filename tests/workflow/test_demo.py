@@ -24,13 +24,9 @@ from lingprob.models.folders import read_manifest
 from lingprob.papers.leakage.overlaps import PUBLISHED_COLUMNS
 
 FIGURES = {
-    "morcela": "2 3 4 5 6",
-    "string_probability": "1b 2a 2b 3a 3b 4a 4b 5 6 8",
-    "overlap": "1a 1b",
-    "training": "2_perplexity",
-    "reading": "2",
-    "context": "2 3 4 5 9 10 11 12 13 15",
-}
+    "morcela": "2 3 4 5 6", "string_probability": "1b 2a 2b 3a 3b 4a 4b 5 6 8", "overlap": "1a 1b",
+    "training": "2_perplexity", "reading": "2", "context": "2 3 4 5 9 10 11 12 13 15",
+}  # fmt: skip
 
 
 def ran(folder: Path, *arguments: str) -> dict[str, int]:
@@ -320,13 +316,9 @@ def test_a_killed_scoring_job_resumes_with_equal_numbers(demo):
     shards = 'scoring={"sentences_per_shard": 1}'
     arguments = ["--config", shards, "--rerun-triggers", "mtime", "--", target]
     killed = subprocess.Popen(
-        command(*arguments),
-        cwd=demo,
-        env=environment(),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+        command(*arguments), cwd=demo, env=environment(), start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     try:
         deadline = time.monotonic() + 300
         while not finished_shards(demo):

@@ -83,27 +83,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = {
         "models": {
             "tiny": {
-                "title": f"Tiny {TITLE}",
-                "note": MARKUP,
-                "family": MARKUP,
-                "source": "local",
-                "path": "tiny",
-                "bos_policies": ["bos", "none"],
+                "title": f"Tiny {TITLE}", "note": MARKUP, "family": MARKUP, "source": "local",
+                "path": "tiny", "bos_policies": ["bos", "none"],
             },
             "bert": {
-                "title": "Tiny BERT",
-                "family": "own",
-                "source": "local",
-                "path": "bert",
+                "title": "Tiny BERT", "family": "own", "source": "local", "path": "bert",
                 "unigrams": ["corpus_demo_sentences"],
             },
             "theirs": {
-                "title": "Theirs",
-                "family": "theirs",
-                "source": "scores",
-                "level": "sentence",
-                "path": "scores.csv",
-                "datasets": ["mine"],
+                "title": "Theirs", "family": "theirs", "source": "scores", "level": "sentence",
+                "path": "scores.csv", "datasets": ["mine"],
             },
         },
         "datasets": {
@@ -111,15 +100,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "new": {"title": "New", "kind": "stimuli", "parser": "table", "path": "new.csv"},
         },
         "morcela": {
-            "models": ["tiny", "theirs"],
-            "datasets": ["mine"],
-            "predicted": ["new"],
-            "repeats": 3,
+            "models": ["tiny", "theirs"], "datasets": ["mine"], "predicted": ["new"], "repeats": 3,
             "frequency_tokens": 200,
         },
         "bootstrap": 20,
         "unigrahams": {"samples": 16},
-    }
+    }  # fmt: skip
     (folder / "own.yaml").write_text(yaml.safe_dump(config))
     return folder
 
