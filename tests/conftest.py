@@ -11,9 +11,10 @@ from transformers import AutoTokenizer
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.models.folders import read_manifest
+from lingprob.models.loading import LanguageModel, load_language_model
 from lingprob.models.prepare import prepare_model
 from lingprob.models.tokenizer import Tokenizer
-from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
+from models_for_tests import VOCABULARY_SIZE, save_tiny_model, save_tiny_tokenizer
 
 # The processes of pytest-xdist inherit this. Two of them with two threads each, on two cores, wait
 # for each other: tests of tiny models took up to forty times as long.
@@ -65,6 +66,12 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     except LingprobError as error:
         pytest.skip(f"the model's Python package cannot be had: {error}")
     return Path(read_manifest(manifest)["directory"])
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    """A tiny Llama. Tests leave its weights as they are."""
+    return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import PurePosixPath
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -85,12 +84,7 @@ class FileServer:
         self.thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()
@@ -223,14 +217,9 @@ class HubServer(FileServer):
         self.storage.__enter__()
         return super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, traceback)
-        self.storage.__exit__(kind, error, traceback)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.storage.__exit__(*error)
 
     def answer(self, handler: BaseHTTPRequestHandler, path: str) -> None:
         """Answer a request to the interface of models or data, or for a file."""

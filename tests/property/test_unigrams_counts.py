@@ -1,26 +1,17 @@
 """Sharded, batched counting against a Counter over one text at a time."""
 
 from collections import Counter
-from functools import cache, partial
-from tempfile import mkdtemp
+from functools import partial
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from lingprob.io.corpora import batches
 from lingprob.unigrams import counts as counting
 from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
-from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_tokenizer
-
-
-@cache
-def tiny_tokenizer():
-    directory = mkdtemp()
-    save_tiny_tokenizer(directory)
-    return AutoTokenizer.from_pretrained(directory)
+from models_for_tests import SENTENCES, VOCABULARY_SIZE
 
 
 @given(
@@ -28,16 +19,18 @@ def tiny_tokenizer():
     st.integers(1, 4),
     st.integers(1, 60),
 )
-def test_shards_add_up_to_a_counter_over_texts(documents, n_shards, batch_characters):
-    expected = Counter()
+def test_shards_add_up_to_a_counter_over_texts(
+    tiny_tokenizer, documents, n_shards, batch_characters
+):
+    tokenizer, expected = tiny_tokenizer.tokenizer, Counter()
     for document in documents:
-        for piece in tiny_tokenizer().backend_tokenizer.encode(document).ids:
+        for piece in tokenizer.backend_tokenizer.encode(document).ids:
             expected[piece] += 1
     counting.batches = partial(batches, size=batch_characters)
     try:
         shards = [
             count_tokens(
-                iter(documents), tiny_tokenizer(), VOCABULARY_SIZE, shard=shard, n_shards=n_shards
+                iter(documents), tokenizer, VOCABULARY_SIZE, shard=shard, n_shards=n_shards
             )
             for shard in range(n_shards)
         ]

@@ -257,13 +257,8 @@ def scores_of(values, region=0):
 
 
 def test_the_likelier_sentence_is_right_with_perplexity_margins():
-    scores = scores_of(
-        {
-            ("none", 0): {"1g": -2.0, "1b": -4.0},
-            ("x", 5): {"1g": -4.0, "1b": -2.0},
-            ("x", 9): {"1g": -2.0, "1b": -2.0},
-        }
-    )
+    scores = scores_of({("none", 0): {"1g": -2.0, "1b": -4.0}, ("x", 5): {"1g": -4.0, "1b": -2.0},
+                        ("x", 9): {"1g": -2.0, "1b": -2.0}})  # fmt: skip
     judged = judge("m", "mine", PAIRS, prefix_rows(["1"]), scores, [])
     judged = judged.sort_values("length")
     assert judged["correct"].tolist() == [True, False, False]
@@ -335,12 +330,9 @@ def test_pieces_of_any_size_give_the_same_judgments(tiny, monkeypatch):
         pd.concat(pieces, ignore_index=True), whole.reset_index(drop=True), rtol=0, atol=1e-4
     )
     judged = [judge("m", "mine", PAIRS, prefixes, piece, []) for piece in pieces]
-    pd.testing.assert_frame_equal(
-        pd.concat(judged).sort_values(["prefix_id", "length", "pair_id"], ignore_index=True),
-        judge("m", "mine", PAIRS, prefixes, whole, []).sort_values(
-            ["prefix_id", "length", "pair_id"], ignore_index=True
-        ),
-    )
+    both = (pd.concat(judged), judge("m", "mine", PAIRS, prefixes, whole, []))
+    keys = ["prefix_id", "length", "pair_id"]
+    pd.testing.assert_frame_equal(*(one.sort_values(keys, ignore_index=True) for one in both))
 
 
 def test_pairs_without_room_for_prefixes_are_refused(tmp_path, tiny):

@@ -248,10 +248,8 @@ def test_jspsych_in_each_of_its_forms(tmp_path, form):
     if form == "csv":
         frame = pd.DataFrame(TRIALS, dtype=object)
         for column in ("spr_words", "spr_rts", "response"):
-            frame[column] = [
-                json.dumps(value) if isinstance(value, list | dict) else value
-                for value in frame[column]
-            ]
+            frame[column] = [json.dumps(value) if isinstance(value, list | dict) else value
+                             for value in frame[column]]  # fmt: skip
         frame.to_csv(path, index=False)
     else:
         parts = [TRIALS] if form == "json" else [TRIALS[:2], TRIALS[2:]]

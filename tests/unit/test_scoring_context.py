@@ -32,11 +32,6 @@ def directory(request, tmp_path_factory):
     return save_tiny_model(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory):
-    return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
-
-
 loaded = cache(load_language_model)
 
 

@@ -31,11 +31,6 @@ def family(request, tmp_path_factory):
     return request.param, save_tiny_model(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory):
-    return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
-
-
 IDS = np.arange(3, 12)
 
 

@@ -20,11 +20,6 @@ from models_for_tests import (
 )
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory) -> LanguageModel:
-    return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
-
-
 def alone(lm: LanguageModel, ids: list[int] | np.ndarray, start_id: int | None) -> np.ndarray:
     """ln p of each token by one pass of the model as its authors call it."""
     return plain_logprobs(lm.model, ids, start_id)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import AutoTokenizer, DynamicCache, GPTNeoXConfig, GPTNeoXForCausalLM
+from transformers import DynamicCache, GPTNeoXConfig, GPTNeoXForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
@@ -19,23 +19,15 @@ from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import merge_sums, read_unigrams, smoothed_logprobs, sums_table
 from lingprob.unigrams.published import published_counts, published_logprobs
 from lingprob.unigrams.unigrahams import Sampling, sample_totals, unigrahams_sums
-from models_for_tests import (
-    CONFIGS,
-    CONTEXT_WINDOW,
-    VOCABULARY_SIZE,
-    save_tiny_tokenizer,
-    tiny_model,
-)
+from models_for_tests import CONFIGS, CONTEXT_WINDOW, VOCABULARY_SIZE, tiny_model
 from without_float64 import without_float64
 
 SMALL_VOCABULARY, LENGTH, PROMPT = 7, 4, [3]
 
 
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("tokenizer")
-    save_tiny_tokenizer(directory)
-    return AutoTokenizer.from_pretrained(directory)
+@pytest.fixture
+def tokenizer(tiny_tokenizer):
+    return tiny_tokenizer.tokenizer
 
 
 def test_additive_smoothing_by_hand():
