@@ -93,10 +93,8 @@ class Perturber:
     def uncapitalised(self, body: str) -> str:
         """Return a sentence's body without its first capital, unless the first word keeps it."""
         first = body.split()[0].rstrip(",")
-        if {
-            first.lower(),
-            re.split("['’]", first.lower())[0],
-        } & self.lowered or first in FIRST_WORDS:
+        forms = {first.lower(), re.split("['’]", first.lower())[0]}  # also without an ending 's
+        if forms & self.lowered or first in FIRST_WORDS:
             return body[0].lower() + body[1:]
         return body
 
