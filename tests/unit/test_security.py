@@ -107,7 +107,7 @@ def test_pickled_weights_are_refused_with_a_remedy(tiny, tmp_path, name):
             read()
         assert "weights_only" not in str(error.value)
     shutil.copy(tiny / "model.safetensors", folder)
-    load_language_model(folder)  # beside safetensors, the pickle is not read
+    load_language_model(folder)  # the pickle is not read if there are safetensors
     assert not (tmp_path / "run").exists()
 
 
