@@ -592,7 +592,15 @@ def test_unigrams_are_given_or_found(lm, plan, folder, unigrams, tmp_path):
     table = read_table(unigrams, "unigrams")
     table[["token_id", "logprob"]].to_csv(tmp_path / "unigrams.csv", index=False)
     series = table.set_index("token_id")["logprob"]
-    for given in (series, table, unigrams, tmp_path / "unigrams.csv", "unigrahams_tiny", None):
+    for given in (
+        series,
+        series.to_dict(),
+        table,
+        unigrams,
+        tmp_path / "unigrams.csv",
+        "unigrahams_tiny",
+        None,
+    ):
         ((_, found),) = find_unigrams(given, "tiny", plan, folder).items()
         assert found.index.tolist() == series.index.tolist()
         np.testing.assert_allclose(found, series, rtol=1e-12)

@@ -179,7 +179,7 @@ def test_pairs_are_audited_as_by_the_rules(run_rule, lm, plan, folder, tmp_path,
     )  # fmt: skip
     theirs = read_table(tmp_path / "audit.parquet", "audit")
     monkeypatch.setattr("lingprob.api.pairs.measure_distances", lambda *_: None)
-    ours = lm.audit(PAIRS, corpora=[tmp_path / "corpus.txt"])
+    ours = lm.audit(PAIRS, corpora=tmp_path / "corpus.txt")
     pd.testing.assert_frame_equal(ours, theirs, check_exact=True, check_dtype=False)
 
     sides = scores[scores["bos"] == "bos"].set_index("item_id")["logprob"]

@@ -85,11 +85,9 @@ def load(
     folder, entry = cache_folder(cache), run.catalog.model(name)
     manifest = prepared_model(name, entry, folder / sources.model_manifest(name))
     settings = run.settings["scoring"]
-    device, dtype = device or settings["device"], dtype or settings["dtype"]
-    found, letters = (
-        find_unigrams(unigrams, name, run, folder),
-        {"unknown_letters": unknown_letters},
-    )
+    device, dtype = str(device or settings["device"]), dtype or settings["dtype"]
+    found = find_unigrams(unigrams, name, run, folder)
+    letters = {"unknown_letters": unknown_letters}
     if tokens_per_batch is not None and tokens_per_batch < 1:
         raise LingprobError(f"tokens_per_batch: {tokens_per_batch}. Give a number from 1.")
     if is_masked(read_manifest(manifest)["directory"]):
@@ -349,7 +347,7 @@ class Model:
         self,
         pairs: pd.DataFrame | Iterable[tuple[str, str]],
         *,
-        corpora: Iterable[str | Path] = (),
+        corpora: str | Path | Iterable[str | Path] = (),
     ) -> pd.DataFrame:
         """Return the problems of minimal pairs, with one row per pair and the worst pair first.
 
@@ -366,7 +364,8 @@ class Model:
         paired = as_pairs(pairs, self.language)
         scores = self.direction.sentence_scores(paired, conventions, self.unigrams)
         convention = (conventions[0], next(iter(self.unigrams), "imported"))
-        return audit_pairs(self, paired, scores, convention, list(corpora))
+        searched = [corpora] if isinstance(corpora, str | Path) else list(corpora)
+        return audit_pairs(self, paired, scores, convention, searched)
 
     def _separator(self, given: str | None) -> str:
         if given is None:

@@ -64,6 +64,8 @@ def find_overlap(
     the tokenizer as `load`.
     """
     passages = as_passages(texts)
+    if isinstance(corpus, pd.DataFrame | Mapping):
+        as_texts(corpus, "corpus text")  # which raises
     run, folder = Run(*read_catalog({})), cache_folder(cache)
     given = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     _, opened = choose_tokenizer(tokenizer, given, None, run, folder)

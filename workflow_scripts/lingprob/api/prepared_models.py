@@ -245,7 +245,7 @@ def find_unigrams(
     """Return {source: unigram log-probabilities (nats) by token id} of one source, or {}.
 
     Args:
-        wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id. None
+        wanted: a source, a file, a table (`token_id`, `logprob`) or an array by token id. None
             selects the first source of the model's entry that the cache has, if any.
         model, run: the model, and the run that has its entry.
         cache: the folder of prepared models, which may have tables of unigrams.
@@ -253,8 +253,8 @@ def find_unigrams(
     Raises LingprobError for a source that the cache lacks, with the command that makes it, and for
     tables that do not give each token id at most one log-probability.
     """
-    if isinstance(wanted, pd.Series):
-        wanted = wanted.rename_axis("token_id").rename("logprob").reset_index()
+    if wanted is not None and not isinstance(wanted, str | Path | pd.DataFrame):
+        wanted = pd.Series(wanted, name="logprob").rename_axis("token_id").reset_index()
     if isinstance(wanted, pd.DataFrame):
         return {GIVEN: _by_token(wanted, "the table of unigrams")}
     if wanted is not None and Path(wanted).suffix in FORMATS:
