@@ -293,6 +293,16 @@ def test_missing_first_surprisals_are_counted(tmp_path, caplog, name, content):
     write_table(found, "surprisal", tmp_path / "out.parquet")
 
 
+def test_first_words_of_sentences_may_be_zero(tmp_path, caplog):
+    path = tmp_path / "s.json"
+    path.write_text('{"1": [[0, 2, 3], [0, 4]], "2": [[null, 0]]}')
+    words = words_of("So I do. No way!", "Oh no!")
+    words["sentence_index"] = [0, 0, 0, 1, 1, 0, 0]
+    found = import_word_surprisals(path, words)["surprisal"]
+    assert found.isna().tolist() == [True, False, False, True, False, True, False]
+    assert "first word of each sentence has a surprisal of 0" in caplog.text
+
+
 def test_one_file_of_two_texts_needs_a_column(tmp_path):
     """Two texts whose passages are numbered alike."""
     rows = [("ours", 1, 0, 2.0), ("ours", 1, 1, 3.0), ("ours", 2, 0, 4.0), ("ours2", 1, 0, 9.0)]
@@ -328,12 +338,15 @@ def test_imported_passages_keep_their_names(tmp_path, suffix):
     assert found["surprisal"].tolist() == [1.0, 2.0, 3.0]
 
 
-def test_a_passage_of_one_token(lm):
+def test_a_passage_of_one_token(lm, caplog):
     table = word_surprisals(lm, words_of("x", TEXT), start_token="bos")
     assert list(table) == [
         "passage_id", "word_index", "surprisal", "surprisal_uncorrected", "n_tokens"
     ]  # fmt: skip
     assert table["n_tokens"].iloc[0] == 1
+    assert not caplog.text
+    word_surprisals(lm, words_of("昨天 很高兴"), start_token="bos")
+    assert "spaces that their script does not write" in caplog.text
     logprobs = lm.model(torch.tensor([[0]])).logits[0, 0].double().log_softmax(-1)
     (found,) = lm.tokenize(["x"])
     expected = -logprobs[found.ids[0]].item() / np.log(2)

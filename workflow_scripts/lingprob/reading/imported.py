@@ -71,13 +71,14 @@ def import_word_surprisals(
         )
     found = _from_json(path, words) if given is None else _from_table(path, given, words, text)
     joined = words[[*KEYS, "word"]].merge(found, on=KEYS, how="left")
-    first = joined["word_index"] == 0
-    if (joined.loc[first, "surprisal"] == 0).all() and not (joined["surprisal"] == 0).all():
-        logger.warning(
-            "%s: the first word of each passage has a surprisal of 0, as some programs write for "
-            "a word without context; it counts as missing.", path,
-        )  # fmt: skip
-        joined.loc[first, "surprisal"] = np.nan
+    for part, keys in (("sentence", ["passage_id", "sentence_index"]), ("passage", ["passage_id"])):
+        values, first = joined["surprisal"], ~words.duplicated(keys).to_numpy()
+        if values[first].notna().any() and not values[first].any() and values.any():
+            logger.warning(
+                "%s: the first word of each %s has a surprisal of 0, as some programs write for a "
+                "word without context; it counts as missing.", path, part,
+            )  # fmt: skip
+            joined.loc[first, "surprisal"] = np.nan
     _check_missing(path, joined)
     surprisal = joined["surprisal"] * BITS[unit]
     return joined[KEYS].assign(surprisal=surprisal, surprisal_uncorrected=surprisal, n_tokens=None)

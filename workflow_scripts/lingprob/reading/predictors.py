@@ -143,15 +143,12 @@ def _with_factors(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     if "condition" not in frame or frame["condition"].isna().any():
         return frame, ()
     *levels, last = sorted(frame["condition"].unique())
-    names = [re.sub(r"\W", "_", f"condition_{level}") for level in levels]
-    if len(set(names)) < len(names):
-        raise LingprobError(f"conditions {levels} differ in punctuation alone. Rename them.")
     at_last = frame["condition"] == last
     codes = {
-        name: (frame["condition"] == level).astype(float) - at_last
-        for name, level in zip(names, levels, strict=True)
+        f"condition_{level}": (frame["condition"] == level).astype(float) - at_last
+        for level in levels
     }
-    return frame.assign(**codes), tuple(names)
+    return frame.assign(**codes), tuple(codes)
 
 
 def _complete(frame: pd.DataFrame, columns: Sequence[str], about: str) -> pd.DataFrame:

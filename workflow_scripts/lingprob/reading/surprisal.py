@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +27,9 @@ from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.scoring.engine import Scorer, worker_map
 
+logger = logging.getLogger(__name__)
+
+UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"  # Thai to Chinese
 # How byte-level and sentence-piece vocabularies write a space. Passages contain no other white
 # space, so a line break ends no word.
 OF_BYTES, OF_PIECES = "Ġ", "▁"
@@ -110,7 +115,13 @@ def word_surprisals(
     if chosen.window_counts not in WINDOWS:
         name = chosen.window_counts
         raise unknown_name("window_counts", name, WINDOWS, "(reading.window_counts)")
-    tokens = lm.tokenize([join_words(piece.words, piece.glued) for piece in pieces])
+    texts = [join_words(piece.words, piece.glued) for piece in pieces]
+    if any(re.search(f"{UNSPACED} {UNSPACED}", text) for text in texts):
+        logger.warning(
+            "Words are separated by spaces that their script does not write, and the model reads "
+            "them. Compute surprisals of `regions` with Model.surprisal, and import them instead."
+        )
+    tokens = lm.tokenize(texts)
     token_words = [
         token_word_index(piece.words, found, piece.name, piece.glued)
         for piece, found in zip(pieces, tokens, strict=True)
