@@ -84,10 +84,12 @@ def test_pcibex_reading_times_of_two_conditions(tmp_path):
 
 
 def test_pcibex_without_items_numbers_the_sentences(tmp_path):
-    text = pcibex_reading("a", "x", ["It", "rains."]) + pcibex_reading("b", "x", ["It", "snows."])
+    text = pcibex_reading("a", "x", ["It", "r&auml;ins."])
+    text += pcibex_reading("b", "x", ["<i>It</i>", "snows."])
     text = text.replace("# 14. item.", "# 14. list.")
     table, _ = import_export(written(tmp_path / "r.csv", text), "reading_times")
     assert table["passage_id"].unique().tolist() == ["sentence 1", "sentence 2"]
+    assert table["word"].tolist() == ["It", "räins.", "It", "snows."]
 
 
 def test_two_participants_at_one_address_are_refused(tmp_path):

@@ -668,3 +668,5 @@ def test_means_are_one_time_per_word(tmp_path):
     assert len(own_times(path, words_of("If you go."), unit="subject")) == 2
     with pytest.raises(LingprobError, match=r"data row 2.*second time.*unit: subject"):
         own_times(path, words_of("If you go."), unit="word")
+    path = saved(path, "passage_id,word_index,rt_ms\n1,0,300\n")
+    assert own_times(path, words_of("If you go."), unit="word")["subject_id"].tolist() == ["mean"]

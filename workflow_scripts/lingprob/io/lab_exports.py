@@ -384,8 +384,8 @@ def _with_sentences(frame: pd.DataFrame, software: Software) -> pd.DataFrame:
 
 
 def _plain_texts(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Return a table without the HTML that experiments in a browser have in their sentences."""
-    for name in {"sentence", "good", "bad"} & {*table.columns}:
+    """Return a table without the HTML that experiments in a browser have in their texts."""
+    for name in {"sentence", "word", "good", "bad"} & {*table.columns}:
         plain = table[name].map(_without_html)
         if changed := int((plain != table[name]).sum()):
             notes.append(f"HTML is taken out of `{name}` in {changed:,} rows")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -24,9 +24,7 @@ from lingprob.io.table_files import (
     whole,
 )
 from lingprob.io.text_units import split_words
-
-if TYPE_CHECKING:
-    from lingprob.reading.tables import Source
+from lingprob.reading.tables import READER, Source
 
 REMEDY = "docs/own_data.md lists the columns; `columns:` of the data set names those of the file."
 SECONDS = 20.0  # no median of reading times in milliseconds is below this
@@ -40,10 +38,13 @@ def own_reading_times(source: Source) -> pd.DataFrame:
     condition). An optional `word`, a word or region, is compared with the text later.
 
     Raises LingprobError for negative times, and if half of a reader's times are below SECONDS,
-    because they are then not milliseconds. If times are means over readers, a word has one time.
+    because they are then not milliseconds. Means over readers need no subject_id, and are one time
+    per word.
     """
-    path = source.files[0]
-    frame = _read(path, source.entry, ["subject_id", "word_index", "rt_ms"])
+    path, is_mean = source.files[0], source.entry.get("unit") == "word"
+    frame = _read(path, source.entry, ["subject_id"][is_mean:] + ["word_index", "rt_ms"])
+    if is_mean:
+        frame["subject_id"] = READER
     refuse(path, "rt_ms", frame["rt_ms"] < 0, "below 0", frame["rt_ms"])
     middle = frame[frame["rt_ms"] > 0].groupby("subject_id")["rt_ms"].median()
     if (low := middle[middle < SECONDS]).size:
@@ -52,7 +53,7 @@ def own_reading_times(source: Source) -> pd.DataFrame:
             f"{low.iloc[0]:g} ms ({len(low)} of {len(middle)} readers). Are they seconds or "
             "logarithms? Multiply seconds by 1000, undo the logarithm, or leave the reader out."
         )
-    if source.entry.get("unit") == "word":
+    if is_mean:
         again = frame.duplicated(["passage_id", "word_index"])
         refuse(
             path, "word_index", again, "a second time for one word", frame["word_index"],
