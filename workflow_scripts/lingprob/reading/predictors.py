@@ -142,11 +142,14 @@ def _with_factors(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """
     if "condition" not in frame or frame["condition"].isna().any():
         return frame, ()
-    *levels, last = sorted(frame["condition"].unique())
-    at_last = frame["condition"] == last
+    levels = sorted(frame["condition"].unique())
+    names = [re.sub(r"\W", "_", f"condition_{level}") for level in levels]
+    if len(set(names)) < len(names):
+        raise LingprobError(f"conditions {levels} differ in punctuation alone. Rename them.")
+    at_last = frame["condition"] == levels[-1]
     codes = {
-        f"condition_{level}": (frame["condition"] == level).astype(float) - at_last
-        for level in levels
+        name: (frame["condition"] == level).astype(float) - at_last
+        for name, level in zip(names[:-1], levels[:-1], strict=True)
     }
     return frame.assign(**codes), tuple(codes)
 
