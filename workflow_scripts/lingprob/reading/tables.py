@@ -57,11 +57,6 @@ def read(
                 path, sep=separator, dtype=str, keep_default_na=False, quoting=quoting,
                 encoding=encoding,
             )  # fmt: skip
-    except UnicodeDecodeError as error:
-        raise LingprobError(
-            f"{path}: not text in {encoding.removesuffix('-sig')} ({error}). Save a file of "
-            "your own in UTF-8; download any other again."
-        ) from error
     except (ValueError, KeyError, OSError) as error:
         raise LingprobError(f"{path}: cannot be read ({error}). Download it again.") from error
     missing = [column for column in columns if column not in table.columns]

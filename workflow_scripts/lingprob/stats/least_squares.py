@@ -87,20 +87,13 @@ def _design(frame: pd.DataFrame, predictors: Sequence[str]) -> np.ndarray:
 
 def _check_rank(design: np.ndarray, predictors: Sequence[str]) -> None:
     """Raise LingprobError for a predictor that is constant or explained by those before it."""
-    for place, name in enumerate(predictors, start=1):
-        column = design[:, place]
-        if np.ptp(column) == 0:
-            raise LingprobError(
-                f"regression: the predictor {name!r} is {column[0]} in every row, so it has no "
-                "coefficient. Leave it out."
-            )
     scaled = design / np.linalg.norm(design, axis=0)
     diagonal = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
     if (diagonal < COLLINEAR).any():
         place = int((diagonal < COLLINEAR).argmax())
         raise LingprobError(
             f"regression: the predictor {predictors[place - 1]!r} is a combination of those before "
-            f"it ({['Intercept', *predictors[: place - 1]]}). Leave one out."
+            f"it, {['Intercept', *predictors[: place - 1]]}, or constant. Leave one out."
         )
 
 
