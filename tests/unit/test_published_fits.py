@@ -38,6 +38,7 @@ def test_least_squares_is_statsmodels():
     ("change", "predictors", "message"),
     [
         ({"b": 3.0}, ["a", "b"], "'b' is a combination of those before it, .*or constant"),
+        ({"b": 0.0}, ["a", "b"], "'b' is a combination of those before it, .*or constant"),
         ({}, ["a", "c"], "'c' is a combination of those before"),
         ({"y": [0.1] * 7 + [np.nan] * 13}, ["a"], "column 'y', row 7: nan"),
         ({"y": np.inf}, ["a"], "column 'y', row 0: inf"),

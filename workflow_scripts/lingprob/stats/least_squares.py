@@ -87,7 +87,7 @@ def _design(frame: pd.DataFrame, predictors: Sequence[str]) -> np.ndarray:
 
 def _check_rank(design: np.ndarray, predictors: Sequence[str]) -> None:
     """Raise LingprobError for a predictor that is constant or explained by those before it."""
-    scaled = design / np.linalg.norm(design, axis=0)
+    scaled = design / (np.linalg.norm(design, axis=0) + np.finfo(float).tiny)  # 0 for zeros
     diagonal = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
     if (diagonal < COLLINEAR).any():
         place = int((diagonal < COLLINEAR).argmax())
