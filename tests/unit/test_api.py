@@ -110,6 +110,8 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     caplog.clear()
     lm.score("It sat.", context="The cat saw me. ", context_separator="")
     assert "white space" not in caplog.text
+    lm.score(frame.assign(context=["biased", "high-cloze"]))
+    assert "words such as 'biased'. Rename it if they are conditions" in caplog.text
     lm.score("It sat.", context="NA")
     assert "1 contexts are the text NA" in caplog.text
     lm.next_tokens("The cat ")

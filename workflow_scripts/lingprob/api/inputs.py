@@ -103,6 +103,12 @@ def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[s
                 f"there are {len(contexts)} contexts for {n} texts. Give one context for all of "
                 "them, or one for each."
             )
+    named = sorted({*contexts} - {""})
+    if of_frame and named and all(re.fullmatch(r"[\w-]+(\.\d+)?", one, re.ASCII) for one in named):
+        logger.warning(
+            "the column `context` is read as text before the texts, and has only words such as %r. "
+            "Rename it if they are conditions.", named[0],
+        )  # fmt: skip
     if missing := contexts.count("NA"):
         logger.warning("%d contexts are the text NA. Leave them empty if there is none.", missing)
     if separator:
