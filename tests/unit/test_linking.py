@@ -161,14 +161,15 @@ def test_a_resample_without_a_fold_is_left_out() -> None:
     """Ten groups in two folds: of resamples of groups, 2 in 2**10 are all of one fold."""
     group = np.arange(60) // 6
     options: dict[str, Any] = {"folds": 2, "together": group, "clusters": group}
+    names = ["logprob", "morcela"]
     _, draws = resample_linking_functions(
-        **sentences(), **options, linking_functions=["logprob"], repeats=1, bootstrap=3000
+        **sentences(), **options, linking_functions=names, repeats=1, bootstrap=3000
     )
     (fold,) = fold_numbers(10, 2, 1, np.random.default_rng([0, 0]))
     counts = resample_counts(10, 3000, np.random.default_rng([0, 1]))
     of_one_fold = np.isin(counts[:, fold == 0].sum(axis=1), (0, 10))
     assert of_one_fold.any()
-    assert draws["r_cv"].isna().tolist() == of_one_fold.tolist()
+    assert draws["r_cv"].isna().tolist() == of_one_fold.tolist() * 2
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

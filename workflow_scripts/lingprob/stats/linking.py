@@ -285,10 +285,7 @@ def _cross_validated_resamples(
 def _held_out(fit: Fit, in_folds: Array) -> Array:
     """Return r of each test fold, (..., folds), given moments (..., folds, m, m) of the folds."""
     in_training = in_folds.sum(axis=-3, keepdims=True) - in_folds
-    empty = in_folds[..., :1, :1] == 0
-    in_folds = np.where(empty, np.eye(in_folds.shape[-1]), in_folds)
-    r = correlations(in_folds, scoring_slopes(fit, in_training))
-    return np.where(empty[..., 0, 0], np.nan, r)
+    return correlations(in_folds, scoring_slopes(fit, in_training))
 
 
 def _draws(fit: Fit, refits: Array, held_out: Array) -> dict[str, Array]:

@@ -162,8 +162,11 @@ def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str
 
 
 def covariances(moments: Array) -> Array:
-    """Return the weighted covariance (..., m - 1, m - 1) of the columns but the first (ones)."""
-    total = moments[..., :1, :1]
+    """Return the weighted covariance (..., m - 1, m - 1) of the columns but the first (ones).
+
+    Weights are counts. Without any, the covariance is 0.
+    """
+    total = np.maximum(moments[..., :1, :1], 1)
     means = moments[..., :1, 1:] / total
     return moments[..., 1:, 1:] / total - means * np.swapaxes(means, -1, -2)
 
