@@ -13,16 +13,15 @@ import yaml
 from lingprob.papers.morcela.analysis import (
     FITTED_COLUMNS,
     UNITS,
-    Convention,
     DataSet,
     rating_source,
     sampling_units,
-    scores_under,
     with_ratings,
 )
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
+from lingprob.scoring.sentences import Convention, scores_under
 from studies.pair_decomposition.decomposition import decompose
 
 logger = logging.getLogger(__name__)
@@ -51,7 +50,7 @@ def decompose_model(
     """
     tables = [pd.DataFrame(columns=[*ABOUT, "grouping", "linking_function"])]
     for dataset, data_set in datasets.items():
-        scores = scores_under(convention, model, dataset, data_set.scores)
+        scores = scores_under(data_set.scores, dataset, convention)
         rated = with_ratings(dataset, data_set.stimuli, scores)
         groupings = find_groupings(rated)
         if not groupings:

@@ -14,7 +14,6 @@ from lingprob.papers.morcela.analysis import (
     fit_model,
     predict_datasets,
     sampling_units,
-    scores_under,
     tabulate_sentences,
     with_ratings,
 )
@@ -28,6 +27,7 @@ from lingprob.papers.morcela.tables import (
 )
 from lingprob.papers.morcela.trends import points_of
 from lingprob.papers.run import Run
+from lingprob.scoring.sentences import scores_under
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import fit_linking_functions
 from lingprob.stats.linking_fits import LINKING_FUNCTIONS
@@ -230,7 +230,7 @@ def test_scores_follow_one_convention_in_stimulus_order():
         for place, (bos, unigrams) in enumerate([("a", "u"), ("a", "v"), ("b", "u"), ("b", "v")])
         for item in ("s1", "s2")
     ])  # fmt: skip
-    found = scores_under(("a", "v"), "m", "d", scores)
+    found = scores_under(scores, "d", ("a", "v"))
     assert list(found) == list(scores)
     assert found[["item_id", "logprob"]].to_numpy().tolist() == [["s1", 1.0], ["s2", 1.0]]
     stimuli = pd.DataFrame({"item_id": ["s2", "s1"], "rating": [0.2, 0.1], "pair_id": ["p", "q"]})
@@ -415,14 +415,6 @@ def test_simulated_ratings_are_marked_and_unigrams_may_lack():
     table = predict_datasets("m", {"own": rated, "new": new}, fitted_to=["own"], **PREDICTING)
     assert set(table["linking_function"]) == {"logprob", "mean_logprob"}
     assert set(table["rating_source"]) == {"simulated"}
-
-
-def test_scores_under_another_convention_are_named():
-    new = data_set("n", 5, 8, rated=False)
-    new = new._replace(scores=new.scores[new.scores["bos"] == "none"])
-    given = {"own": data_set("a", 40, 9), "new": new}
-    with pytest.raises(LingprobError, match=r"'new': m has scored it under .*morcela.predicted"):
-        predict_datasets("m", given, fitted_to=["own"], **PREDICTING)
 
 
 def test_unscored_sentences_are_named():

@@ -227,7 +227,7 @@ def test_a_filter_without_pairs_says_what_to_change(datasets):
 
 
 def test_a_convention_that_was_not_scored_is_named(datasets):
-    with pytest.raises(LingprobError, match=r"'pairs'.*BOS policy 'none'.*\['bos'\]"):
+    with pytest.raises(LingprobError, match=r"'pairs'.*\('bos', .*BOS policy 'none'"):
         assemble({"pairs": [1]}, [datasets[0].stimuli], [datasets[0].scores], {},
                  convention=("none", "u"))  # fmt: skip
 

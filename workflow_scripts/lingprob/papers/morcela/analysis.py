@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import refuse_rows
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table
+from lingprob.scoring.sentences import Convention, scores_under
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import MINIMUM_PER_FOLD, resample_linking_functions
 from lingprob.stats.linking_fits import (
@@ -24,8 +25,6 @@ from lingprob.stats.linking_fits import (
 
 logger = logging.getLogger(__name__)
 
-# The pair (BOS policy, unigram source).
-Convention = tuple[str, str]
 # Columns that linking functions are fitted to.
 FITTED_COLUMNS = ("logprob", "unigram_logprob", "n_tokens", "rating")
 # Columns of `stimuli` with sampling units of sentences, from the finest to the coarsest.
@@ -58,25 +57,6 @@ def read_datasets(
         name: DataSet(read_table(items, "stimuli"), read_table(scored, "sentence_scores"))
         for name, items, scored in zip(names, stimuli, scores, strict=True)
     }
-
-
-def scores_under(
-    convention: Convention, model: str, dataset: str, scores: pd.DataFrame
-) -> pd.DataFrame:
-    """Return the rows of `sentence_scores` with a convention's BOS policy and unigram source.
-
-    Raises LingprobError if there are none.
-    """
-    bos, unigrams = convention
-    found = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
-    if found.empty:
-        there = sorted(set(zip(scores["bos"], scores["unigrams"], strict=True)))
-        raise LingprobError(
-            f"data set {dataset!r}: {model} has scored it under {there}, not under {convention}, "
-            "by which its linking functions are fitted. Name it in morcela.datasets or in "
-            "morcela.predicted."
-        )
-    return found.reset_index(drop=True)
 
 
 def refuse_unscored(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> None:
@@ -253,11 +233,11 @@ def predict_datasets(
     """
     samples = {}
     for name in fitted_to:
-        scores = scores_under(convention, model, name, datasets[name].scores)
+        scores = scores_under(datasets[name].scores, name, convention)
         samples[name] = with_ratings(name, datasets[name].stimuli, scores)
     tables = []
     for dataset, data_set in datasets.items():
-        scores = scores_under(convention, model, dataset, data_set.scores)
+        scores = scores_under(data_set.scores, dataset, convention)
         refuse_unscored(dataset, data_set.stimuli, scores)
         rows = data_set.stimuli.merge(scores, on="item_id")
         for name, sample in samples.items():
@@ -315,7 +295,7 @@ def tabulate_sentences(
     by_morcela = predicted[predicted["linking_function"] == "morcela"]
     tables = []
     for name, data_set in datasets.items():
-        scores = scores_under(convention, model, name, data_set.scores).assign(model=model)
+        scores = scores_under(data_set.scores, name, convention).assign(model=model)
         scores = scores[columns]
         unigram, length = scores["unigram_logprob"].astype(float), scores["n_tokens"]
         scores["mean_logprob"] = scores["logprob"] / length

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
+from lingprob.scoring.sentences import scores_under
 from lingprob.stimuli.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
@@ -102,22 +103,9 @@ def assemble(
     for name, items, source, scores in tables:
         numbers = frozenset(predictions[name])
         weight = countable_sentences(source, name) / max(countable_sentences(items, name), 1)
-        chosen = of_convention(scores, name, convention)
+        chosen = scores_under(scores, name, convention)
         datasets.append(Dataset(name, numbers, items, chosen, distances.get(name), weight))
     return datasets
-
-
-def of_convention(scores: pd.DataFrame, dataset: str, convention: tuple[str, str]) -> pd.DataFrame:
-    """Return the rows of a `sentence_scores` table under one BOS policy and unigram source."""
-    bos, unigrams = convention
-    chosen = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
-    if chosen.empty:
-        raise LingprobError(
-            f"data set {dataset!r}: no sentence scores under BOS policy {bos!r} with unigrams of "
-            f"{unigrams!r}; there are {scores['bos'].unique().tolist()} and "
-            f"{scores['unigrams'].unique().tolist()}."
-        )
-    return chosen
 
 
 def countable_sentences(stimuli: pd.DataFrame, dataset: str) -> int:
