@@ -77,8 +77,14 @@ class Tokenizer:
     sha256: str
 
     def id_of(self, token: str) -> int:
-        """Return the id of a token of the vocabulary, e.g. <|endoftext|>."""
-        return int(self.tokenizer.convert_tokens_to_ids(token))
+        """Return the id of a token, e.g. <|endoftext|>. Raises LingprobError if there is none."""
+        found = self.tokenizer.get_vocab().get(token)
+        if found is None:
+            raise LingprobError(
+                f"the tokenizer has no token {token!r}, which separates the corpus's documents. "
+                "Check the tokenizer, and `separator` of the corpus's entry."
+            )
+        return int(found)
 
     def decode(self, ids: list[int]) -> str:
         """Return the text of token ids. Spaces at its start and before punctuation are kept."""
