@@ -141,6 +141,8 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         ({"training": {"keep_checkpoints": [10**9]}}, r"keep_checkpoints: there is no step 10+ in"),
         ({"studies": ["linear"]}, r"unknown study 'linear'.*studies/README"),
         ({"bos_policies": {"p": {"start_token": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
+        ({"models": {"mine": {"title": "M", "family": "f", "source": "trained", "size": "small",
+                              "fine_tuning_steps": 0}}}, "unknown trained model 'mine'"),
         ({"scale": "laptop", "morcela": {"models": ["trained-*", "!gutenberg-9gram"]}},
          r"unknown model 'gutenberg-9gram'.*morcela\.models"),
         ({"string_probability": {"models": ["nothing-*"]}},

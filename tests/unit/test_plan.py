@@ -184,6 +184,9 @@ def test_a_scan_takes_the_time_of_its_bytes():
     assert asked.runtime(unstated, start=30) == 37
     own = {"title": "C", "kind": "corpus", "parser": "text", "path": "corpus"}
     assert costs(datasets={"own": own}).scanning("own", "a.txt") == pytest.approx(1000 / 7)
+    web = {"title": "W", "kind": "corpus", "source": "hub", "repository": "a/b", "split": "train",
+           "revision": "0" * 40, "column": "text", "rows": 500}  # fmt: skip
+    assert costs(datasets={"web": web}).bytes_of("web") == 500 * 4000
 
 
 def test_core_speeds_follow_from_the_nearest_measured_size():
@@ -198,14 +201,16 @@ def test_totals_count_each_download_once():
     """GPT-2 scores, reads and judges: 746 MB besides Python, and 497 MB of files with a margin."""
     papers = ("morcela", "string_probability", "reading", "context")
     settings = {paper: {"models": ["gpt2"]} for paper in papers}
-    more = {"models": ["gpt2", "opt-30b"], "unigrams": ["none*"], "frequency_models": ["opt*"]}
-    asked = costs(**{**settings, "morcela": more})
+    more = {"models": ["gpt2", "opt-30b", "s"], "unigrams": ["none*"], "frequency_models": ["opt*"]}
+    own = {"title": "S", "family": "f", "source": "scores", "level": "sentence", "path": "s.csv"}
+    asked = costs(**{**settings, "morcela": more}, models={"s": own})
     table = pd.DataFrame(planned := planned_costs(asked))
     seconds = asked.scoring_stimuli("opt-30b", scope.scored_datasets(asked, "morcela"))
     seconds += asked.sampling("opt-30b") + asked.regressing("opt-30b")
     large = table.set_index("name").loc["opt-30b"]
     assert (large["gpus"], large["core_hours"]) == (2, 0)
     assert large["gpu_hours"] == pytest.approx(2 * seconds / 3600)
+    assert "s" not in set(table["name"])
     rows = table[table["name"] == "gpt2"].set_index("paper")
     assert sorted(rows.index) == sorted(papers)
     assert (rows["gpus"] == 1).all()
@@ -361,6 +366,8 @@ def test_frequency_regressions_have_both_start_tokens():
     regressed = scope.frequency_regression(there, "smollm2-135m")
     assert list(regressed["start_tokens"]) == ["none", "endoftext"]
     assert (regressed["corpus"], regressed["parser"]) == ("state_of_the_union", "nltk_zip")
+    for key in ("tokens", "document_tokens"):
+        assert regressed[key] == there.settings["morcela"][f"frequency_{key}"]
     alone = scope.frequency_regression(plan("paper"), "pythia-14m")["start_tokens"]
     assert list(alone) == ["none"]
 

@@ -52,10 +52,12 @@ def test_surprisals_in_another_order_are_refused():
 def test_rounding_alone_is_constant():
     """The limit grows with the mean: 1e-3 at 1e9; at 0.1 it is 1e-12."""
     frame = pd.DataFrame(
-        {"partition": "fit", "x": [1e9, 1e9 + 1e-4] * 5, "y": [0.1, 0.1 + 1e-9] * 5}
-    )
-    with pytest.raises(LingprobError, match="'x' is 1e\\+09 in every row"):
-        standardised(frame, ["x"])
+        {"partition": "fit", "x": [1e9, 1e9 + 1e-4] * 5, "y": [0.1, 0.1 + 1e-9] * 5,
+         "z": [0.0, 0.1 + 0.2 - 0.3] * 5}
+    )  # fmt: skip
+    for name, said in (("x", "'x' is 1e\\+09 in every row"), ("z", "'z' is 2.77")):
+        with pytest.raises(LingprobError, match=said):
+            standardised(frame, [name])
     assert standardised(frame, ["y"])["y"].abs().round(6).nunique() == 1
 
 

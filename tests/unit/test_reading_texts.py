@@ -115,8 +115,8 @@ def test_rows_of_a_passage_come_together(tmp_path):
 
 def test_own_table_of_regions_of_all_readers(tmp_path):
     """Rows of two readers in another order, with words from 1 and stated sentences."""
-    rows = ["s2,7,2,the dog,0", "s2,7,3,barked. It,0", "s1,7,1,Then,0", "s2,7,1,Then,0",
-            "s1,7,4,slept.,1", "s1,5,1,Oh,4"]  # fmt: skip
+    rows = ["s2,7,2,the dog,0", "s1,5,1,Oh,4", "s2,7,3,barked. It,0", "s1,7,1,Then,0",
+            "s2,7,1,Then,0", "s1,7,4,slept.,1"]  # fmt: skip
     content = "\n".join(["who,item,position,region,sentence", *rows])
     entry = {"columns": {"word_index": "position", "word": "region"}, "first_index": 1}
     assert parsed(tmp_path, "passages", content, **entry) == [

@@ -49,12 +49,6 @@ def test_a_number_is_judged_by_rounding_and_interval(low, high, value, verdict):
     assert judge_number(Estimate(value, low, high, 100), 0.860, 0.0005, 0.02)[0] == verdict
 
 
-def test_an_undecided_number_says_what_would_tell():
-    """An interval of 0.10 to either side is five times 0.02: twenty-five times the observations."""
-    verdict, note = judge_number(Estimate(0.80, 0.70, 0.90, 40), 0.86, 0.0005, 0.02)
-    assert (verdict, note) == ("undecided", "n = 40; about n = 1,000 would tell")
-
-
 @pytest.mark.parametrize(
     ("low", "high", "expected", "verdict"),
     [
@@ -72,18 +66,16 @@ def test_an_undecided_number_says_what_would_tell():
         (0.0, 0.05, "within 0 to 0.05", "supported"),
         (-0.02, 0.3, "within -0.05 to 0.05", "undecided"),
         (0.1, 0.3, "within -0.05 to 0.05", "contradicted"),
+        (math.nan, math.nan, "> 0", "not run"),
     ],
 )
 def test_a_claim_is_judged_by_its_interval(low, high, expected, verdict):
     assert judge_claim(Estimate((low + high) / 2, low, high), expected)[0] == verdict
 
 
-@pytest.mark.parametrize(
-    "ends", [(3.0, math.nan, math.nan), (3.0, 1.0, math.inf), (-3.0, -math.inf, -1.0)]
-)
-def test_an_interval_without_an_end_decides_nothing(ends):
-    assert judge_claim(Estimate(*ends), "> 0") == ("undecided", "no interval")
-    assert judge_claim(Estimate(math.nan, math.nan, math.nan), "> 0")[0] == "not run"
+@pytest.mark.parametrize(("low", "high"), [(1, math.inf), (-math.inf, 5), (math.nan, math.nan)])
+def test_an_interval_without_an_end_decides_nothing(low, high):
+    assert judge_claim(Estimate(3.0, low, high), "> 0") == ("undecided", "no interval")
 
 
 @pytest.mark.parametrize(
@@ -284,15 +276,15 @@ def test_the_p_of_a_sentence_fits_its_interval(ours, low, high, expected, p):
 def test_numbers_are_judged_by_their_printed_places():
     ours = {
         ("small", "r"): Estimate(0.8604, 0.85, 0.87, 100),
-        ("small", "n"): Estimate.exact(10.0),
+        ("small", "n"): Estimate.exact(10.4),
         ("large", "r"): Estimate(0.84, 0.80, 0.88, 100, "mine"),
+        ("large", "n"): Estimate.exact(10.4),
     }
     rows = compare_numbers(PUBLISHED, ours, "demo")
     card = make_scorecard(rows)
-    assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "not run"]
+    assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "differs"]
     assert card.loc[0, ["ours", "low", "high"]].tolist() == [0.8604, 0.85, 0.87]
-    assert card["difference"].tolist()[:3] == pytest.approx([0.0004, 0, -0.06])
-    assert math.isnan(card["ours"].iloc[3])
+    assert card["difference"].tolist() == pytest.approx([0.0004, 0.4, -0.06, -0.6])
     assert card["note"].iloc[2] == "mine; as printed"
     assert list(card.columns) == SCHEMAS["scorecard"].names
     assert set(card["role"]) == {"paper"}
@@ -305,14 +297,6 @@ def test_numbers_are_judged_by_their_printed_places():
     }
 
 
-def test_half_a_unit_is_rounding():
-    found = {("small", "r"): 0.8604, ("small", "n"): 10.4, ("large", "r"): 0.9006,
-             ("large", "n"): 10.4}  # fmt: skip
-    ours = {cell: Estimate.exact(value) for cell, value in found.items()}
-    card = make_scorecard(compare_numbers(PUBLISHED, ours, "demo"))
-    assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "differs"]
-
-
 def test_a_tolerance_says_why():
     rows = {"near": [0.5, 1], "far": [0.5, 1], "elsewhere": [0.5, 1]}
     item = {**PUBLISHED["items"][0], "rows": rows, "tolerance": [0.25, 2],
@@ -323,6 +307,7 @@ def test_a_tolerance_says_why():
     by_row = card[card["column"] == "r"].set_index("row")
     assert card["verdict"].tolist()[1] == "reproduced"
     assert by_row["verdict"].tolist() == ["reproduced", "differs", "not run"]
+    assert math.isnan(by_row.loc["elsewhere", "ours"])
     assert "within 0.25: folds are not stated" in by_row.loc["near", "note"]
     assert "folds" not in by_row.loc["elsewhere", "note"]
 
@@ -437,7 +422,8 @@ def test_known_correlations_at_the_edge():
     assert known_correlation(0.5, 4).low == pytest.approx(
         np.tanh(np.arctanh(0.5) - stats.norm.ppf(0.975))
     )
-    assert math.isnan(known_correlation(math.nan, 10).value)
+    unknown = known_correlation(math.nan, 10)
+    assert (math.isnan(unknown.value), unknown.note) == (True, "")
 
 
 def test_sums_of_estimates_by_hand():

@@ -151,9 +151,11 @@ def test_ids_lose_outer_spaces_and_sentences_keep_them(tmp_path, caplog):
 
 def test_copies_of_a_sentence_may_differ_in_typography(tmp_path):
     """Means of z-scores by hand: each reader's two ratings have the z-scores -1 and 1 / sqrt 2."""
-    text = "participant,sentence,rating\na,Don't  go.,1\na,B.,3\nb ,Don’t go.,7\nb,B.,5\n"
-    stimuli, ratings = own(write(tmp_path / "mine.csv", text), ratings="some")
+    rows = "a,Don't  go.,1,p\na,B.,3,\nb ,Don’t go.,7,p\nb,B.,5,\n"
+    path = write(tmp_path / "mine.csv", f"participant,sentence,rating,pair\n{rows}")
+    stimuli, ratings = own(path, ratings="some")
     assert stimuli["text"].tolist() == ["Don't  go.", "B."]
+    assert stimuli["pair_id"].fillna("none").tolist() == ["p", "none"]
     assert ratings["participant_id"].tolist() == ["a", "a", "b", "b"]
     assert stimuli["rating"].tolist() == pytest.approx([0, 0])
 
@@ -327,7 +329,7 @@ def test_a_row_may_be_a_pair(tmp_path):
         ("good,bad\nA b.,\n", {}, "data row 1, column 'bad': an empty sentence"),
         ("good,bad,pair\nA.,B.,1\nC.,D.,1\n", {}, "an id that an earlier row has: '1'"),
         ("good,bad,pair\nA.,B.,\n", {}, "column 'pair': no id"),
-        ("good,worse\nA.,B.\n", {"good": "good"}, r"no columns \['bad'\]"),
+        ("Good,bad\nA.,B.\n", {"good": "GOOD"}, r"no columns \['GOOD'\].*mean {GOOD: Good}"),
         ("fine,bad\nA.,B.\n", {}, "no column 'sentence'"),
         ("participant,good,bad\na,A.,B.\n", {"good": "good"}, r"\['sentence', 'rating'\]"),
     ],
@@ -641,7 +643,7 @@ def test_a_formula_means_what_it_says(formula, expected):
 
 
 def test_a_formula_holds_elementwise():
-    formula = parse_formula("(1;%a%) < (1;%b%)", "here")
+    formula = parse_formula(" (1;%a%) < (1;%b%)\n", "here")
     held = formula.holds({("a", 1): np.array([1.0, 2.0]), ("b", 1): np.array([2.0, 1.0])})
     assert held.tolist() == [True, False]
 

@@ -38,11 +38,16 @@ def test_additive_smoothing_by_hand():
     expected = np.sqrt(8 * (6 - 36 / 8) / 7) / 6.5
     assert table["std_error"][0] == pytest.approx(expected)
     assert table["std_error"][1] == 0
+    # Three equal draws: their sum of squares is below 0.3² / 3, because it is rounded.
+    equal = sums_table(np.array([3 * 0.1]), np.array([3 * 0.1**2]))
+    assert smoothed_logprobs(equal, smoothing=0.5, total=3)["std_error"].tolist() == [0]
 
 
 def test_one_draw_has_no_standard_error():
     sums = sums_table(np.array([1, 1]))
-    assert smoothed_logprobs(sums, smoothing=1.0, total=1)["std_error"].isna().all()
+    with np.errstate(all="raise"):
+        for total in (0, 1):
+            assert smoothed_logprobs(sums, smoothing=1.0, total=total)["std_error"].isna().all()
     # The variance of draws 1 and 0 is 0.5, and that of their sum is 1.
     two = smoothed_logprobs(sums, smoothing=1.0, total=2)
     assert two["std_error"].tolist() == pytest.approx([1 / 2, 1 / 2])
@@ -97,13 +102,16 @@ def test_normalised_values_sum_to_one(published, tokenizer):
 
 
 class SpacedTokenizer:
-    """Decodes id 0 to '.', 1 to ' .', 2 to ' do'; cleans spacing up unless told not to."""
+    """Decodes ids to its strings; cleans spacing up unless told not to."""
+
+    def __init__(self, *strings):
+        self.strings = strings or (".", " .", " do")
 
     def __len__(self):
-        return 3
+        return len(self.strings)
 
     def decode(self, ids, clean_up_tokenization_spaces=True):
-        text = [".", " .", " do"][ids[0]]
+        text = self.strings[ids[0]]
         return text.replace(" .", ".") if clean_up_tokenization_spaces else text
 
 
@@ -116,12 +124,14 @@ def test_spacing_is_cleaned_up(published):
     np.testing.assert_allclose(np.exp(normalised["logprob"]), np.array([4, 1, 1]) / 6)
 
 
-def test_strings_of_the_file_are_not_cleaned_up(tmp_path):
+def test_only_strings_that_the_file_lacks_are_cleaned_up(tmp_path):
+    cleaned = [".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"]
     path = tmp_path / "published.json"
-    path.write_text(json.dumps({".": 0, " .": -2.0}))
-    table, metadata = published_logprobs(path, SpacedTokenizer(), 3)
-    assert table["logprob"].tolist() == [0, -2, -2]
-    assert metadata["covered_tokens_exactly"] == pytest.approx(2 / 3)
+    path.write_text(json.dumps({**dict.fromkeys([*cleaned, "a'b"], 0), " !": -2.0}))
+    spaced = SpacedTokenizer(*(f" {text}" for text in cleaned), "a ' b")
+    table, metadata = published_logprobs(path, spaced, 10)
+    assert table["logprob"].tolist() == [0, 0, -2, *[0] * 7]
+    assert metadata["covered_tokens_exactly"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +154,10 @@ def test_published_counts_are_padded_to_the_vocabulary(tmp_path):
         np.save(path, fault)
         with pytest.raises(LingprobError, match="Token counts are non-negative"):
             published_counts(path, 9)
-    path.write_bytes(b"nothing")
-    with pytest.raises(LingprobError, match="not a NumPy file"):
-        published_counts(path, 5)
+    for content in (b"nothing", b""):
+        path.write_bytes(content)
+        with pytest.raises(LingprobError, match="not a NumPy file"):
+            published_counts(path, 5)
 
 
 class Letters:
@@ -262,14 +273,6 @@ def test_standard_errors_are_calibrated_over_many_seeds(lm, exact):
     assert 0.9 < np.sqrt((z**2).mean()) < 1.15
 
 
-def test_totals_are_squared_by_response(lm):
-    """Totals are squared per response, not per position."""
-    _, squares, _ = estimate(lm, samples=40, seed=2, batch_size=40)
-    uniforms = np.random.default_rng([2, 0]).random((LENGTH - 1, 40))
-    totals = sample_totals(lm, PROMPT, uniforms).double().numpy()
-    np.testing.assert_allclose(squares, (totals**2).sum(axis=0), rtol=1e-6)
-
-
 @pytest.mark.parametrize("family", CONFIGS)
 def test_batches_equal_single_responses(family):
     # More than the window of a family that sees 16 tokens back in some layers.
@@ -287,6 +290,8 @@ def test_batches_equal_single_responses(family):
                 ids.append(int(np.searchsorted(probabilities.cumsum(), uniforms[step, row])))
         np.testing.assert_allclose(totals[row], expected, atol=1e-6)
         assert totals[row].sum() == pytest.approx(steps + 1, abs=1e-5)
+    half = sample_totals(wrapped(model.bfloat16(), VOCABULARY_SIZE), prompt, uniforms)
+    assert half.sum(dim=1).numpy() == pytest.approx([steps + 1] * 3, abs=1e-5)
 
 
 def test_shards_add_up_to_the_whole(lm):
@@ -315,9 +320,9 @@ def test_merged_sums_are_matched_by_token():
 
 def test_unigrams_are_indexed_by_token_id(tmp_path):
     """Ids with gaps, not in their order."""
-    table = smoothed_logprobs(sums_table(np.array([1, 2, 5])), smoothing=1.0, total=8)
     for name, ids in (("a", [5, 0, 9]), ("b", [1, 7, 3])):
-        write_table(table.assign(token_id=np.array(ids, np.int32)), "unigrams", tmp_path / name)
+        sums = sums_table(np.array([1, 2, 5])).assign(token_id=np.array(ids, np.int32))
+        write_table(smoothed_logprobs(sums, smoothing=1.0, total=8), "unigrams", tmp_path / name)
     found = read_unigrams(["first", "second"], [tmp_path / "a", tmp_path / "b"])
     assert {name: series.index.tolist() for name, series in found.items()} == {
         "first": [5, 0, 9], "second": [1, 7, 3]
@@ -362,11 +367,7 @@ def test_a_window_that_slides_needs_no_room():
 def test_responses_beyond_the_window_are_refused(lm):
     with pytest.raises(LingprobError, match=f"At most {CONTEXT_WINDOW} is possible"):
         unigrahams_sums(lm, PROMPT, Sampling(samples=2, seed=0, length=CONTEXT_WINDOW + 1))
-
-
-def test_the_longest_possible_response_fits(lm):
-    sampling = Sampling(2, 0, length=CONTEXT_WINDOW, batch_size=2)
-    sums, _, _ = unigrahams_sums(lm, PROMPT, sampling)
+    sums, _, _ = unigrahams_sums(lm, PROMPT, Sampling(2, 0, length=CONTEXT_WINDOW, batch_size=2))
     assert sums.sum() == pytest.approx(2 * CONTEXT_WINDOW, abs=1e-4)
 
 

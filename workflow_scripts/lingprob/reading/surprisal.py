@@ -333,6 +333,5 @@ def passages_of(words: pd.DataFrame, context: str) -> list[Piece]:
     for key, part in words.groupby(keys, sort=False):
         name = f"passage {key[0]!r}" + (f", sentence {key[1]}" if len(keys) > 1 else "")
         glued = part.get("glued", pd.Series(False, part.index)).to_numpy(dtype=bool)
-        keys_of = part[KEYS].reset_index(drop=True)
-        pieces.append(Piece(name, part["word"].tolist(), keys_of, glued))
+        pieces.append(Piece(name, part["word"].tolist(), part[KEYS], glued))
     return pieces

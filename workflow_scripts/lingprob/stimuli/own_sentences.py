@@ -115,7 +115,7 @@ def average(
     """
     named = entry.get("columns", {})
     columns = {key: named.get(key, key) for key in ("participant", *COLUMNS)}
-    needed = {**named, **{key: columns[key] for key in ("participant", "sentence", "rating")}}
+    needed = {**named, **{key: columns[key] for key in ("sentence", "rating")}}
     need_columns(path, frame, needed.values(), f"Set {setting}.")
     others = other_columns(frame, columns.values())
     frame = pd.DataFrame({key: frame[name] for key, name in columns.items() if name in frame})
@@ -138,8 +138,8 @@ def average(
         )  # fmt: skip
     sentence = frame.groupby([same, *ids], sort=False, dropna=False).ngroup()
     for key in (key for key in ABOUT if key in frame.columns):
-        first = frame[key].astype(str).groupby(sentence).transform("first")
-        changed = frame[key].astype(str) != first
+        values = frame[key].astype(str).fillna("")
+        changed = values != values.groupby(sentence).transform("first")
         refuse(path, columns[key], changed, "another value than earlier", frame[key])
     judgments = pd.DataFrame(
         {"participant_id": participant, "sentence": sentence, "rating": rating}

@@ -66,7 +66,7 @@ def pairs_as_sentences(
         )
         for side in SIDES
     ]
-    return pd.concat(sides).sort_index(kind="stable").reset_index(drop=True)
+    return pd.concat(sides).sort_index(kind="stable", ignore_index=True)
 
 
 def read_csv_utf8(path: Path, **options: Any) -> pd.DataFrame:

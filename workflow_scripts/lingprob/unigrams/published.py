@@ -65,8 +65,8 @@ def published_logprobs(
     metadata = {
         "published_sum": _sum_of_probabilities(published.values()),
         "covered_sum": _sum_of_probabilities(mapped[~keys.duplicated()].dropna()),
-        "covered_tokens": float(mapped.notna().mean()),
-        "covered_tokens_exactly": float(exact.notna().mean()),
+        "covered_tokens": mapped.notna().mean(),
+        "covered_tokens_exactly": exact.notna().mean(),
         "floor": floor,
         "sum": _sum_of_probabilities(logprobs),
         "normalising_constant": log_total,
