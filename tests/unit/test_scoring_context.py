@@ -91,14 +91,6 @@ def test_a_prefix_is_run_once_however_many_cuts(llama):
     assert n_prefix < three_cuts[1] <= n_prefix + 3 * (one_cut[1] - n_prefix)
 
 
-@pytest.mark.parametrize("tokens_per_batch", [3, 5, 12, 30])
-def test_small_budgets_change_nothing(llama, tokens_per_batch):
-    items = [ITEM, OTHER, ContextItem(PREFIX, range(len(PREFIX) + 1), ["The cat.", "The mat."])]
-    whole = score_in_context(Scorer(llama), items, start_token="bos")
-    small = score_in_context(Scorer(llama, tokens_per_batch), items, start_token="bos")
-    pd.testing.assert_frame_equal(whole, small, check_exact=False, atol=1e-5)
-
-
 def test_items_at_once_are_scored_as_alone(llama):
     """Many short items on more workers than cores, from the model's preparation on."""
     ends = [place for place, letter in enumerate(PREFIX) if letter == " "]
@@ -175,12 +167,6 @@ def test_a_model_with_a_state_is_not_shared(llama, monkeypatch, caplog, kind):
     assert "one by one" in caplog.text
 
 
-def test_a_target_may_repeat_the_prefix(llama):
-    item = ContextItem(PREFIX, [23, len(PREFIX)], ["Who did Mary say that John saw?", "So."])
-    table = score_in_context(Scorer(llama), [item], start_token="bos")
-    check(table, llama.directory, [item], "bos", atol=1e-5)
-
-
 def test_a_cut_may_change_the_prefixs_tokens(llama, caplog):
     """Cut within 'that', one token, and then without a separator."""
     cut = PREFIX.index("that") + 2
@@ -241,12 +227,6 @@ def test_texts_fill_the_window_after_the_start_token(llama, start_token, longest
 def test_bad_items_are_named_before_any_work(llama, item, message):
     with pytest.raises(LingprobError, match=message):
         score_in_context(Scorer(llama), [OTHER, item], start_token="bos")
-
-
-def test_no_item_at_all(llama):
-    table = score_in_context(Scorer(llama), [], start_token="bos")
-    assert len(table) == 0
-    assert table["logprob"].dtype == np.float32
 
 
 @pytest.mark.parametrize(

@@ -138,14 +138,6 @@ def test_the_context_token_counts_in_the_first_window(llama):
     np.testing.assert_allclose(scored[first:], second[CONTEXT_WINDOW // 2 :], atol=1e-5)
 
 
-def test_sequences_without_a_scored_token(llama):
-    empty, single = Scorer(llama).score([np.array([], dtype=int), np.array([5])], None)
-    assert empty.shape == (0,)
-    assert single.shape == (1,)
-    assert np.isnan(single[0])
-    assert Scorer(llama).score([], 0) == []
-
-
 def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES)]
     expected = Scorer(llama).score(sequences, 0)
@@ -174,7 +166,10 @@ def test_models_without_trees_are_as_exact(family, tmp_path, caplog):
     sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
     with caplog.at_level(logging.INFO):
         scored = scorer.score(sequences, 0)
+    alike = Scorer(language_model)
+    alike.score([np.full(12, 5)], None)  # all states of this text are alike
     assert not scorer.forward.takes_trees
+    assert not alike.forward.takes_trees
     assert "one by one" in caplog.text
     for ids, logprobs in zip(sequences, scored, strict=True):
         np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, 0), atol=1e-5)
@@ -251,16 +246,6 @@ def test_a_sliding_window_as_wide_takes_trees(llama, monkeypatch):
         scorer = Scorer(llama)
         scorer.score([IDS], 0)
         assert scorer.forward.takes_trees == takes
-
-
-@pytest.mark.parametrize("family", ["bloom", "falcon_alibi"])
-def test_no_text_hides_a_missing_tree_mask(tmp_path, family):
-    """One text repeats one token, so that all its states are alike. The other has many."""
-    lm = load_language_model(save_tiny_model(family, tmp_path))
-    for ids in (np.full(12, 5), np.arange(3, 15)):
-        scorer = Scorer(lm)
-        scorer.score([ids], None)
-        assert not scorer.forward.takes_trees
 
 
 def test_the_last_tokens_of_the_vocabulary_are_probes(llama):

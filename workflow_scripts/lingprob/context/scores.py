@@ -53,11 +53,7 @@ class Task:
 
 
 def judge_contexts(
-    scorer: Scorer,
-    name: str,
-    tokenize: Tokenize,
-    tasks: Iterable[Task],
-    **scoring: Any,
+    scorer: Scorer, name: str, tokenize: Tokenize, tasks: Iterable[Task], **scoring: Any
 ) -> Iterator[pd.DataFrame]:
     """Yield a `context_judgments` table in pieces, task by task.
 

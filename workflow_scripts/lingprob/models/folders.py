@@ -320,7 +320,5 @@ def files_digest(directory: Path) -> str:
 
 def tokenizer_digest(directory: Path) -> str:
     """Return the sha256 of the tokenizer's main file, or '' if no file has a known name."""
-    for name in TOKENIZER_FILES:
-        if (directory / name).is_file():
-            return sha256_of(directory / name)
-    return ""
+    found = (directory / name for name in TOKENIZER_FILES)
+    return next((sha256_of(path) for path in found if path.is_file()), "")

@@ -133,7 +133,7 @@ def score_in_context(
         shards.write(described, pa.Table.from_pandas(table, preserve_index=False))
         return table
 
-    found = [_rows([])]
+    found = []
     ranges = shard_ranges(len(items), items_per_shard)
     with (
         Progress(len(items), "scoring in context", "prefixes") as progress,

@@ -172,14 +172,8 @@ def cost_by_rule(logs: Path) -> pd.DataFrame:
     if not jobs:
         return pd.DataFrame(columns=["rule", "jobs", "minutes", "cpu_minutes", "memory_mb"])
     grouped = pd.concat(jobs).groupby("rule")
-    table = pd.DataFrame(
-        {
-            "jobs": grouped.size(),
-            "minutes": grouped["s"].sum() / 60,
-            "cpu_minutes": grouped["cpu_time"].sum() / 60,
-            "memory_mb": grouped["max_rss"].max(),
-        }
-    )
+    minutes = {"minutes": grouped["s"].sum() / 60, "cpu_minutes": grouped["cpu_time"].sum() / 60}
+    table = pd.DataFrame({"jobs": grouped.size(), **minutes, "memory_mb": grouped["max_rss"].max()})
     return table.sort_values("minutes", ascending=False, kind="stable").reset_index()
 
 
@@ -245,14 +239,10 @@ def _figure(name: str, made: Made) -> dict[str, Any] | None:
     image = f"{name}.png"
     if image not in made.files:
         return None
-    width, height = png_size(made.results / image)
+    size = zip(("width", "height"), png_size(made.results / image), strict=True)
     told = sentences(made.captions.get(name, ""))
-    return {
-        "src": image,
-        "width": width,
-        "height": height,
-        "alt": told[0] if told else heading_of(name.rpartition("/")[2]),
-    }
+    alt = told[0] if told else heading_of(name.rpartition("/")[2])
+    return {"src": image, "alt": alt, **dict(size)}
 
 
 def _simulated(paper: Paper, made: Made) -> list[str]:

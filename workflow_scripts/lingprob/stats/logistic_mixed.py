@@ -116,12 +116,6 @@ def deviance(cells: Cells, parameters: Array, modes: Array) -> tuple[Array, Arra
     return value, gradient, modes
 
 
-def _constant(cells: Cells) -> float:
-    """Return the part of the deviance from the binomial coefficients."""
-    k, m = cells.successes, cells.trials
-    return float(-2 * (gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)).sum())
-
-
 def _modes(cells: Cells, fixed: Array, theta: Array, modes: Array) -> tuple[Array, Array]:
     """Return the modes and probabilities, (b, groups) and (b, n): Newton's method for all."""
     modes = np.broadcast_to(modes, (len(theta), cells.n_groups))
@@ -170,7 +164,9 @@ def _newton(cells: Cells, parameters: Array) -> LaplaceOptimum:
             share /= 2
         parameters = parameters + share * step
         value, gradient, modes = there, slope, moved
-    return LaplaceOptimum(parameters, value + _constant(cells), hessian, modes, decrement)
+    k, m = cells.successes, cells.trials
+    value -= 2 * float((gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)).sum())
+    return LaplaceOptimum(parameters, value, hessian, modes, decrement)
 
 
 def _at(cells: Cells, parameters: Array, modes: Array) -> tuple[float, Array, Array]:

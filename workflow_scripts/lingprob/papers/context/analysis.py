@@ -20,20 +20,12 @@ from lingprob.papers.context.statistics import (
     perturbation_correlations,
     regressions,
 )
-from lingprob.stats.resampling import (
-    Ints,
-    clustered_proportion_interval,
-    mean_intervals,
-    widened,
-)
+from lingprob.stats.resampling import Ints, clustered_proportion_interval, mean_intervals, widened
 
 Tables = dict[str, pd.DataFrame]
 
 # Kinds that pool matched and mismatched prefixes (context, Figures 3 and 16).
-COLLAPSED = {
-    "acceptable": (MATCHED[0], MISMATCHED[0]),
-    "unacceptable": (MATCHED[1], MISMATCHED[1]),
-}
+COLLAPSED = {"acceptable": (MATCHED[0], MISMATCHED[0]), "unacceptable": (MATCHED[1], MISMATCHED[1])}
 LEVELS = ("phenomenon", "suite")
 # The phenomenon of pairs for which the data set names none.
 NAMELESS = "(none)"

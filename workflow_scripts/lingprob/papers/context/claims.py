@@ -13,6 +13,7 @@ from lingprob.papers.context.effects import (
     mean_predictability,
     overlaps_of_suites,
 )
+from lingprob.papers.context.statistics import of_suites
 from lingprob.papers.run import Published, Run, Tables
 from lingprob.scorecard.comparison import Quantities, score
 from lingprob.scorecard.verdicts import Estimate
@@ -29,9 +30,8 @@ def context_quantities(tables: Tables, published: Published) -> Quantities:
     Values are from the paper's data sets alone. Means over models need all models of the paper.
     """
     rows = [row for item in published["items"] if "Table" in item["item"] for row in item["rows"]]
-    models = {row.partition("/")[0] for row in rows} - {
-        "mean"
-    }  # rows are MODEL/SUITE or mean/SUITE
+    # Rows are MODEL/SUITE or mean/SUITE.
+    models = {row.partition("/")[0] for row in rows} - {"mean"}
     return {
         **_tables(tables["context_accuracy"], models),
         **_matrix(tables["context_matrix"]),
@@ -46,15 +46,9 @@ def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
     intervals. A standard deviation is off by at most the root mean square of its values' errors.
     """
     found: Quantities = {}
-    of_suites = accuracy[
-        (accuracy["level"] == "suite")
-        & (accuracy["dataset"] == PAPER_DATASET)
-        & accuracy["perturbation"].isna()
-    ]
-    all_ran = theirs <= set(of_suites["model"])
     for kind in MATCHED:
         side = kind.removeprefix("matched_")
-        rows = of_suites[of_suites["kind"] == kind]
+        rows = of_suites(accuracy[accuracy["dataset"] == PAPER_DATASET], kind)
         by = rows.assign(square=((rows["delta_high"] - rows["delta_low"]) / 2) ** 2).groupby(
             ["model", "group"], sort=False
         )
@@ -65,10 +59,9 @@ def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
             n, row = int(mean["n_pairs"]), f"{model}/{suite}"
             found[(row, f"delta_{side}")] = Estimate.of(mean, "delta", n, f"{n} pairs")
             found[(row, f"sd_{side}")] = _around(spread[(model, suite)], reach[(model, suite)])
-        if all_ran:
-            found |= _means(
-                accuracy[accuracy["model"].isin(theirs)], kind, means.loc[sorted(theirs)]
-            )
+        if theirs <= set(rows["model"]):
+            of_theirs = accuracy[accuracy["model"].isin(theirs)]
+            found |= _means(of_theirs, kind, means.loc[sorted(theirs)])
     return found
 
 
