@@ -20,9 +20,8 @@ from lingprob.papers.leakage.regressions import (
     compare_regressions,
     reading_counts,
     table_2,
-    table_3,
 )
-from lingprob.papers.leakage.trends import STATE, model_differences, size_trends
+from lingprob.papers.leakage.trends import STATE, size_trends
 from lingprob.papers.run import Run
 from lingprob.reading.predictors import regression_frame, standardised
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
@@ -261,18 +260,6 @@ def test_faulty_surprisals_name_their_model(study, values, message):
         deltas_of({**study, "surprisals": surprisals})
 
 
-def test_differences_are_those_of_the_fits(compared):
-    """Of the same regressions, on the times that the table counts."""
-    deltas, gains = compared["delta_log_likelihood"], compared["reading_gains"]
-    table = model_differences(gains, deltas, draws=50, seed=1)
-    fits = deltas.set_index("model")
-    assert len(table) == 3
-    for row in table.itertuples():
-        apart = fits["log_likelihood"][row.model] - fits["log_likelihood"][row.other]
-        assert row.difference == pytest.approx(apart, abs=1e-6)
-        assert row.n_evaluated == fits["n_evaluated"][row.model] > row.items == 6
-
-
 def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path):
     deltas, gains = compared["delta_log_likelihood"], compared["reading_gains"]
     entry = {**ENTRY, "rt_source": "simulated"}
@@ -366,14 +353,6 @@ def test_table_2_has_the_partitions_last():
         ["b", "human", 2, 0, 5, 0, 3],
         ["a", "human", 0, 1, 0, 4, 0],
     ]
-
-
-def test_table_3_has_each_formula_once():
-    columns = ["dataset", "rt_source", "regression", "formula", "baseline_formula"]
-    rows = [("b", "human", "r", "f", "g")] * 2 + [("a", "human", "r", "f", "g")]
-    found = table_3(pd.DataFrame(rows, columns=columns).assign(model="m"))
-    assert found.columns.tolist() == columns
-    assert found["dataset"].to_dict() == {0: "b", 1: "a"}
 
 
 def test_numbers_of_reading_are_counts_and_fits():

@@ -580,8 +580,6 @@ def test_typed_columns_name_their_faults(tmp_path):
 def test_damaged_workbooks_are_named(tmp_path):
     path = tmp_path / "t.xlsx"
     pd.DataFrame({"a": ["01"]}).to_excel(path, index=False)
-    with pytest.raises(LingprobError, match=r"t\.xlsx: no column 'b', but \['a'\]"):
-        read(path, ",", ["a", "b"])
     path.write_bytes(path.read_bytes()[:900])
     with pytest.raises(LingprobError, match=r"t\.xlsx: cannot be read .*Download it again"):
         read(path, ",", ["a"])

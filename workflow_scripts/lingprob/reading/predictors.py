@@ -91,8 +91,7 @@ def regression_frame(
         lack any predictor are left out. The second result lists each model's Predictors, without
         length, index or previous_fixated if it is constant.
 
-    Raises LingprobError if nothing is left, if a surprisal is infinite, or if the times do not fit
-    the words.
+    Raises LingprobError if nothing is left, or if a surprisal is infinite.
     """
     table = words[KEYS].assign(
         sentence=sentence_numbers(words),
@@ -113,13 +112,6 @@ def regression_frame(
             table[before] = values.groupby(passages).shift(lag).to_numpy()
         own[model] = name, tuple(previous)
     frame = times[times["excluded"].isna()].merge(table, on=KEYS, how="left")
-    refuse_rows(
-        frame["length"].isna(),
-        "{about}: a reading time for word {word_index} of passage {passage_id!r}, which the text "
-        "does not have.",
-        frame,
-        about=about,
-    )
     baseline: tuple[str, ...] = BASELINE
     if frame[PREVIOUS_FIXATED].notna().all():
         baseline = (*baseline, PREVIOUS_FIXATED)

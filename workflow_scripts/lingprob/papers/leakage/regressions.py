@@ -131,10 +131,9 @@ class Comparison(NamedTuple):
     singular: bool
 
     @property
-    def gains(self) -> pd.DataFrame:
-        """The gain in log-likelihood (nats) by subject (rows) and sentence (columns)."""
-        gains = self.log_likelihoods["full"] - self.log_likelihoods["baseline"]
-        return gains.unstack(fill_value=0.0)
+    def gains(self) -> pd.Series:
+        """The gain in log-likelihood (nats) by subject and sentence."""
+        return self.log_likelihoods["full"] - self.log_likelihoods["baseline"]
 
 
 def compare_regressions(
@@ -186,7 +185,8 @@ def compare_regressions(
     for model, one in zip(models, found, strict=True):
         table, name = study.surprisals[model.model], model.model
         by_word, by_token = perplexity(table, chosen.corrected)
-        low, high = sum_interval(one.gains.to_numpy(), chosen.bootstrap, chosen.seed)
+        cells = one.gains.unstack(fill_value=0.0).to_numpy()
+        low, high = sum_interval(cells, chosen.bootstrap, chosen.seed)
         own = {
             "context": contexts[name],
             "corrected": corrections[name],
@@ -239,10 +239,9 @@ def _effects(model: Predictors, one: Comparison) -> pd.DataFrame:
 
 def delta_parts(one: Comparison) -> pd.DataFrame:
     """Return rows of `reading_gains`, each with the part of ΔLogLik of a subject and sentence."""
-    values = one.log_likelihoods.rename_axis(index=["subject", "item"]).reset_index()
-    nats = values["full"] - values["baseline"]
-    columns = values[["subject", "item", "n"]].astype({"subject": str, "item": str})
-    return columns.assign(of="delta", nats=nats)
+    values = one.log_likelihoods.assign(of="delta", nats=one.gains)
+    values = values.rename_axis(index=["subject", "item"]).reset_index()
+    return values.astype({"subject": str, "item": str})
 
 
 def perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:

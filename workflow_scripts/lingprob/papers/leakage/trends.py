@@ -71,9 +71,7 @@ def size_trends(
         row["largest"] = float(part["parameters"].max())
         found = drawn.get((names["dataset"], names["convention"], of))
         if found is not None and set(part["model"]) <= set(found.models):
-            x = np.log10(part[on].to_numpy(float))
-            x -= x.mean()
-            weights = found.weights(dict(zip(part["model"], x / (x @ x), strict=True)))
+            weights = found.weights(dict(zip(part["model"], slope_weights(part[on]), strict=True)))
             before = {**names, STATE: 0, "of": of, "on": on}
             slopes[tuple(row[name] for name in before)] = row["slope"], weights
             row |= {"resampled": found.resampled, "items": found.sums.units}
@@ -112,6 +110,13 @@ class Drawn:
     def weights(self, by_model: Mapping[str, float]) -> np.ndarray:
         """Return the weight of each of `models` in a sum, (models,), 0 if `by_model` lacks it."""
         return np.array([by_model.get(name, 0.0) for name in self.models])
+
+
+def slope_weights(sizes: pd.Series) -> pd.Series:
+    """Return the weight of each model's value in the slope on log10 of `sizes`."""
+    x = np.log10(sizes.astype(float))
+    x = x - x.mean()
+    return x / (x**2).sum()
 
 
 def _points(
