@@ -77,15 +77,6 @@ def test_simulated_ratings_follow_the_paper_s_model():
     assert np.corrcoef(words[good], stimuli.loc[good, "rating"])[0, 1] < -0.3
 
 
-def test_an_own_csv_needs_only_sentence_and_rating(tmp_path):
-    path = write(tmp_path / "mine.csv", 'sentence,rating\n"The cat sat.",1.5\nCat the sat.,-2\n')
-    stimuli, ratings = own(path)
-    assert stimuli["item_id"].tolist() == ["1", "2"]
-    assert stimuli["rating"].tolist() == [1.5, -2.0]
-    assert stimuli["rating_source"].unique().tolist() == ["human"]
-    assert ratings.empty
-
-
 def test_own_pairs_need_no_ratings(tmp_path):
     path = write(
         tmp_path / "mine.csv", "sentence,pair,grammatical,paradigm\nA b.,p,yes,x\nB a.,p,No,x\n"
@@ -101,7 +92,11 @@ def test_own_pairs_need_no_ratings(tmp_path):
 
 def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
     path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,\n")
-    assert own(path, ratings="some")[0]["rating"].isna().tolist() == [False, True]
+    stimuli, ratings = own(path, ratings="some")
+    assert stimuli["item_id"].tolist() == ["1", "2"]
+    assert stimuli["rating"].isna().tolist() == [False, True]
+    assert stimuli["rating_source"].unique().tolist() == ["human"]
+    assert ratings.empty
     with pytest.raises(LingprobError, match="data row 2, column 'rating': no value"):
         own(path, ratings="every")
 
@@ -374,12 +369,13 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
 
 
 def test_judgments_of_one_sentence_share_its_letters(tmp_path):
-    """Composed in one row, decomposed in another, and with spaces at the end."""
-    rows = "p,Zo\u00eb ran.,1\nq,Zoe\u0308 ran.\u00a0,2\np,It ran.,3\nq,It ran.\t,2\n"
+    """Composed in one row, decomposed in another, with other spaces and apostrophes."""
+    rows = "p,Zo\u00eb ran.,1\nq ,Zoe\u0308  ran.\u00a0,2\np,I don't.,3\nq,I don’t.\t,2\n"
     path = write(tmp_path / "mine.csv", f"participant,sentence,rating\n{rows}")
     stimuli, ratings = own(path, standardise=False)
-    assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "It ran."]
+    assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "I don't."]
     assert stimuli["rating"].tolist() == [1.5, 2.5]
+    assert ratings["participant_id"].tolist() == ["p", "q", "p", "q"]
     assert ratings["z"].equals(ratings["rating"])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
 from lingprob.stimuli.distances import edit_distances, pair_texts
 from lingprob.stimuli.tables import SIDES
@@ -153,12 +153,12 @@ def sides_of(evidence: Evidence, policy: str) -> pd.DataFrame:
     scores = scores[scores["unigrams"] == (source if source in available else available[0])]
     paired = evidence.stimuli[evidence.stimuli["pair_id"].notna()]
     joined = paired.merge(scores, on="item_id", how="left", validate="one_to_one")
-    if joined["logprob"].isna().any():
-        missing = joined.loc[joined["logprob"].isna(), "item_id"].iloc[0]
-        raise LingprobError(
-            f"data set {evidence.dataset!r}, item {missing!r}: no score under BOS policy "
-            f"{policy!r}. Score the whole data set."
-        )
+    refuse_rows(
+        joined["logprob"].isna(),
+        f"data set {evidence.dataset!r}, item {{item_id!r}}: no score under BOS policy {policy!r}. "
+        "Score the whole data set.",
+        joined,
+    )
     sides = []
     for side in SIDES:
         of_side = joined[joined["grammatical"] == (side == "good")].set_index("pair_id")

@@ -41,10 +41,7 @@ def import_scores(
 
 
 def refuse_shared_ids(path: Path, stimuli: Sequence[pd.DataFrame]) -> None:
-    """Raise LingprobError for an id that means two sentences, if the file names rows by ids.
-
-    `stimuli` are the tables of all data sets that the file covers.
-    """
+    """Raise LingprobError if the file names rows by ids that two data sets have in common."""
     items = pd.concat([table[["item_id", "text"]] for table in stimuli]).drop_duplicates()
     twice = items["item_id"].duplicated()
     if twice.any() and "item_id" in read_frame(path).columns:

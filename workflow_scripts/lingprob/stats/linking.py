@@ -35,6 +35,7 @@ from lingprob.stats.linking_fits import (
     fitted_slopes,
     needs_unigrams,
     scoring_slopes,
+    unit_numbers,
     weighted_moments,
 )
 from lingprob.stats.resampling import fold_numbers, interval, resample_counts, tails, widened
@@ -76,7 +77,7 @@ class Resampling:
 
         Raises LingprobError if there are too few units for the folds.
         """
-        unit = _units("together", self.together, n)
+        unit = unit_numbers("together", self.together, n)
         found, needed = len(set(unit)), self.folds * MINIMUM_PER_FOLD
         if found < needed:
             raise LingprobError(
@@ -195,7 +196,7 @@ def resample_linking_functions(
     for name, row in rows.items():
         row |= _difference("over_slor", rows, draws, (name, "slor"), how.confidence)
         row |= _difference("below_morcela", rows, draws, ("morcela", name), how.confidence)
-    sizes = np.bincount(_units("clusters", clusters, n))
+    sizes = np.bincount(unit_numbers("clusters", clusters, n))
     for row in rows.values():
         row |= _widened(row, sizes, how.confidence)
     tables = [
@@ -238,25 +239,13 @@ def _computable(linking_functions: Iterable[str], inputs: dict[str, Array]) -> l
     return names
 
 
-def _units(name: str, ids: ArrayLike | None, n: int) -> NDArray:
-    """Return the index of each sentence's unit, (n,) int. Without ids, each sentence is a unit."""
-    if ids is None:
-        return np.arange(n)
-    unit, _ = pd.factorize(pd.Series(ids))
-    if len(unit) != n:
-        raise LingprobError(f"{name} has {len(unit)} rows, the other arguments {n}.")
-    if (unit < 0).any():
-        raise LingprobError(f"{name}, row {int((unit < 0).argmax())}: the id is missing.")
-    return unit
-
-
 def drawn_units(clusters: ArrayLike | None, n: int, draws: int, seed: int) -> NDArray:
     """Return how often each of n sentences is in each resample of clusters, (draws, n) int.
 
     The result depends only on the sentences' clusters, in order, and on the seed. Raises
     LingprobError for a single cluster.
     """
-    cluster = _units("clusters", clusters, n)
+    cluster = unit_numbers("clusters", clusters, n)
     if clusters is not None and cluster.max() == 0:
         raise LingprobError(
             f"clusters: all {n} sentences have the same id, and intervals need at least two "

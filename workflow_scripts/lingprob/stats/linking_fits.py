@@ -90,8 +90,7 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
 
     rating, names = inputs["rating"], LINKING_FUNCTIONS[name]
     terms = linking_terms(names, inputs)
-    deviations = terms - terms.mean(axis=0)
-    _check_design(name, terms, deviations)
+    deviations = _deviations(name, terms)
     model = OLS(rating, np.column_stack([np.ones(len(rating)), terms])).fit()
     score = terms[:, 0] if len(names) == 1 else model.fittedvalues
     sd = deviations.std(axis=0)
@@ -126,20 +125,33 @@ def linking_terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
     return np.column_stack([terms[name] for name in names])
 
 
-def _check_design(name: str, terms: Array, deviations: Array) -> None:
-    """Raise LingprobError for a constant term or collinear terms."""
-    spread, names = deviations.std(axis=0), LINKING_FUNCTIONS[name]
+def _deviations(name: str, terms: Array) -> Array:
+    """Return terms (n, k) minus their means. LingprobError for a constant or collinear term."""
+    deviations, names = terms - terms.mean(axis=0), LINKING_FUNCTIONS[name]
+    spread = deviations.std(axis=0)
     constant = spread <= 1e-12 * np.abs(terms).max(axis=0)
     if constant.any():
         fault = f"its term {names[int(constant.argmax())]} is the same in every row"
     elif np.linalg.matrix_rank(deviations / spread, tol=1e-8) < len(names):
         fault = f"its terms {', '.join(names)} determine one another in these rows"
     else:
-        return
+        return deviations
     raise LingprobError(
         f"{name}: {fault} (p logprob, u unigram_logprob, l n_tokens). Give sentences of more "
         "varied length and frequency, or leave this function out of linking_functions."
     )
+
+
+def unit_numbers(name: str, ids: ArrayLike | None, n: int) -> NDArray[np.intp]:
+    """Return the index of each sentence's unit, (n,) int. Without ids, each sentence is a unit."""
+    if ids is None:
+        return np.arange(n)
+    unit, _ = pd.factorize(pd.Series(ids))
+    if len(unit) != n:
+        raise LingprobError(f"{name} has {len(unit)} rows, the other arguments {n}.")
+    if (unit < 0).any():
+        raise LingprobError(f"{name}, row {int((unit < 0).argmax())}: the id is missing.")
+    return unit
 
 
 def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str, Array]:
@@ -246,23 +258,13 @@ def rated_sentences(
         raise unknown_name("linking function", linking_function, LINKING_FUNCTIONS)
     inputs = checked_inputs(logprob, unigram_logprob, n_tokens, rating)
     design = _design(linking_function, inputs)
-    number, _ = pd.factorize(np.arange(len(design)) if unit is None else pd.Series(unit))
-    if len(number) != len(design) or (number < 0).any():
-        raise LingprobError(
-            f"unit has {int((number >= 0).sum())} values for {len(design)} sentences: name the "
-            "unit of every one."
-        )
+    number = unit_numbers("unit", unit, len(design))
     if number.max() < design.shape[1]:
         raise LingprobError(
             f"{linking_function}: {int(number.max()) + 1} units (sentences, pairs or articles) are "
             f"too few for {design.shape[1]} coefficients. Give more rated sentences."
         )
-    scaled = design / np.abs(design).max(axis=0)
-    if np.linalg.matrix_rank(scaled, tol=1e-8) < design.shape[1]:
-        raise LingprobError(
-            f"{linking_function}: a term of {', '.join(LINKING_FUNCTIONS[linking_function])} does "
-            "not vary, or others determine it. Give sentences of more varied length and frequency."
-        )
+    _deviations(linking_function, design[:, 1:])
     return RatedSentences(linking_function, design, inputs["rating"], number)
 
 
