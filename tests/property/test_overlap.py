@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +18,6 @@ from lingprob.overlap.cdawg import build_cdawg
 from lingprob.overlap.corpora import (
     Corpus,
     CorpusFile,
-    SavedFile,
     load_corpus,
     save_corpus,
     split_documents,
@@ -235,16 +233,6 @@ def test_graph_outgrows_its_room() -> None:
 # Words whose tokens others begin or end with. Some have more bytes than characters.
 WORDS = ["The", "Then", "cat", "cats", "é", "naïve", "東京", "🙂", "&", "mat.", "<b>"]
 texts_of_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
-
-
-@pytest.mark.parametrize("vocabulary_size", [2**16 - 1, 2**16])
-def test_saved_files_keep_their_documents(vocabulary_size: int) -> None:
-    documents = [[1, 2], [], [3]]
-    graph = build_cdawg([block(documents)], tokenizer_hash="t", vocabulary_size=vocabulary_size)
-    tokenizer = Tokenizer(None, vocabulary_size, "t")
-    (found,) = SavedFile("f", graph).blocks(tokenizer)
-    assert found.tokens.tolist() == [1, 2, 3]
-    assert found.offsets.tolist()[:4] == [0, 2, 2, 3]
 
 
 @settings(deadline=None, max_examples=40)

@@ -25,7 +25,7 @@ from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.models.tokenizer import Letters, Tokenizer, encode, tokens_of
-from lingprob.overlap.automaton import PassageIndex, build_index
+from lingprob.overlap.automaton import PassageIndex, build_index, check_tokenizer
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
 from lingprob.overlap.matches import Matches, without_short
 from lingprob.overlap.streaming import scan
@@ -77,10 +77,14 @@ class CorpusFile:
             )
         return found
 
-    def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
-        """Return an iterator over the file's documents as token ids, without separators."""
+    def as_graph(self, tokenizer: Tokenizer) -> Cdawg:
+        """Return the graph of the file's documents. Errors are those of `build_cdawg`."""
         blocks, separator = self._blocks(tokenizer)
-        return (split_documents(block, separator) for block in blocks)
+        return build_cdawg(
+            (split_documents(block, separator) for block in blocks),
+            tokenizer_hash=tokenizer.sha256,
+            vocabulary_size=tokenizer.vocabulary_size,
+        )
 
     def _blocks(self, tokenizer: Tokenizer) -> tuple[Iterator[TokenBlock], int | None]:
         if self.is_text:
@@ -116,11 +120,10 @@ class SavedFile:
             )
         )  # fmt: skip
 
-    def blocks(self, tokenizer: Tokenizer) -> Iterator[TokenBlock]:
-        """Yield one block with the documents of the file as token ids, without marks."""
-        text = self.graph.text
-        whole = TokenBlock(text, np.array([0, len(text)]), self.graph.n_words)
-        yield split_documents(whole, self.graph.mark)
+    def as_graph(self, tokenizer: Tokenizer) -> Cdawg:
+        """Return the graph. Raises LingprobError if it is of another tokenizer."""
+        check_tokenizer(self.graph.tokenizer_hash, tokenizer.sha256)
+        return self.graph
 
 
 @dataclass(frozen=True)
@@ -212,12 +215,7 @@ def save_corpus(corpus: Corpus, tokenizer: Tokenizer, name: str, folder: Path) -
     Raises LingprobError as `build_cdawg`.
     """
     for file in corpus.files:
-        graph = build_cdawg(
-            file.blocks(tokenizer),
-            tokenizer_hash=tokenizer.sha256,
-            vocabulary_size=tokenizer.vocabulary_size,
-        )
-        graph.save(folder / file.name)
+        file.as_graph(tokenizer).save(folder / file.name)
     files = [file.name for file in corpus.files]
     contents = {"corpus": corpus.name, "words": corpus.words, "tokenizer": name, "files": files}
     write_text(json.dumps(contents), folder / CONTENTS)
