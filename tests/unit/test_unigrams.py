@@ -124,7 +124,7 @@ def test_spacing_is_cleaned_up(published):
     np.testing.assert_allclose(np.exp(normalised["logprob"]), np.array([4, 1, 1]) / 6)
 
 
-def test_only_strings_that_the_file_lacks_are_cleaned_up(tmp_path):
+def test_only_strings_absent_from_the_file_are_cleaned(tmp_path):
     cleaned = [".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"]
     path = tmp_path / "published.json"
     path.write_text(json.dumps({**dict.fromkeys([*cleaned, "a'b"], 0), " !": -2.0}))
