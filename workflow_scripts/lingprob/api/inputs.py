@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
 from lingprob.io.table_files import need_columns, refuse_names, text_of, warn_of_outer_space
 from lingprob.io.tables import as_table
 from lingprob.io.text_units import refuse_halves, sentence_ends, split_words
@@ -198,7 +199,9 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
     check_stimuli(stimuli, where)
     if pair_texts(stimuli, where).empty:  # it refuses a pair without one sentence of each kind
         raise LingprobError(f"{where}: no row is in a pair. Give it columns `good` and `bad`.")
-    table = as_table(stimuli.assign(dataset=PAIRS), "stimuli", PAIRS)
+    # Without other columns, such as the item or condition of a pair.
+    read = stimuli.assign(dataset=PAIRS)[SCHEMAS["stimuli"].names]
+    table = as_table(read, "stimuli", PAIRS)
     return table[table["pair_id"].notna()]
 
 
