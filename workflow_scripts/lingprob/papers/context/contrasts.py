@@ -56,9 +56,9 @@ def weighted_sum(
     """
     parts = [_resampled(row, column) for row in rows]
     total = replace(combined(parts, weights), note=parts[0].note)
-    if len(rows) < 2:
-        return total
     of_suites = accuracy[accuracy["level"] == "suite"]
+    if len(rows) < 2 or of_suites.empty:
+        return total
     values, pairs = shared_suites([of_suites[_same(of_suites, row)] for row in rows], column)
     if len(pairs) < max(FEWEST, *(row.n_suites for row in rows)):
         return total
@@ -99,7 +99,7 @@ def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarr
         tables: rows of `context_accuracy`, one for each suite.
         column: delta, accuracy or margin.
     """
-    by_suite = [table.set_index("group")[[column, "n_pairs"]] for table in tables]
+    by_suite = [table[["group", column, "n_pairs"]].set_index("group") for table in tables]
     wide = pd.concat(by_suite, axis=1, join="inner").dropna().sort_index()
     values, pairs = (wide[[name]].to_numpy(float) for name in (column, "n_pairs"))
     return values, pairs.max(axis=1)
