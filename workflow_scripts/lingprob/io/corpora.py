@@ -122,8 +122,9 @@ def parser_of(path: Path) -> str:
     The suffix of the file's name decides, or else its first line.
     """
     suffixes = {suffix.lower() for suffix in path.suffixes}
-    if ".parquet" in suffixes or path.read_bytes()[:4] == b"PAR1":
-        return "parquet"
+    with open(path, "rb") as stream:
+        if ".parquet" in suffixes or stream.read(4) == b"PAR1":
+            return "parquet"
     if JSON_SUFFIXES & suffixes:
         return "lines"
     with _opened(path) as stream:
