@@ -64,7 +64,7 @@ def test_pairs_are_matched_by_their_ids(lm):
         assert found[["good", "bad"]].tolist() == PAIRS.loc[row, ["good", "bad"]].tolist()
         assert found["difference"] == pytest.approx(good - bad, abs=1e-4)
         assert found["preferred"] == ("good" if good > bad else "bad")
-    numbered = lm.compare(PAIRS.assign(item=[1, 1, 2], condition="x"))
+    numbered = lm.compare(PAIRS.assign(item=1, condition="x"))
     pd.testing.assert_frame_equal(numbered, lm.compare(PAIRS))
     assert lm.compare([("A cat.", "A cat.")], by="pair")["preferred"].tolist() == ["neither"]
     # Of pair 9 the better sentence is called ungrammatical, and of pair 2 grammatical.
