@@ -148,6 +148,9 @@ def test_a_forced_choice_is_two_ratings(tmp_path):
     written(path, path.read_text() + "c,2,It is.,It are.,left\n")
     with pytest.raises(LingprobError, match=r"column 'choice': another answer: 'left'"):
         import_export(path, "ratings")
+    written(path, path.read_text().replace("choice", "chosen"))
+    with pytest.raises(LingprobError, match="no column for `rating` among"):
+        import_export(path, "ratings")
 
 
 IBEX = """# Columns below this comment are as follows:

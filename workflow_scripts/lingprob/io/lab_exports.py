@@ -177,13 +177,13 @@ def import_export(
     table = _plain_texts(table, notes)
     if kind == RATINGS and "rating" in table.columns:
         table = _single_answers(path, table, named["rating"])
-    if kind == RATINGS and {"good", "bad"} <= {*table.columns}:
-        table = _chosen(path, table, named)
+        if {"good", "bad"} <= {*table.columns}:
+            table = _chosen(path, table, named)
     missing = [ours for ours in NEEDED[kind] if ours not in table.columns]
     if missing:
         raise LingprobError(
-            f"{path}: no column for `{missing[0]}` among those of {program}: "
-            f"{list(frame.columns)[:20]}. Name it: --column {missing[0]}=YOURS."
+            f"{path}: no column for `{missing[-1]}` among those of {program}: "
+            f"{list(frame.columns)[:20]}. Name it: --column {missing[-1]}=YOURS."
         )
     for ours in NEEDED[kind]:
         empty = NO_NUMBER if ours in ("rating", "rt_ms") else {""}
