@@ -56,8 +56,7 @@ def weighted_sum(
     """
     parts = [_resampled(row, column) for row in rows]
     total = replace(combined(parts, weights), note=parts[0].note)
-    of_suites = accuracy[accuracy["level"] == "suite"]
-    if len(rows) < 2 or of_suites.empty:
+    if len(rows) < 2 or (of_suites := accuracy[accuracy["level"] == "suite"]).empty:
         return total
     values, pairs = shared_suites([of_suites[_same(of_suites, row)] for row in rows], column)
     if len(pairs) < max(FEWEST, *(row.n_suites for row in rows)):
