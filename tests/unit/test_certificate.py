@@ -75,15 +75,6 @@ def certified(folder: Path, texts: Any, searched: Any, **options: Any) -> pd.Dat
     )
 
 
-def test_planted_texts_are_found_whole(folder, place):
-    (row,) = certified(folder, PLANTED, "one.jsonl").to_dict("records")
-    assert row["overlap_tokens"] == row["n_tokens"]
-    assert row["overlap_text"].strip() == PLANTED
-    assert row["occurrences"] == 2
-    assert row["verdict"] == chance.OPEN
-    assert row["ngrams"] == "none: no n-gram model was wanted"
-
-
 def test_texts_keep_their_ids(folder, place):
     table = certified(folder, ["Zürich", " \n", "Who   did\nMary"], ["two.jsonl", "one.jsonl"])
     assert table["text_id"].tolist() == [1, 3, 1, 3]
@@ -122,6 +113,9 @@ def test_overlaps_below_the_minimum_are_absent(folder, place):
 def test_patterns_are_corpora_and_copies_are_refused(folder, place):
     (row,) = certified(folder, PLANTED, "*.jsonl").to_dict("records")
     assert (row["corpus"], row["occurrences"]) == ("*.jsonl", 2)
+    assert (row["ngrams"], row["overlap_text"].strip()) == (
+        "none: no n-gram model was wanted", PLANTED,
+    )  # fmt: skip
     write_lines(place / "three.jsonl", ["Who did Mary", ", say that John saw? Zürich!"])
     with pytest.raises(LingprobError, match=r"'three.jsonl' and 'two.jsonl' have the same"):
         certified(folder, PLANTED, "*.jsonl")
@@ -193,20 +187,16 @@ def test_chance_levels_by_hand():
         logprob_threshold(0)
 
 
-def test_overlaps_have_no_sentence_boundaries(tmp_path: Path) -> None:
+def test_files_of_kenlm_are_read_or_refused(tmp_path: Path) -> None:
     """By hand: a listed bigram's log10 p, else backoff weight and unigram."""
     pytest.importorskip("kenlm")
-    (tmp_path / "model.arpa").write_text(BIGRAMS)
-    bigrams = load_kenlm(tmp_path / "model.arpa")
+    path = tmp_path / "model.arpa"
+    path.write_text(BIGRAMS)
+    bigrams = load_kenlm(path)
     found = chance.joint_log10_prob(bigrams, ["Mary say", "Mary Mary", "say", "c"])
     np.testing.assert_allclose(found, [-1.3, -2.25, -1.5, -2.0], atol=1e-6)
     # With both marks: Mary after <s> is -1 - 0.5, and </s> after "say" is -1.2.
     assert bigrams.score("Mary say") == pytest.approx(-1.5 - 0.3 - 1.2, abs=1e-6)
-
-
-def test_files_that_kenlm_refuses_are_named(tmp_path: Path) -> None:
-    pytest.importorskip("kenlm")
-    path = tmp_path / "model.arpa"
     with pytest.raises(LingprobError, match="no such n-gram model"):
         load_kenlm(tmp_path / "absent.arpa")
     path.write_text("nonsense")

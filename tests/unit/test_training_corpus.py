@@ -66,6 +66,10 @@ def test_rows_of_text_by_hand(tmp_path):
     assert len(TokenRows([tmp_path / "a.npy"], 4)) == 2
     assert write([], tmp_path / "none.npy").shape == (0, 4)
     assert len(TokenRows([tmp_path / "none.npy"], 4)) == 0
+    assert write(["w65535 w2 w3"], tmp_path / "a.npy", vocabulary=2**16).dtype == np.uint16
+    rows = write(["w70000 w2 w3"], tmp_path / "b.npy", vocabulary=80_000)
+    assert rows.tolist() == [[70_000, 2, 3, 0]]
+    assert rows.dtype == np.uint32
 
 
 def test_rows_do_not_depend_on_batches(tmp_path, monkeypatch):
@@ -81,13 +85,6 @@ def test_rows_do_not_depend_on_batches(tmp_path, monkeypatch):
     expected = np.concatenate([[*ids, 0] for ids in as_ids(texts)])
     assert (joined == expected[: len(joined)]).all()
     assert len(expected) - len(joined) < 3
-
-
-def test_large_vocabularies_get_32_bits(tmp_path):
-    assert write(["w65535 w2 w3"], tmp_path / "a.npy", vocabulary=2**16).dtype == np.uint16
-    rows = write(["w70000 w2 w3"], tmp_path / "b.npy", vocabulary=80_000)
-    assert rows.tolist() == [[70_000, 2, 3, 0]]
-    assert rows.dtype == np.uint32
 
 
 def test_several_files_are_one_sequence_of_rows(tmp_path):
@@ -203,21 +200,14 @@ def test_a_killed_tokenising_leaves_no_rows(tmp_path):
     assert [*tmp_path.iterdir()] == []
 
 
-def test_rows_made_by_another_tokenizer_are_refused(tmp_path):
+def test_unfit_tokenizers_are_refused(tmp_path):
     np.save(tmp_path / "rows.npy", np.zeros((2, 5), dtype=np.uint16))
     file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
     other = chunk("r", tmp_path / "rows.npy", parser="token_rows", tokenizer_sha256="f" * 64)
     with pytest.raises(LingprobError, match=rf"rows\.npy.*sha256 {'f' * 64}.*{sha256_of(file)}"):
         prepare([other], tmp_path / "work", file)
-
-
-def test_a_vocabulary_below_the_tokenizer_s_is_refused(tmp_path):
-    file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
     with pytest.raises(LingprobError, match=r"has 96 tokens.*training\.vocabulary \(95\)"):
         prepare([], tmp_path / "work", file, vocabulary=95)
-
-
-def test_a_tokenizer_without_the_separator_is_refused(tmp_path):
     words = Tokenizer(models.WordLevel({"w0": 0, "w1": 1}, unk_token="w0"))
     words.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(LingprobError, match=r"2 tokens, and <\|endoftext\|> is not one of them"):

@@ -118,23 +118,13 @@ def _whole_texts(index: PassageIndex, found: pd.DataFrame) -> pd.Series:
     forms are added. If one form is the end of the other, it also occurs wherever the other does.
     """
     whole = found[(found["overlap_tokens"] > 0) & (found["share"] == 1)]
-    times: dict[object, dict[tuple[int, ...], int]] = {}
-    for text_id, number, frequency in whole[["text_id", "passage", "frequency"]].itertuples(
-        index=False
-    ):
-        times.setdefault(text_id, {})[tuple(index.passage(number).tolist())] = frequency
-    return pd.Series(
-        {
-            text_id: max(forms.values()) if _nested(*forms) else sum(forms.values())
-            for text_id, forms in times.items()
-        },
-        dtype=float,
-    )
-
-
-def _nested(one: tuple[int, ...], other: tuple[int, ...] = ()) -> bool:
-    """Return whether one of two sequences of token ids ends with the other."""
-    return one[-len(other) :] == other or other[-len(one) :] == one
+    forms = whole.groupby("text_id", sort=False).agg(
+        one=("passage", "min"), other=("passage", "max"),
+        most=("frequency", "max"), total=("frequency", "sum"),
+    )  # fmt: skip
+    ids = [[index.passage(n).tolist() for n in pair] for pair in forms[["one", "other"]].to_numpy()]
+    nested = [other[-len(one) :] == one or one[-len(other) :] == other for one, other in ids]
+    return forms["most"].where(nested, forms["total"])
 
 
 def _in_text(text: str, tokens: Tokens, n_tokens: int, last_token: int) -> tuple[str, str, str]:
