@@ -40,7 +40,7 @@ def log_distributions(lm: LanguageModel, ids: Sequence[int]) -> torch.Tensor:
     first, last = int(ids[0]), int(ids[-1])
     if lm not in _CAUSAL:
         # Two tokens show whether one sees the next.
-        one, other = _logprobs(lm, [[first, last], [first, _another(last)]])[:, 0]
+        one, other = _logprobs(lm, [[first, last], [first, abs(last - 1)]])[:, 0]
         lm.check_finite(one.exp().numpy())
         if not (one.exp() - other.exp()).abs().sum() < CAUSAL:
             raise LingprobError(
@@ -49,10 +49,6 @@ def log_distributions(lm: LanguageModel, ids: Sequence[int]) -> torch.Tensor:
             )
         _CAUSAL.add(lm)
     return _logprobs(lm, [list(ids)])[0]
-
-
-def _another(token_id: int) -> int:
-    return token_id - 1 if token_id else 1
 
 
 @torch.no_grad()
@@ -81,7 +77,7 @@ def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd
         return None
     if not (0 < n < lm.context_window - 1 and len(tokens.ids)):
         return None
-    rows = [[*ids, last] for last in (ids[-1], _another(ids[-1]))]
+    rows = [[*ids, last] for last in (ids[-1], abs(ids[-1] - 1))]
     wanted = torch.tensor(rows)[:, 1 : n + 1, None]
     found, other = _logprobs(lm, rows)[:, :n].gather(2, wanted)[..., 0]
     if not (found - other).abs().mean() < CAUSAL:

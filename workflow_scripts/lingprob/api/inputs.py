@@ -15,8 +15,9 @@ from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.table_files import need_columns, refuse_names, text_of, warn_of_outer_space
 from lingprob.io.tables import as_table
-from lingprob.io.text_units import refuse_halves, sentence_ends, split_words
-from lingprob.reading.texts import PARSED, lines_of, with_places
+from lingprob.io.text_tables import decoded
+from lingprob.io.text_units import refuse_halves, sentence_ends, split_lines, split_words
+from lingprob.reading.texts import PARSED, with_places
 from lingprob.stimuli.distances import pair_texts
 from lingprob.stimuli.own_sentences import ABOUT, as_stimuli
 from lingprob.stimuli.tables import SIDES, check_stimuli
@@ -298,7 +299,7 @@ def read_passages(path: Path, by: str = "lines") -> list[str]:
     Logs a warning if most lines do not end a sentence, because a model reads each line without the
     lines before it.
     """
-    lines = lines_of(path)
+    lines = split_lines(decoded(path))
     if by == "paragraphs":
         blocks = groupby(lines, key=lambda line: bool(line.strip()))
         return [" ".join(block) for filled, block in blocks if filled]

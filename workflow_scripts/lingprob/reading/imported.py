@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.io.table_files import (
     each_once,
     label_of,
@@ -60,8 +60,7 @@ def import_word_surprisals(
     Raises LingprobError that names the file and the first row, passage or word at fault: a negative
     surprisal, a word that occurs twice or is not in the text, a passage without any surprisal.
     """
-    if unit not in BITS:
-        raise LingprobError(f"{path}: unit {unit!r} is neither 'bits' nor 'nats'.")
+    factor = looked_up("unit", unit, BITS, f"({path})")
     given = None if path.suffix.lower() == ".json" else read_frame(path)
     if len(texts_in_file) > 1 and (given is None or "text" not in given.columns):
         raise LingprobError(
@@ -80,7 +79,7 @@ def import_word_surprisals(
             )  # fmt: skip
             joined.loc[first, "surprisal"] = np.nan
     _check_missing(path, joined)
-    surprisal = joined["surprisal"] * BITS[unit]
+    surprisal = joined["surprisal"] * factor
     return joined[KEYS].assign(surprisal=surprisal, surprisal_uncorrected=surprisal, n_tokens=None)
 
 

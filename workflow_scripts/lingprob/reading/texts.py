@@ -151,7 +151,9 @@ def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
     published overlaps. A second file with Text_ID, Sentence_Number and text has the sentences
     without case and punctuation.
     """
-    numbered = [(str(number), text) for number, text in enumerate(lines_of(path), start=1)]
+    numbered = [
+        (str(number), text) for number, text in enumerate(split_lines(decoded(path)), start=1)
+    ]
     words = words_of(sorted(numbered))
     if sentences is None:
         return words
@@ -190,7 +192,7 @@ def _passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
     """Return PARSED of a user's text: a table (`own_reading`), or one passage per line from 1."""
     if path.suffix.lower() in FORMATS:
         return own_passages(path, entry)
-    lines = [line for line in lines_of(path) if line.strip()]
+    lines = [line for line in split_lines(decoded(path)) if line.strip()]
     return words_of((str(number), text) for number, text in enumerate(lines, start=1))
 
 
@@ -209,11 +211,6 @@ def _demo_reading() -> pd.DataFrame:
     """Return the first six of the demo's passages, which are scored in seconds."""
     words = _demo_passages()
     return words[words["passage_id"].astype(int) <= PASSAGES_READ]
-
-
-def lines_of(path: Path) -> list[str]:
-    """Return the lines of a text file. Raises LingprobError if it is absent or not UTF-8."""
-    return split_lines(decoded(path))
 
 
 PARSERS: dict[str, Callable[..., pd.DataFrame]] = {

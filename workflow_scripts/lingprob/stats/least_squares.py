@@ -59,7 +59,14 @@ def fit_least_squares(
     n, width = design.shape
     if n <= width:
         raise LingprobError(f"regression: {n} rows for {width} coefficients. It needs more data.")
-    _check_rank(design, predictors)
+    scaled = design / (np.linalg.norm(design, axis=0) + np.finfo(float).tiny)  # 0 for zeros
+    diagonal = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
+    if (diagonal < COLLINEAR).any():
+        place = int((diagonal < COLLINEAR).argmax())
+        raise LingprobError(
+            f"regression: the predictor {predictors[place - 1]!r} is a combination of those before "
+            f"it, {['Intercept', *predictors[: place - 1]]}, or constant. Leave one out."
+        )
     q, r = np.linalg.qr(design)
     coefficients = np.linalg.solve(r, q.T @ y)
     residual = y - design @ coefficients
@@ -83,18 +90,6 @@ def fit_least_squares(
 def _design(frame: pd.DataFrame, predictors: Sequence[str]) -> np.ndarray:
     """Return ones and the predictors as columns, (n, 1 + k) float64."""
     return np.column_stack([np.ones(len(frame)), *(frame[p].to_numpy(float) for p in predictors)])
-
-
-def _check_rank(design: np.ndarray, predictors: Sequence[str]) -> None:
-    """Raise LingprobError for a predictor that is constant or explained by those before it."""
-    scaled = design / (np.linalg.norm(design, axis=0) + np.finfo(float).tiny)  # 0 for zeros
-    diagonal = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
-    if (diagonal < COLLINEAR).any():
-        place = int((diagonal < COLLINEAR).argmax())
-        raise LingprobError(
-            f"regression: the predictor {predictors[place - 1]!r} is a combination of those before "
-            f"it, {['Intercept', *predictors[: place - 1]]}, or constant. Leave one out."
-        )
 
 
 def sum_tokens(by: str, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
