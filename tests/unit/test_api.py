@@ -411,6 +411,7 @@ ORDERED = (-NUMBERS, None, NUMBERS, NUMBERS[::-1])
         (lambda lm: lm.next_words("The cat", top=2.5), "a whole `top` from 1"),
         (lambda lm: lm.score(PAIRS["good"], context=PAIRS["bad"][::-1]), "in different orders"),
         (lambda lm: lingprob.fit_linking_functions(*ORDERED, clusters=None), "in different orders"),
+        (lambda lm: lm.score("A.", bos="imported"), "unknown BOS policy 'imported'"),
         (lambda lm: lm.score("A.", bos="cls"), r"no single token for '\[CLS\]'"),
     ],
 )

@@ -115,8 +115,11 @@ def test_half_precision_on_a_cpu_is_flagged(directory, caplog):
     assert "preview" in caplog.text
 
 
-def test_damaged_weights(tmp_path):
+def test_damaged_weights(tmp_path, caplog):
     directory = save_tiny_model("gpt_neox", tmp_path)
+    (directory / "model.safetensors.index.json").write_text("{}")
+    load_language_model(directory)
+    assert "weights in one file and in parts" in caplog.text
     weights = directory / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(LingprobError, match="not a causal language model"):

@@ -52,7 +52,9 @@ class LeftToRight:
 
     def policy(self, bos: str) -> dict[str, str]:
         """Return a BOS policy: its `start_token`, and whether the `first_token` is scored."""
-        looked_up("BOS policy", bos, self.run.catalog.bos_policies)
+        policies = self.run.catalog.bos_policies.items()
+        others = (*self.run.catalog.corrections, "imported")  # of masked models, or of scores
+        looked_up("BOS policy", bos, {name: one for name, one in policies if name not in others})
         return sources.bos_policy(self.run, bos)
 
     def start_token(self, bos: str) -> str:

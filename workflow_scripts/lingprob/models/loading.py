@@ -229,6 +229,9 @@ def read_model(
     """
     check_folder(folder)
     refuse_other_kinds(folder)
+    if all((folder / f"model.safetensors{end}").is_file() for end in ("", ".index.json")):
+        logger.warning("%s: has weights in one file and in parts. The one file, model.safetensors, "
+                       "is read. Delete the wrong ones.", folder)  # fmt: skip
     register(folder)
     # Its bars and reports would fill the screen between this package's progress and messages.
     transformers_logging.disable_progress_bar()

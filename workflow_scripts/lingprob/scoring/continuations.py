@@ -218,8 +218,7 @@ def _score_item(
             raise LingprobError(
                 f"{lm.directory} has a context window of {lm.context_window} tokens, {excess} "
                 f"too few for {item.cuts[one.cut_index]} characters of {item.prefix[:40]!r}... "
-                f"and the target {item.targets[one.target_index]!r}. Shorten the prefix "
-                "(context.lengths)."
+                f"and the target {item.targets[one.target_index]!r}. Shorten the prefix."
             )
     if not continuations:
         return []
