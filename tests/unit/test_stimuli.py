@@ -192,11 +192,6 @@ def test_an_unexpected_number_of_items_is_refused(tmp_path):
         build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=3)
 
 
-def test_an_unknown_parser_lists_the_known_ones(tmp_path):
-    with pytest.raises(LingprobError, match="'table'"):
-        build_stimuli("mine", {**TABLE, "parser": "tabel"}, tmp_path, 0)
-
-
 @pytest.mark.parametrize("content", [b"\xe9t\xe9", b"\xed\xa0\x80", "A.".encode("utf-16")])
 def test_another_encoding_is_named(tmp_path, content):
     path = tmp_path / "mine.csv"

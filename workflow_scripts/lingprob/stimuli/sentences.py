@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
+from lingprob.io.table_files import need_columns
 from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.tables import (
     NO_RATINGS,
@@ -85,9 +86,7 @@ def read_judgments(path: Path) -> pd.DataFrame:
     Raises LingprobError that names a missing column or the row at fault.
     """
     table = read_csv_utf8(path, dtype=str)
-    missing = [column for column in HLL_COLUMNS if column not in table.columns]
-    if missing:
-        raise LingprobError(f"{path}: no columns {missing}. It must have {HLL_COLUMNS}.")
+    need_columns(path, table, HLL_COLUMNS, f"It must have {HLL_COLUMNS}.")
     rating = pd.to_numeric(table["rating"], errors="coerce")
     at_fault = {
         "grammatical": ~table["grammatical"].isin(LABELS),

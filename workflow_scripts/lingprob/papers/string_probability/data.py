@@ -188,10 +188,7 @@ def units(table: pd.DataFrame, resample: str) -> NDArray[np.int64]:
 
 def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> pd.DataFrame:
     """Return a table with the schema `name` from rows, possibly none, and constant columns."""
-    names = SCHEMAS[name].names
-    if not rows:
-        return pd.DataFrame(columns=names)
-    return pd.DataFrame(rows).assign(**constants).reindex(columns=names)
+    return pd.DataFrame(rows).assign(**constants).reindex(columns=SCHEMAS[name].names)
 
 
 def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
