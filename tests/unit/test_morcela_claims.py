@@ -326,12 +326,8 @@ def sentences(beta: float, gamma: float, n: int, rng: np.random.Generator) -> di
     logprob = -4.5 * length + 0.5 * (unigram + 8 * length) + rng.normal(0, 1.5, n) * length**0.5 * 2
     score = (logprob - beta * unigram + gamma) / length
     rating = (score - score.mean()) / score.std() + rng.normal(0, 1.1, n)
-    return {
-        "logprob": np.minimum(logprob, 0),
-        "unigram_logprob": unigram,
-        "n_tokens": length,
-        "rating": rating,
-    }
+    logprob = np.minimum(logprob, 0)
+    return {"logprob": logprob, "unigram_logprob": unigram, "n_tokens": length, "rating": rating}
 
 
 def fit_verdicts(beta: float, gamma: float, n: int, runs: int, claims: list[str]) -> pd.DataFrame:

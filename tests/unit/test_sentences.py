@@ -222,10 +222,6 @@ def test_places_of_imported_tokens_are_kept(tmp_path):
     path.write_text(f"{named}four five,0,6,-2,-2,-1\none two three,0,5,-1,0,3\n")
     with pytest.raises(LingprobError, match=r"'char_start': below -1"):
         import_token_scores(path, STIMULI)
-
-
-def test_a_column_of_nothing_is_refused(tmp_path):
-    path = tmp_path / "tokens.csv"
     path.write_text("item_id,token_index,token_id,logprob\na,0,5,\nb,0,6,\n")
     with pytest.raises(LingprobError, match=r"column 'logprob': all of it is empty"):
         import_token_scores(path, STIMULI)
