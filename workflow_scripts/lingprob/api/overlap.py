@@ -76,16 +76,10 @@ def find_overlap(
         shortest = run.settings["overlap"]["min_length"] if min_length is None else min_length
         matches = merge(search(searched, index, opened, shortest))
     found = passage_overlaps(index, matches)
-    return pd.DataFrame(
-        {
-            "text_id": named["passage_id"].to_numpy()[found["passage"]].astype(int),
-            "n_tokens": found["passage_tokens"],
-            "overlap_tokens": found["overlap_tokens"],
-            "last_token": found["last_token"],
-            "occurrences": found["frequency"],
-            "overlap_text": overlap_texts(index, found, opened.decode),
-        }
-    )
+    found.insert(0, "text_id", named["passage_id"].to_numpy()[found["passage"]].astype(int))
+    found["overlap_text"] = overlap_texts(index, found, opened.decode)
+    names = {"passage_tokens": "n_tokens", "frequency": "occurrences"}
+    return found.drop(columns="passage").rename(columns=names)
 
 
 @contextmanager
@@ -94,7 +88,9 @@ def files_or_texts(corpus: object, given: list[str | Path]) -> Iterator[list[str
     if isinstance(corpus, str) or (given and all(isinstance(part, Path) for part in given)):
         yield given
         return
-    if names := [part for part in given if isinstance(part, str) and os.path.exists(part)]:
+    names = [part for part in given if isinstance(part, str) and os.path.exists(part)]
+    # A single text may be the name of a folder by chance.
+    if names and (len(names) == len(given) or any(map(os.path.isfile, names))):
         raise LingprobError(
             f"corpus text {names[0]!r} is also the name of a file or folder. If that is the "
             f"corpus, give Path({names[0]!r})."
