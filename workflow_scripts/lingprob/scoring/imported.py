@@ -13,7 +13,6 @@ from lingprob.io.table_files import label_of, need_columns, numeric, read_frame,
 from lingprob.scoring.sentences import summarise_sentences
 
 REMEDY = "docs/own_data.md lists the columns."
-NO_LETTER = r"[\W_]+"
 SIGN = (
     "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats, "
     "times 0.6931). If they are probabilities, take the logarithm."
@@ -148,7 +147,7 @@ def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.Data
     if {"item_id", "sentence"} <= {*frame.columns}:
         texts = frame["item_id"].map(stimuli.set_index("item_id")["text"])
         ours, theirs = (
-            column.str.lower().str.replace(NO_LETTER, "", regex=True)
+            column.str.lower().str.replace(r"[\W_]+", "", regex=True)
             for column in (texts, frame["sentence"])
         )
         refuse_rows(
