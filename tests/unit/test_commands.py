@@ -203,7 +203,7 @@ def test_options_reach_their_call(monkeypatch, tmp_path, called, command, option
     ("arguments", "said"),
     [
         (["score", "a.csv", "--model", "m", "--output", "scores.txt"], "ends in none of .csv,"),
-        (["score", "a.csv", "--model", "m", "--output", "no/scores.csv"], "no folder 'no'"),
+        (["score", "a.csv", "--model", "m", "--output", "no/scores.csv"], "in no folder to write"),
         (["score", "a.csv", "--model", "m", "--output", "scores.csv"], "'scores.csv' is a folder"),
         (["score", "a.csv", "--model", "m", "--digits", "-1"], "'-1' is no whole number from 0"),
         (["score", "a.csv", "--model", "m", "--column", "sentence"], "is not NAME=VALUE"),

@@ -126,10 +126,8 @@ def _output(text: str) -> Path:
     path = Path(text)
     if path.suffix not in FORMATS:
         raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(FORMATS)}")
-    if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r}")
     if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise argparse.ArgumentTypeError(f"{text!r} is a folder, or in one that is not writable")
+        raise argparse.ArgumentTypeError(f"{text!r} is a folder, or in no folder to write to")
     return path
 
 

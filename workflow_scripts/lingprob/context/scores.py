@@ -309,20 +309,14 @@ def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.
 
 def _refuse_missing(table: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> None:
     """Raise LingprobError for a sentence or a region without a scored token."""
-    regions = pairs.regions
-    wanted = sum(
-        len(one.lengths) * len(regions.get(item, WHOLE)) for one in work for item in one.item_ids
-    )
-    if len(table) == wanted:
-        return
-    for one in work:
-        scored = table[(table["prefix_id"] == one.prefix_id)]
-        for item in one.item_ids:
-            numbers = {region.number for region in regions.get(item, WHOLE)}
-            if missing := numbers - set(scored.loc[scored["item_id"] == item, "region"]):
-                what = f"region {min(missing)}" if min(missing) else "the sentence"
-                raise LingprobError(
-                    f"data set {pairs.dataset!r}, item {item!r}: no scored token starts in {what}. "
-                    "Choose a BOS policy with a start token, split the region elsewhere, or leave "
-                    "the suite out."
-                )
+    found = {*zip(table["prefix_id"], table["item_id"], table["region"], strict=True)}
+    wanted = [(one.prefix_id, item) for one in work for item in one.item_ids]
+    for prefix_id, item in wanted:
+        numbers = {region.number for region in pairs.regions.get(item, WHOLE)}
+        if missing := [n for n in sorted(numbers) if (prefix_id, item, n) not in found]:
+            what = f"region {missing[0]}" if missing[0] else "the sentence"
+            raise LingprobError(
+                f"data set {pairs.dataset!r}, item {item!r}: no scored token starts in {what}. "
+                "Choose a BOS policy with a start token, split the region elsewhere, or leave the "
+                "suite out."
+            )
