@@ -24,6 +24,7 @@ from lingprob.ngrams.estimate import (
     discounts,
     estimate_model,
     lines,
+    with_mark,
     word_tokenizer,
 )
 from lingprob.ngrams.model import as_language_model
@@ -219,7 +220,8 @@ def test_single_logprobs_are_those_of_all_logits(order):
 
 
 def test_discounts_out_of_range_are_fixed():
-    assert discounts(np.array([1, 2, 4])) is FALLBACK
+    with np.errstate(all="raise"):
+        assert discounts(np.array([1, 2, 4])) is FALLBACK
     assert discounts(np.array([1, 1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3])) is FALLBACK
     # n1 4, n2 2, n3 1, n4 0: y = 4 / 8.
     found = discounts(np.array([0, 1, 1, 1, 1, 2, 2, 3, 7]))
@@ -232,6 +234,11 @@ def test_rare_words_are_unknown():
     assert tokenizer.convert_ids_to_tokens(ids) == ["The", "<unk>", "<unk>", "the", "cat", "<unk>"]
     assert "bird" in word_tokenizer(TEXT, 1).get_vocab()
     assert tokenizer.bos_token == tokenizer.eos_token == "</s>"
+    tokenizer.eos_token = None
+    assert (with_mark(tokenizer, "t"), tokenizer.eos_token) == (0, "</s>")
+    tokenizer.eos_token = tokenizer.bos_token = None
+    with pytest.raises(LingprobError, match="'t': no token for the ends of a sentence"):
+        with_mark(tokenizer, "t")
 
 
 def test_a_folder_is_scored_like_any_model(words, caplog):

@@ -197,6 +197,8 @@ def test_published_rows_get_both_flags(published):
     assert published["below_threshold_compat"].tolist() == [True, False, False]
     assert published["below_threshold_corrected"].tolist() == [True, True, False]
     assert published["corpus"].tolist() == ["brown_spr", "brown_spr", "provo"]
+    about = published[["searched", "origin", "scale"]].drop_duplicates()
+    assert about.to_numpy().tolist() == [["the_pile", "published", "laptop"]]
     assert chance_levels(published).tolist() == [
         "below_threshold_compat", "below_threshold_corrected", ""
     ]  # fmt: skip

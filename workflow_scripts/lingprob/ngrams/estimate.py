@@ -162,8 +162,8 @@ def count_ngrams(
 def discounts(counts: np.ndarray) -> np.ndarray:
     """Return the discounts of counts of 0, 1, 2, and 3 or more (Chen & Goodman 1998, eq. 26).
 
-    If one of the counts 1, 2 and 3 does not occur, or a discount would be out of range, the result
-    is FALLBACK.
+    If one of the counts 1, 2 and 3 does not occur, or a discount would be negative, the result is
+    FALLBACK.
     """
     of = np.bincount(counts[counts <= 4], minlength=5).astype(float)
     if not of[1:4].all():
@@ -171,7 +171,7 @@ def discounts(counts: np.ndarray) -> np.ndarray:
     share = of[1] / (of[1] + 2 * of[2])
     sizes = np.arange(1, 4)
     found = sizes - (sizes + 1) * share * of[2:5] / of[1:4]
-    return np.r_[0.0, found] if ((found >= 0) & (found <= sizes)).all() else FALLBACK
+    return np.r_[0.0, found] if (found >= 0).all() else FALLBACK
 
 
 def _ngrams(

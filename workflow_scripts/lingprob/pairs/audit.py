@@ -266,14 +266,13 @@ def audit(
         model=model,
         scale=scale,
         pair_id=table.index,
-        preferred=preferred[default].astype(bool),
+        preferred=preferred[default],
         flips=named(flipped, ", "),
         problems=named(pd.DataFrame({name: found[name] for name in PROBLEMS}, table.index), "; "),
         weight=sum(found[name] * problem.weight for name, problem in PROBLEMS.items()),
         words=found["words"],
     )
-    worst = table["mismatch"].abs().fillna(0)
-    order = np.lexsort([-worst, -table["weight"]])
+    order = np.lexsort([-table["mismatch"].abs(), -table["weight"]])
     table = table.iloc[order].reset_index(drop=True)
     return table[SCHEMAS["audit"].names], preferred
 

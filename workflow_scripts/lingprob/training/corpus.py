@@ -294,7 +294,7 @@ class TrainingData:
         held_out = TokenRows(described["validation"], row_length)
         own = len(held_out) == 0
         source = self.rows if own else held_out
-        spread = np.linspace(0, len(source) - 1, min(validation_examples, len(source)))
+        spread = np.linspace(0, len(source) - 1, validation_examples)
         numbers = np.unique(spread.astype(np.int64))
         self.validation = source.take(numbers)
         self._numbers = np.setdiff1d(np.arange(len(self.rows)), numbers) if own else None
