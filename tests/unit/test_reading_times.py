@@ -367,8 +367,6 @@ def test_partitions_balance_conditions_of_latin_squares():
 
 
 MAZE = "rt\twlen\tsubject\tdocid\tsentid\tsentpos\n"
-
-
 MAZE_PARSER = load_parser("maze", "natural_stories_maze")
 DUNDEE = load_parser("dundee", "dundee_first_pass")
 
