@@ -282,6 +282,8 @@ def test_the_page_needs_no_files_worst_pairs_first(audited):
     assert len(pairs) == 10
     assert "again" in pairs[0]
     assert "as pair fine" in pairs[0]
+    named = audited[0].assign(paradigm=np.nan, phenomenon="agreement")
+    assert "agreement, again" in audit_page(named, audited[1], "", "")
     rows = dict(re.findall(r"<tr><td>([^<]*)</td><td class=\"number\">([\d.]+%)</td>", page))
     assert rows["log p (bos)"] == f"{7 / 10:.1%}"
     assert rows["mean log p"] == f"{8 / 10:.1%}"

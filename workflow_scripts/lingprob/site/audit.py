@@ -79,9 +79,9 @@ def _tone(name: str) -> str:
 def _pair(row: dict[str, Any]) -> dict[str, Any]:
     """Return a pair for the page: its two sentences with marked words, problems and measures."""
     good, bad = marked(row["good"], row["bad"])
-    place = [row["paradigm"] or row["phenomenon"], row["pair_id"]]
+    named = [name for name in (row["paradigm"], row["phenomenon"]) if isinstance(name, str)]
     return {
-        "id": ", ".join(str(part) for part in place if isinstance(part, str)),
+        "id": ", ".join([*named[:1], row["pair_id"]]),
         "good": good,
         "bad": bad,
         "preferred": row["preferred"],
