@@ -9,8 +9,6 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 
-Convention = tuple[str, str]  # BOS policy and unigram source
-
 
 def summarise_sentences(
     stimuli: pd.DataFrame,
@@ -83,17 +81,3 @@ def _refuse_unscored(n_tokens: pd.Series, bos: str) -> None:
             f"items). Take a policy that scores the first token, such as {scored!r}, or delete the "
             "item."
         )
-
-
-def scores_under(scores: pd.DataFrame, dataset: str, convention: Convention) -> pd.DataFrame:
-    """Return the rows of `sentence_scores` under a convention. LingprobError if there are none."""
-    bos, unigrams = convention
-    found = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
-    if found.empty:
-        there = sorted(set(zip(scores["bos"], scores["unigrams"], strict=True)))
-        raise LingprobError(
-            f"data set {dataset!r}: it was scored under {there}, and not under BOS policy {bos!r} "
-            f"with unigrams {unigrams!r}. List it among a paper's data sets, such as "
-            "morcela.predicted."
-        )
-    return found.reset_index(drop=True)

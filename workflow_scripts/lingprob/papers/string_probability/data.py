@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
-from lingprob.scoring.sentences import scores_under
+from lingprob.papers.conventions import scores_under
 from lingprob.stimuli.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
