@@ -144,9 +144,9 @@ def test_natural_stories_sentences_from_second_file(tmp_path):
 
 
 def test_provo_sentences_from_second_file(tmp_path):
-    """Marks may lack a word, or have one at the end that belongs elsewhere."""
+    """Marks may lack a sentence's last word, or have one at the end that belongs elsewhere."""
     rest = " ".join(f"w{number}" for number in range(40))
-    (tmp_path / "text").write_text(f"Mrs. Darling, so she went. It was {rest}.\nNo. Go.\n")
+    (tmp_path / "text").write_text(f"Mrs. Darling, she went so. It was {rest}.\nNo. Go.\n")
     marks = tmp_path / "provo_sents.csv"
     rows = [
         (1, 1, "mrs darling she went"), (1, 2, f"it was {rest}"), (1, 7, "so"), (2, 1, "no"),
