@@ -286,6 +286,10 @@ def test_perturbed_prefixes_have_similarities_and_equal_pairs(stimuli):
     assert similarity["all"] < similarity["quote"] < similarity["prefix_adverb"]
     (other,) = perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 2)
     assert other["text"].tolist() != table["text"].tolist()
+    twin = prefixes.assign(prefix_id=prefixes["prefix_id"] + "/2")
+    cuts = dict.fromkeys(twin["prefix_id"], 2)
+    (second,) = perturbed_prefixes(twin, stimuli, ["b"], cuts, 1)
+    assert second["text"].tolist() != table["text"].tolist()
 
 
 def test_unrelated_sentences_have_four_to_sixty_words():

@@ -14,6 +14,7 @@ from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
     fit_model,
     predict_datasets,
+    rating_source,
     sampling_units,
     tabulate_sentences,
     with_ratings,
@@ -480,3 +481,8 @@ def test_models_of_other_sentences_are_not_compared():
     assert parameter_differences(fits, fewer).empty
     draws.loc[draws["model"] == "b", "n"] -= 1
     assert parameter_differences(fits, draws).empty
+
+
+def test_one_simulated_rating_makes_a_source_simulated():
+    stimuli = pd.DataFrame({"rating_source": ["human", "simulated", None]})
+    assert (rating_source(stimuli), rating_source(stimuli[:1])) == ("simulated", "human")

@@ -15,6 +15,7 @@ from lingprob.io.tables import write_table
 from lingprob.papers.context.analysis import (
     Settings,
     accuracy_table,
+    clusters,
     extreme_suites,
     matrix_table,
     summarise,
@@ -315,3 +316,9 @@ def test_intervals_of_nine_bias_types_cover_the_mean():
         found = summary(rows, 200, seed)
         covered.append(found["accuracy_low"] <= 0.5 <= found["accuracy_high"])
     assert 0.91 <= np.mean(covered) <= 0.98
+
+
+def test_one_suite_is_resampled_by_prefix():
+    group = pd.DataFrame({"suite": "s", "prefix_id": list("aba"), "pair_id": list("123")})
+    assert clusters(group).tolist() == [0, 1, 0]
+    assert clusters(group.assign(suite=list("stt"))).tolist() == [0, 1, 1]

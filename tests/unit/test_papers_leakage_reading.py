@@ -133,6 +133,15 @@ def test_delta_is_that_of_two_held_out_densities(study, deltas):
     assert row.tolist() == pytest.approx([*sums, sums[0] - sums[1]], abs=1e-5)
 
 
+def test_an_unconverged_baseline_is_told(study, monkeypatch):
+    def fit(data, formulas):
+        first, *rest = fit_mixed_models(data, formulas)
+        return [replace(first, converged=False), *rest]
+
+    monkeypatch.setattr("lingprob.papers.leakage.regressions.fit_mixed_models", fit)
+    assert not deltas_of(study)["converged"].any()
+
+
 def test_better_surprisals_add_more(deltas):
     by_model = deltas.set_index("model")
     assert by_model["delta"]["small"] > by_model["delta"]["medium"] > by_model["delta"]["large"] > 0
