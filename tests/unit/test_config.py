@@ -86,6 +86,11 @@ def test_null_removes_an_entry_of_the_scale():
     assert "trained-small" not in catalog.models
 
 
+def test_user_entries_win_over_the_catalog_s():
+    _, catalog = read_settings({"datasets": {"blimp": OWN_STIMULI}})
+    assert catalog.dataset("blimp")["path"] == OWN_STIMULI["path"]
+
+
 def test_user_keys_win_over_the_scale():
     settings, _ = read_settings({"scale": "demo", "morcela": {"models": ["gpt2"]}})
     assert settings["morcela"]["models"] == ["gpt2"]
