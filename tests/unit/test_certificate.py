@@ -231,6 +231,16 @@ def test_decoders_that_drop_spaces_lose_no_words(tmp_path):
     assert (table["overlap_text"][0].strip(), table["whole_words"][0]) == ("a cat ran",) * 2
 
 
+@pytest.mark.parametrize(("text", "document"), [("©cat sat", "écat sat"), ("cat ©", "cat ¡")])
+def test_parts_of_letters_are_no_overlap(tiny_tokenizer, tmp_path, text, document):
+    """The letters have one byte in common: © (C2 A9), é (C3 A9) and ¡ (C2 A1)."""
+    write_lines(tmp_path / "one", [document])
+    corpus = Corpus("c", [CorpusFile("one", {"parser": "lines"}, [tmp_path / "one"])])
+    (row,) = longest_overlaps(pd.Series([text]), [corpus], tiny_tokenizer, 1).itertuples()
+    assert row.overlap_tokens == row.n_tokens - 1  # one byte of the letter is in the overlap
+    assert row.overlap_text.strip() == text.replace("©", "").strip()
+
+
 class Improbable:
     """An n-gram model of which every word has one in a thousand, all but z known."""
 

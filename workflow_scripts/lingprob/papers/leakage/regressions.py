@@ -266,9 +266,9 @@ def _compared(
     readers, needed = frame["subject_id"].unique(), 3 if options.partition == SUBJECTS else 2
     if is_mixed and len(readers) < needed:
         raise LingprobError(
-            f"{study.about}: only {len(readers)} readers, such as {readers[0]!r}. A mixed model "
-            "needs at least two, and cross-validation over subjects three. Add other readers, or "
-            "set `unit: word` if the times are means over readers."
+            f"{study.about}: too few readers ({len(readers)}, such as {readers[0]!r}). A mixed "
+            "model needs at least two, and cross-validation over subjects three. Add other "
+            "readers, or set `unit: word` if the times are means over readers."
         )
     slopes: tuple[str, ...] | None = None
     if options.random_effects == "paper":
