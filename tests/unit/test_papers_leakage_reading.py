@@ -514,7 +514,7 @@ def test_too_few_readers_get_a_remedy(study):
     times = study["times"]
     for readers, options in ((["s3"], {}), (["s3", "s4"], {"partition": "subjects"})):
         few = {**study, "times": times[times["subject_id"].isin(readers)]}
-        said = rf"'mine': only {len(readers)} readers, such as 's3'.* `unit: word`"
+        said = rf"'mine': too few readers .{len(readers)}, such as 's3'.* `unit: word`"
         with pytest.raises(LingprobError, match=said):
             deltas_of(few, **options)
 
