@@ -8,8 +8,6 @@ The ratio compares CPU time, because machines are shared. The last column is the
 difference from float64 (nats per sentence).
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from typing import Any

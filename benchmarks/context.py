@@ -11,8 +11,6 @@ one thread, because machines are shared. The last column is the largest differen
 (nats per target), over a sample.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

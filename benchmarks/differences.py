@@ -9,8 +9,6 @@ float32), and both digests. The share is `inf` if anything except finite numbers
 or columns differ. The exit status is 1 for such a table, or for one that only one run has.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import sys

@@ -12,8 +12,6 @@ compare CPU time, because machines are shared. Agreement is the largest deficit 
 log-likelihood from the best rival's (0 if there is none).
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import importlib.util

@@ -11,8 +11,6 @@ building its index divided by lingprob's for scanning (or building). A system th
 much memory, according to the previous size, is left out with a message.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

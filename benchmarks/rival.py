@@ -6,8 +6,6 @@ benchmark's WORKERS that takes (model directory, work, options). It returns the 
 memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -10,8 +10,6 @@ of the first places of a response, the most frequent ones apart and the others t
 smallest p over the places. Responses are independent, and so are the tokens of one place.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -12,8 +12,6 @@ matrix products alone, of the tokens that are run and the positions that predict
 float32 peak of a core: the best of ten products of 2,048 rows and columns.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

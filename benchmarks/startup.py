@@ -7,8 +7,6 @@ loads the same model and scores the same sentence. Of several runs the fastest c
 our CPU seconds to those of transformers, and agreement the difference of the two scores in nats.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

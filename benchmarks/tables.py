@@ -8,8 +8,6 @@ pairs of all others (--quick: 20 pairs per suite). Each job runs in its own proc
 memory is read. There is no rival: the peak must stay below the 4 GB that the rule requests.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import re

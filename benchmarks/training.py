@@ -11,8 +11,6 @@ cores, wall time. On a GPU they are the paper's, and `ours` is measured without 
 Agreement is the largest difference of a step's loss from the Trainer's in the same precision.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

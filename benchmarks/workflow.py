@@ -9,8 +9,6 @@ keep all cores busy. Jobs that two targets need count for both. A chain goes bac
 through its latest input. `--before` adds the seconds of another run.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ paper has its claims between the lines `<!-- claims: TARGET -->` and `<!-- end -
 changes nothing and fails if a file would change.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import re

@@ -3,8 +3,6 @@
 python docs/pictures.py RESULTS
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

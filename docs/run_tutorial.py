@@ -6,8 +6,6 @@ Unlike Jupyter, this needs no kernel, and it leaves out all that changes between
 for notebooks can edit the notebook.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

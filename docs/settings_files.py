@@ -1,7 +1,5 @@
 """Files that generate.py writes from the settings: config.yaml, its JSON schema, and a page."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Chinese sentences as contexts, and claims about judgments after them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Figure 2 of the paper with Chinese data sets."""
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 
 from lingprob.figures.labels import label_provenance

@@ -1,7 +1,5 @@
 """Slopes of ΔLogLik over the number of copies of the passages in training."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

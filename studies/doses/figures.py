@@ -1,7 +1,5 @@
 """A figure of ΔLogLik by the number of copies of the passages in training."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

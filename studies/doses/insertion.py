@@ -1,7 +1,5 @@
 """Put passages into a training in place of some of its rows, at the same steps."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

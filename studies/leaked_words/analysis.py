@@ -7,8 +7,6 @@ The scan of a corpus knows at every token how long the longest match that ends t
 # Compiled functions are typed by Numba.
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ΔLogLik without leaked words, by the length of the overlaps that count as leakage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

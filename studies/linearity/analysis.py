@@ -5,8 +5,6 @@ a cubic between knots, a line beyond the outer ones. All else, the random effect
 it was, so that the regression with lines is part of the one with curves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

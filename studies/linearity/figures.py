@@ -1,7 +1,5 @@
 """Reading time over surprisal: curves with their bands, and the lines that they replace."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Decompose the correlation of linking functions with ratings between and within pairs."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -6,8 +6,6 @@ sd(y), the two parts add up to r. Groups are minimal pairs, paradigms or article
 pairs comes from comparing sentences of different content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Figure of correlations with ratings between and within groups of sentences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes

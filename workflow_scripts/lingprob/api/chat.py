@@ -1,7 +1,5 @@
 """Log-probabilities of texts as an assistant's turns, formatted by a model's chat template."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command `lingprob`: its options and its exit status. It imports no slow libraries."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import hashlib

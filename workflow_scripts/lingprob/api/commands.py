@@ -1,7 +1,5 @@
 """The commands of `lingprob`: each reads a file, calls the Python API and writes a table."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import sys

@@ -3,8 +3,6 @@
 Files of the catalog are fetched once into the cache, which has the layout of a workflow's folder.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

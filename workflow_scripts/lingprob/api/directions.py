@@ -1,7 +1,5 @@
 """The two kinds of `Model`: those that read from left to right, and those that see both sides."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping
 from functools import cached_property

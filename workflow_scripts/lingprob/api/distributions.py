@@ -1,7 +1,5 @@
 """Next-token distributions of a causal model over its whole vocabulary, one text at a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush

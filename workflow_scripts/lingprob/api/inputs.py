@@ -1,7 +1,5 @@
 """Conversion of users' input (lists, data frames, text files) to the tables of the project."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterable, Mapping, Set

@@ -1,7 +1,5 @@
 """The class `Model`, which scores sentences, words and minimal pairs as the workflow's rules do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,7 +47,7 @@ def load(
     unknown_letters: str = "warn",
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
-) -> Model:
+) -> "Model":
     """Return a language model. The first call downloads it to the cache.
 
     Args:

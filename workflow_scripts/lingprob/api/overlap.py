@@ -1,7 +1,5 @@
 """The longest token sequences that texts share with corpora, and whether chance explains them."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

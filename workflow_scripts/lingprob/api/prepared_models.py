@@ -3,8 +3,6 @@
 Prepared models are kept in the cache, a folder with the layout of a workflow's folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

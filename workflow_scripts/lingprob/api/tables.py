@@ -1,7 +1,5 @@
 """Tables from a user's files and from data sets of the Hugging Face hub."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The catalog of models, data sets, conventions and published numbers, from YAML files here."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Judge pairs by their log-probabilities after prefixes and without a prefix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

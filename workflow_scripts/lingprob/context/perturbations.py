@@ -1,7 +1,5 @@
 """Perturb the sentences of prefixes without a change of their grammaticality (context, §5)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

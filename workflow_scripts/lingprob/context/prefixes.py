@@ -1,7 +1,5 @@
 """Join sentences to prefixes, find unrelated sentences, and count the tokens of prefixes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ sentence by sentence, so a longer prefix extends a shorter one. All members of a
 prefixes.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import zlib

@@ -1,7 +1,5 @@
 """Compute a model's log-probabilities of targets after their prefixes, and judge the targets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 No catalog entry names these files. Rules that read them include them in the digest of their code.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 FOLDER = Path(__file__).parent

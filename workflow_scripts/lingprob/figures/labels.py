@@ -1,7 +1,5 @@
 """Titles, legends, names of points, and the footer with the provenance of a figure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill, shorten
 from typing import Any

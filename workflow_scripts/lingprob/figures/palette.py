@@ -5,8 +5,6 @@ model has the marker of its group and a shade of its colour, darker for larger m
 this module, so it imports no plotting library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Panels, ticks of logarithmic axes, and points and lines of models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Set the style of all figures, draw them one by one, and save them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Safe unpacking of downloaded archives."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text corpora as streams of documents, from files of several formats."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

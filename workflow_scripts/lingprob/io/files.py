@@ -1,7 +1,5 @@
 """Paths of data files, digests, and atomic writing: a file is either complete or absent."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib

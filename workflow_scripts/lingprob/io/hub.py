@@ -1,7 +1,5 @@
 """Repositories on the Hugging Face hub, and one clear message if a repository cannot be fetched."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Literal

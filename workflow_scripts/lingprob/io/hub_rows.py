@@ -4,8 +4,6 @@ During the download, rows are kept in parts. Each part records its end in the st
 later job can continue from there.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

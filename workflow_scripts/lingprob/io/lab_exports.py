@@ -6,8 +6,6 @@ Farm write comments that name the columns of the lines below them. jsPsych write
 CSV, Gorilla one row per event, and OpenSesame one row per logged trial.
 """
 
-from __future__ import annotations
-
 import csv
 import html
 import json

@@ -1,7 +1,5 @@
 """The functions that parse data sets of stimuli and of reading times, by the name of the parser."""
 
-from __future__ import annotations
-
 from lingprob.errors import looked_up
 
 TOKEN_ROWS = "token_rows"  # parser of corpora that consist of token ids, not of text

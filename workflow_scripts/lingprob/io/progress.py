@@ -1,11 +1,10 @@
 """Progress of long work, as a bar on a terminal and as lines in a log."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys
 import time
+from typing import Self
 
 from tqdm import tqdm
 
@@ -51,7 +50,7 @@ class Progress:
         done = f"{self.done}/{self.total}" if self.total is not None else self.done
         logger.info("%s: %s %s, %.1f %s/s", self.description, done, self.unit, rate, self.unit)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:

@@ -1,7 +1,5 @@
 """Shards: finished parts of a job's result, saved so that a later run of the job can read them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """A user's own tables: files of five formats, read as columns of text and numbers."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

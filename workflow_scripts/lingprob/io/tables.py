@@ -3,8 +3,6 @@
 The tables have provenance (model, origin, dtype, conventions, version) as key-value metadata.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

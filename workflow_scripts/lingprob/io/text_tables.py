@@ -6,8 +6,6 @@ mark is quoted as a CSV writer would quote it. In a CSV file the marks quote fie
 breaks CSV's rule of quoting. If both ways remain possible, the file is refused.
 """
 
-from __future__ import annotations
-
 import csv
 import logging
 import re

@@ -5,8 +5,6 @@ separates words, except no-break spaces, which join them. Words are compared in 
 form (NFC), and combining marks such as vowel signs belong to their letters.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Rows of Excel workbooks."""
 
-from __future__ import annotations
-
 import datetime
 import logging
 import re

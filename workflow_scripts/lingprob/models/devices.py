@@ -1,7 +1,5 @@
 """Choose the device that a model runs on, and compute with a float32 model in float64."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -3,8 +3,6 @@
 From a repository on the hub, only the files are fetched that loading the model needs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -6,8 +6,6 @@ pinned and checksummed files of the hub that come in no other form. For these, P
 reader takes tensors alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

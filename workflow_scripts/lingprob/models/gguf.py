@@ -4,8 +4,6 @@ GGUF names, scales and orders weights differently for each kind of model. This m
 models with a byte-level tokenizer, such as the packaged model.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

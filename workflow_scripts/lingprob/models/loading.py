@@ -4,8 +4,6 @@ An adapter such as LoRA changes the weights of a base model in another folder. A
 one whose folder a manifest (`models.folders`) names.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence

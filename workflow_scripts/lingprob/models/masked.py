@@ -1,7 +1,5 @@
 """Load a masked language model, which predicts a token from both sides, and its tokenizer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Put a model's weights and tokenizer into a local directory, from any source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read tokenizers without their models, tokenise texts, and find letters that tokenizers lack."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import logging
@@ -62,7 +60,7 @@ class Tokens:
     char_start: np.ndarray
     char_end: np.ndarray
 
-    def beginning_before(self, end: int) -> Tokens:
+    def beginning_before(self, end: int) -> "Tokens":
         """Return the tokens that begin before the character `end`."""
         n = int(np.searchsorted(self.char_start, end))
         return Tokens(self.ids[:n], self.char_start[:n], self.char_end[:n])
@@ -308,7 +306,7 @@ class Letters:
     choice: str = "warn"
 
     @staticmethod
-    def of(tokenizer: Any, choice: str = "warn") -> Letters:
+    def of(tokenizer: Any, choice: str = "warn") -> "Letters":
         """Return the check for one of transformers' fast tokenizers. `choice` is one of CHOICES."""
         looked_up("choice of unknown letters", choice, dict.fromkeys(CHOICES))
         return Letters(

@@ -4,8 +4,6 @@ They are modified Kneser-Ney estimates from counts in memory. The tests compare 
 KenLM's lmplz.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

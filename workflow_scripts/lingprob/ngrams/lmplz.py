@@ -3,8 +3,6 @@
 Every start of Snakemake imports this module, so it imports nothing slow.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ The same code as for other models therefore scores sentences, contexts and words
 start tokens. The logits are log-probabilities over the vocabulary.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@ KenLM estimates them if its programs are installed. Otherwise they are counted i
 the same methods as `kenlm.Model`.
 """
 
-from __future__ import annotations
-
 import math
 import zipfile
 from collections import defaultdict

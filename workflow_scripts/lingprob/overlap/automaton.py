@@ -8,8 +8,6 @@ are numbered by length, so that links lead to lower numbers and often visited st
 # Compiled functions are typed by Numba.
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import hashlib
 import zipfile
 from collections.abc import Sequence

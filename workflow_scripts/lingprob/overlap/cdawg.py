@@ -3,8 +3,6 @@
 # Compiled functions are typed by Numba.
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

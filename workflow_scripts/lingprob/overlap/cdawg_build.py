@@ -10,8 +10,6 @@ table. A block that has become too small goes to the list of free blocks of its 
 
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -4,8 +4,6 @@ The probability of an overlap comes from an n-gram model of words (leakage, §2.
 `lingprob.ngrams` estimated.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias

@@ -5,8 +5,6 @@ about 25 bytes per token. A search in a saved corpus gives the same result as in
 reads no text.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

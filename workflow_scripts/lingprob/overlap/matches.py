@@ -1,7 +1,5 @@
 """The longest matches of passages with a corpus, merged from those with each of its files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The longest overlap of each text with each corpus: its length, words and frequency."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

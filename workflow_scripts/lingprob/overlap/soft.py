@@ -15,8 +15,6 @@ extended on both sides as far as the gaps allow.
 # Compiled functions are typed by Numba.
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,6 @@ with the corpus.
 # Compiled functions are typed by Numba.
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Corpora as blocks of token ids with the ends of documents, from rows of ids or from texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

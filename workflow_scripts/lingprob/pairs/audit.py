@@ -4,8 +4,6 @@ A pair is informative about grammar if its two sentences share a message, and if
 sentence does not depend on a convention (string_probability, §2 to §5).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Sentence embeddings: the mean of a transformer's last layer over a sentence's tokens."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores of sentences under the convention that a paper's analyses choose."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from lingprob.errors import LingprobError

@@ -1,7 +1,5 @@
 """Facts about a run for a paper's figures, tables and scorecard."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

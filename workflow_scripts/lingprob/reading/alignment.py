@@ -1,7 +1,5 @@
 """Match the words of a table of reading times with the words of the text that was read."""
 
-from __future__ import annotations
-
 import logging
 import re
 import unicodedata

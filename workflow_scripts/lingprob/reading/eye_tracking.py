@@ -9,8 +9,6 @@ replace WORD. txNNwrdp.dat lists the words of text NN: word, file, screen, line,
 place on the screen, ..., place in the text (13th field).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Read word surprisals that another program computed: CSV, TSV, Parquet, Excel or JSON."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Both tables may be the same file, in which a row has a reader's time on a word, 
 several words. `item` and `condition` name a passage if there is no `passage_id`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

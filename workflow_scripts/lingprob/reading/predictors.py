@@ -1,7 +1,5 @@
 """Join predictors to reading times, and standardise them (leakage, Appendix B)."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence

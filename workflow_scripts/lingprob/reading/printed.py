@@ -6,8 +6,6 @@ saw: 1-5-42 after 1-5-40 means that one word between them is missing. The words 
 novel ("the print"), which gives each word its printed form and supplies the missing words.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Parsers of self-paced reading and maze times (see `reading.tables` for arguments and results)."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

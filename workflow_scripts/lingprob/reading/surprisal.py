@@ -6,8 +6,6 @@ word before the space: P(word) times P(a space follows the word) divided by P(a 
 words before) (Oh & Schuler 2024, Pimentel & Meister 2024).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -7,8 +7,6 @@ fixation), at_edge (of a line or screen) and correct (number of comprehension qu
 reader answered correctly). `io.parsers` lists the parsers by their names in the catalog.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

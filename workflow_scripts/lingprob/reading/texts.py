@@ -5,8 +5,6 @@ Brown, Provo and Natural Stories (except for one token of story 2) have the leng
 tables (leakage, footnote 4). GECO's chapters differ from these by 0.1 to 1.7%.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

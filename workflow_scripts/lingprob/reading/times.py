@@ -6,8 +6,6 @@ A catalog entry of kind `reading_times` names the text that was read (`texts`) a
 those of the leakage paper (Appendix B).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name

@@ -1,7 +1,5 @@
 """Made-up files in place of data sets that are large or that are not public."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The folder of a rehearsal, with tiny models, made-up data and a configuration."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Tiny random models, and tokenizers that are trained on sentences of the package."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from functools import cache

@@ -4,8 +4,6 @@ The catalog (`catalog/published/PAPER.yaml`) has the printed numbers (`items`) a
 that are tested (`claims`). A paper's `STATISTICS` compute the estimates that judge each sentence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The points of a trend (models, bins or lengths) are few, so intervals use Student's t.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

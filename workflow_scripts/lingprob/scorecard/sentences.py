@@ -1,7 +1,5 @@
 """Combine the verdicts on a claim in all its populations to one verdict on the paper's sentence."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

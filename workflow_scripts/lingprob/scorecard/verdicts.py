@@ -4,13 +4,11 @@ The sign of an estimate decides nothing. A number is judged by the estimate's in
 rounding of the number, and a claim by the interval alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from lingprob.errors import LingprobError
 
@@ -45,13 +43,13 @@ class Estimate:
             raise LingprobError(f"an interval from {self.low} to {self.high} is upside down.")
 
     @classmethod
-    def of(cls, row: Mapping[Any, Any], column: str, n: int = 0, note: str = "") -> Estimate:
+    def of(cls, row: Mapping[Any, Any], column: str, n: int = 0, note: str = "") -> Self:
         """Return the value in a column of a row, with its interval COLUMN_low to COLUMN_high."""
         value, low, high = (float(row[column + end]) for end in ("", "_low", "_high"))
         return cls(value, low, high, int(n), note)
 
     @classmethod
-    def exact(cls, value: float, note: str = "") -> Estimate:
+    def exact(cls, value: float, note: str = "") -> Self:
         """Return a value without uncertainty: a count."""
         return cls(value, value, value, note=note)
 

@@ -5,8 +5,6 @@ of the targets after each cut continue from them as branches. Prefix and target 
 text.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Sequences are merged into trees, which are packed into rows and batches. The num
 batch has a limit ("budget"), which shrinks if memory runs out. Long sequences are cut into windows.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

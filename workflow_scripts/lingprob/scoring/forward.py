@@ -6,8 +6,6 @@ token go through the output embedding, and their logits are reduced to a log-sum
 padded on the right, which earlier positions never see. Tokens before all rows are run once.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Sum tokens' log-probabilities in context by unigram log-probability (morcela, §5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read a user's table of log-probabilities as `scores` and `sentence_scores` tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keep the attention's keys and values of a start token or prefix, and describe its positions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,12 +68,12 @@ class KeyValues:
     length: int
     logprobs: np.ndarray | None = None
 
-    def crop(self, length: int) -> KeyValues:
+    def crop(self, length: int) -> "KeyValues":
         """Return the keys and values of only the first `length` tokens."""
         cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
         return KeyValues(cropped, length)
 
-    def select(self, tokens: Sequence[int]) -> KeyValues:
+    def select(self, tokens: Sequence[int]) -> "KeyValues":
         """Return the keys and values of only the tokens at these places, counted from 0."""
         places = torch.tensor(tokens)
         chosen = [

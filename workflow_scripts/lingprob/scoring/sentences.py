@@ -1,7 +1,5 @@
 """Sum token log-probabilities into sentence scores, under each convention."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -8,8 +8,6 @@ word's other tokens make a token easy to predict. Scores are kept in shards, so 
 can resume.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext

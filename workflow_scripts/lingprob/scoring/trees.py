@@ -4,8 +4,6 @@ A row has the nodes (tokens) of trees in preorder, so that a node's descendants 
 gap: node j is an ancestor of node i, or i itself, if j <= i <= last[j].
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Make the page of an audit of minimal pairs: its problems, and the worst pairs."""
 
-from __future__ import annotations
-
 import math
 from difflib import SequenceMatcher
 from typing import Any

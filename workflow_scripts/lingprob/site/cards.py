@@ -1,7 +1,5 @@
 """Show scorecards as pages and CSV: one verdict for each sentence, and the printed numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Rules import this module, so it must import fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Collect the results of each model from the tables of a run, and show them as pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path

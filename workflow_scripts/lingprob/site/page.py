@@ -1,7 +1,5 @@
 """Fill the templates of pages, and show tables and values in them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Make the pages of the site from the results of a run."""
 
-from __future__ import annotations
-
 import platform
 import struct
 from collections.abc import Collection, Mapping, Sequence

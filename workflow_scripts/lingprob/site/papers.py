@@ -3,8 +3,6 @@
 Rules read this module, so it imports nothing that only a job needs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Make the tables of the front page of a run on the user's data alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any

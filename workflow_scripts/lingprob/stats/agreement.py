@@ -4,8 +4,6 @@ Tjuatja et al. (2025) correlate the means of two random groups of each sentence'
 further details. So judgments or participants are halved, as z-scores or raw ratings.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray

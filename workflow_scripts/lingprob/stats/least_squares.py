@@ -1,7 +1,5 @@
 """Ordinary least squares on rows of a table, and on sums over the tokens of a corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

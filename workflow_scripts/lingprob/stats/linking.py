@@ -13,8 +13,6 @@ Cross-validation and bootstrap are fits on reweighted sentences. `stats.linking_
 the list of linking functions.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ thousands of fits take one matrix product: weights (fits x sentences) times prod
 (sentences x pairs of columns).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -21,8 +21,6 @@ A random intercept alone takes the trials of a group as independent, and slopes 
 groups. `group_standard_errors` assumes neither (context, section 3).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple

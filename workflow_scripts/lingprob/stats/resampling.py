@@ -4,8 +4,6 @@ Units (pairs, or paradigms with all their pairs) are drawn with replacement. A r
 per unit, which weights statistics, so that nothing is copied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

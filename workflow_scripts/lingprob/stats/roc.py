@@ -1,7 +1,5 @@
 """Compute ROC curves, the areas under them, and the areas in many resamples at once."""
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 from numpy.typing import NDArray

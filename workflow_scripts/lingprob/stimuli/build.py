@@ -1,7 +1,5 @@
 """Build the `stimuli` table of a data set, and draw samples of its pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any

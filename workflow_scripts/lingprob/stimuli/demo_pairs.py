@@ -1,7 +1,5 @@
 """Parse the demo's minimal pairs, written for this project, and simulate ratings of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measure distances between the sentences of each pair, and filter and bin pairs by them."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ sentence. As in Python, sums bind tighter than comparisons, these tighter than `
 than `|`.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

@@ -6,8 +6,6 @@ pairs, also from Adger's textbook, with published scores of other models, in one
 Vázquez Martínez et al. (2023), https://doi.org/10.18653/v1/2023.genbench-1.4.
 """
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Parse a user's table of sentences, pairs or judgments, described by an entry in config.yaml."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path

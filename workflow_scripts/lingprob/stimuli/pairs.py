@@ -6,8 +6,6 @@ made from templates (Liu et al. 2024). SCaMP: pairs with plausible or implausibl
 Griffiths 2025). CrowS-Pairs: a more and a less stereotypical sentence (Nangia et al. 2020).
 """
 
-from __future__ import annotations
-
 import json
 import tarfile
 import tempfile

@@ -5,8 +5,6 @@ of The Syntax of Chinese (Huang, Li & Li 2009; Chen et al. 2020). The toy string
 paper's example (string_probability, §2.1.1).
 """
 
-from __future__ import annotations
-
 import logging
 from itertools import product
 from pathlib import Path

@@ -12,8 +12,6 @@ exclude garden-path and licensing suites, and all modified suites but those for 
 subordination, clefts and embedding.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

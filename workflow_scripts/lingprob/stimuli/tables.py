@@ -1,7 +1,5 @@
 """Read published files, turn pairs into sentences, and check stimuli, for all parsers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -6,8 +6,6 @@ In files that are made here, this token also begins the next row, so that every 
 first is predicted once.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The perplexity of these texts shows its effect.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

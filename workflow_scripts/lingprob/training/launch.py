@@ -1,7 +1,5 @@
 """Training in this process, or in several processes that torchrun starts."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import logging

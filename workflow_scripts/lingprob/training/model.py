@@ -1,7 +1,5 @@
 """GPT-NeoX models with Pythia's architecture, and a loss that never keeps all logits in memory."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

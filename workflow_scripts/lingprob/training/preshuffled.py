@@ -4,8 +4,6 @@ The joined shards consist of rows of 2,049 uint16 without a header. A batch has 
 chunk has 1,000 batches. A row may begin in one shard and end in the next.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Sizes of Pythia-like models, and catalog entries for the models that the workflow trains."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The training of a model: steps, log, validation, checkpoints and continuation."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

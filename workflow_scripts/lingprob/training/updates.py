@@ -1,7 +1,5 @@
 """Updates of weights: number formats, the loss scale, learning rates, Adam and clipping."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 

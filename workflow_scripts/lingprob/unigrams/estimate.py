@@ -1,7 +1,5 @@
 """Smoothed unigram log-probabilities from sums over a corpus or over generated text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

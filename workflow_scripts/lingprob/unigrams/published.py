@@ -8,8 +8,6 @@ the value of the decoded key (ln p = -14.02 for 'Ġthe', but -3.62 for ' the'). 
 file sums to 1.050 instead of 0.999. A token is mapped to such a key only if it decodes to it.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

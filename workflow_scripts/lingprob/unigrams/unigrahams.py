@@ -1,7 +1,5 @@
 """The unigrahams estimator of a model's unigram distribution, from text that it generates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The Snakefile and the rules import this package, so it loads neither pandas nor torch.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

@@ -3,8 +3,6 @@
 Types, allowed values and names have been checked before (`settings`, `names`).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

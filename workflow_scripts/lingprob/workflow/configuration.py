@@ -1,7 +1,5 @@
 """Settings from config.yaml, completed by defaults and checked, or one error for all mistakes."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Times follow from the speeds in `catalog/costs.yaml`. Rules import this module, 
 nothing that only jobs need.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from functools import cache

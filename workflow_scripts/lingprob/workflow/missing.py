@@ -1,7 +1,5 @@
 """Missing data sets and models that a run leaves out, and the n-gram model of chance levels."""
 
-from __future__ import annotations
-
 import copy
 import os
 import sys

@@ -5,8 +5,6 @@ or a kind of data set. Some keys also take patterns (`pythia-*`), which may matc
 pattern after `!` excludes its matches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path

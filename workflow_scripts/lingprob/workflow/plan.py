@@ -4,8 +4,6 @@ The hours are those of models that read text and of trainings. Work that several
 for each of them. Start-up, fits and figures are left out, because they take minutes on one core.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

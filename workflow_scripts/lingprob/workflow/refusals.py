@@ -1,7 +1,5 @@
 """Messages for the user about refused settings and refused entries of the configuration."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ A model is scored under the conventions of its entry, on the data sets that the 
 Rules import this module, so it imports nothing that only jobs need.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from typing import Any

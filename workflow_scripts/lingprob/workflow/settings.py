@@ -4,8 +4,6 @@ A field without a default gets its value from the chosen scale (`catalog/scales.
 `docs/generate.py` writes `config.yaml`, its JSON schema and `docs/settings.md` from this module.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

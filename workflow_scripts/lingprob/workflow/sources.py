@@ -4,8 +4,6 @@ Paths are relative to the working directory. An unknown name raises LingprobErro
 known names. Rules import this module, so it imports nothing that only jobs need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

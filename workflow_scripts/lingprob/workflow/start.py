@@ -3,8 +3,6 @@
 The Snakefile imports this module, so it imports nothing that only jobs need.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -4,8 +4,6 @@ Log-probabilities are natural logarithms (nats). Every table is in long format, 
 state the scale of the run in a column.
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from lingprob.io.schemas import context, leakage, morcela, scoring, string_probability

@@ -1,7 +1,5 @@
 """Short ways to declare several columns of one type."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 

@@ -1,7 +1,5 @@
 """Tables of prefixes that precede sentences, and of judgments of the sentences after them."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from lingprob.io.schemas.columns import estimated, optional, required

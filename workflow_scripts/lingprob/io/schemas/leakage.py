@@ -1,7 +1,5 @@
 """Overlaps of texts with corpora, models trained on them, reading times and their regressions."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from lingprob.io.schemas.columns import estimated, optional, required

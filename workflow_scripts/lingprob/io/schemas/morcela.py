@@ -1,7 +1,5 @@
 """Linking functions, agreement between participants and frequency slopes."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from lingprob.io.schemas.columns import estimated, optional, required

@@ -1,7 +1,5 @@
 """Sentences, their scores and unigrams, the audit of pairs, and the scorecard."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from lingprob.io.schemas.columns import optional, required

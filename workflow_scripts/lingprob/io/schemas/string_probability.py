@@ -1,7 +1,5 @@
 """Distances within pairs, and predictions of string-probability metrics."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from lingprob.io.schemas.columns import estimated, optional, required

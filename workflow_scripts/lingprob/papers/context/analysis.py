@@ -1,7 +1,5 @@
 """The tables of Sinha et al. (2023) from the judgments of one model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

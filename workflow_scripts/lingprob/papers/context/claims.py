@@ -1,7 +1,5 @@
 """Compare the numbers and claims of Sinha et al. (2023) with a run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Estimate differences between prefixes, lengths or models that are judged on the same suites."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -3,8 +3,6 @@
 Tables are those of `analysis.summarise_model`. "delta" is the change in accuracy from no prefix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 

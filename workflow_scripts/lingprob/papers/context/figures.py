@@ -1,7 +1,5 @@
 """Figures 2 to 8 and 15 to 17: accuracy and margins by the length of the context."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

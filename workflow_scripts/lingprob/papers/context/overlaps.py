@@ -1,7 +1,5 @@
 """Measure the overlap of suites, and of prefixes with targets (Sinha et al. 2023, Appendix D)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Compute the regressions and correlations that test the claims of Sinha et al. (2023)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Any

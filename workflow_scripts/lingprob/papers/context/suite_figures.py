@@ -1,7 +1,5 @@
 """Figures 9 to 14: scatters and matrices of suites and perturbations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

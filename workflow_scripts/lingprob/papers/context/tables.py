@@ -1,7 +1,5 @@
 """Make Tables 1 and 2 of Sinha et al. (2023) from a run, with the published values."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from lingprob.context.names import MATCHED, primary_dataset

@@ -7,8 +7,6 @@ surprisals of the words before in the string order of the story numbers (1, 10, 
 words got another story's. In the release of mean times, a word has the time of the next.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

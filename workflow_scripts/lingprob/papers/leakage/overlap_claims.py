@@ -5,8 +5,6 @@ longest overlaps with these corpora, and on those of a run that searched them. C
 are exact. Shares have intervals, because passages are a sample of such passages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

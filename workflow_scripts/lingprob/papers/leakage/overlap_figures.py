@@ -1,7 +1,5 @@
 """Figures 1a and 1b of the paper on leakage (Oh, Zhu & Schuler 2025)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

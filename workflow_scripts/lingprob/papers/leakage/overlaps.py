@@ -1,7 +1,5 @@
 """Tabulate overlaps of passages with corpora, and choose chunks for training (Oh et al. 2025)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

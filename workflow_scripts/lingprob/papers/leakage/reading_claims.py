@@ -4,8 +4,6 @@ Slopes are within one family and one state of fine-tuning. Families and states d
 ΔLogLik, which would hide a slope within them or create one.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

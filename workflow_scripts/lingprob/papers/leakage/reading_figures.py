@@ -1,7 +1,5 @@
 """Figure 2 of the paper on leakage, and the published fits to Natural Stories, by model size."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Regress reading times on surprisal (leakage, Study 2)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

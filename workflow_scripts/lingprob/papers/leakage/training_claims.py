@@ -3,8 +3,6 @@
 Models are few and fixed, so intervals are over passages, which are the same for all models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

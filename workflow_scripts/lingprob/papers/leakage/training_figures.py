@@ -1,7 +1,5 @@
 """The perplexity part of Figure 2 of the paper on leakage (Oh, Zhu & Schuler 2025)."""
 
-from __future__ import annotations
-
 import pandas as pd
 from matplotlib.figure import Figure
 

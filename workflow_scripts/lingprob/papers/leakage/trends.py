@@ -6,8 +6,6 @@ and sentences (passages for perplexity), with the same resamples for all models,
 whom one model predicts well are predicted well by the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any

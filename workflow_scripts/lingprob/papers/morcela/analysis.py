@@ -1,7 +1,5 @@
 """Fit linking functions to ratings and predict ratings of sentences (Tjuatja et al. 2025)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

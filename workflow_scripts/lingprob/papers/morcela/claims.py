@@ -3,8 +3,6 @@
 A population is a model on a data set, or all models on a data set.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -3,8 +3,6 @@
 `draw` also draws the figures of `parameter_figures`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Draw Figures 4 to 6 of MORCELA and its trends: parameters, and slopes on frequency."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 

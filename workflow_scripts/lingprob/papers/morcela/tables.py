@@ -1,7 +1,5 @@
 """Make MORCELA's Tables 2 to 4 with the published values, and differences between models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any

@@ -6,8 +6,6 @@ the samples even if models differ only in quality. So a trend's interval also in
 over resamples of sentences, which all models share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

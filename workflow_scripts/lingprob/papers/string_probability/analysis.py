@@ -5,8 +5,6 @@ vary less, and higher if lengths vary more. So they are also tested by r at a co
 and by r with both sentence lengths partialled out.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from itertools import chain

@@ -3,8 +3,6 @@
 A population is a model on a data set, or a model alone for the eight strings about the moon.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Prepare one model's scores of data sets for the predictions of Hu et al. (2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

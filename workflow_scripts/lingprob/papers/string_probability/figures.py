@@ -1,7 +1,5 @@
 """Draw Figures 1 to 8 of the paper on string probability (Hu et al. 2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Draw Figures 4 to 6 and 8 of Hu et al. (2026): separation of strings by scores."""
 
-from __future__ import annotations
-
 from textwrap import fill
 from typing import Any
 

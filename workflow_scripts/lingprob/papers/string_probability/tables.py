@@ -1,7 +1,5 @@
 """Count the pairs and sentences of data sets (Hu et al. 2026), and choose rows for pages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import product

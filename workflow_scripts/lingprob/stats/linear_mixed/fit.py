@@ -1,7 +1,5 @@
 """Fit linear mixed models to group moments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

@@ -13,8 +13,6 @@ its gradient by Psi is sum of K - R, with R = (n / r^2) d d', and differentiatin
 optimised through F without any bound, so that singular optima are ordinary stationary points.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,13 +5,11 @@ matrix of [1, predictors, response]. One pass over the rows makes these for all 
 models. A model takes some of the columns, each on a scale of about 1.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -102,7 +100,7 @@ class MixedModelData:
     @classmethod
     def from_frame(
         cls, frame: pd.DataFrame, *, response: str, predictors: Iterable[str], group: str
-    ) -> MixedModelData:
+    ) -> Self:
         """Return the moments of a frame with one row per observation.
 
         Raises LingprobError for an empty frame, unknown names, and values that are missing,

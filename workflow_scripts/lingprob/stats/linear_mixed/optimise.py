@@ -6,8 +6,6 @@ point is certified by the gain of another Newton step in F (the decrement) and, 
 by the gain of variance along any new direction (the escape).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
