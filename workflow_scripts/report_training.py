@@ -2,8 +2,7 @@
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
-from lingprob.papers.leakage.training_claims import compare
-from lingprob.papers.leakage.training_figures import draw
+from lingprob.papers.leakage.training import compare, draw
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages

@@ -63,9 +63,7 @@ def surprisal_curves(
         raise LingprobError(
             "studies: linearity evaluates a partition. Set reading.partition to one."
         )
-    frame, models = study.frame(
-        chosen.smoothing, corrected=chosen.corrected, previous_words=chosen.previous_words
-    )
+    frame, models = study.frame(chosen)
     formulas = deltas.set_index("model")["formula"]
     common = {
         "dataset": study.dataset,

@@ -18,7 +18,7 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.leakage import overlap_claims as overlap
 from lingprob.papers.leakage import reading_claims as reading
-from lingprob.papers.leakage import training_claims as training
+from lingprob.papers.leakage import training
 from lingprob.papers.leakage.overlaps import covered_passages, published_overlaps
 from lingprob.papers.leakage.trends import size_trends
 from lingprob.papers.run import Run, Tables

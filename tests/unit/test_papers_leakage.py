@@ -26,9 +26,9 @@ from lingprob.overlap.matches import merge
 from lingprob.papers.leakage import overlaps as leakage
 from lingprob.papers.leakage.overlap_claims import compare
 from lingprob.papers.leakage.overlap_figures import chance_levels
-from lingprob.papers.leakage.training_claims import compare as compare_training
-from lingprob.papers.leakage.training_claims import log_perplexity_contrast
-from lingprob.papers.leakage.training_figures import draw as draw_training
+from lingprob.papers.leakage.training import compare as compare_training
+from lingprob.papers.leakage.training import draw as draw_training
+from lingprob.papers.leakage.training import log_perplexity_contrast
 from lingprob.papers.run import Run
 from lingprob.reading.texts import passage_texts
 
@@ -436,7 +436,7 @@ def test_contrast_errors_are_those_of_resampled_passages():
          for size in "ab" for place, fall in enumerate(falls)],
         columns=["size", "fine_tuning_steps", "corpus", "passage", "n_tokens", "logprob"],
     )  # fmt: skip
-    weights = pd.Series({("b", 0): 1.0, ("a", 0): -1.0})
+    weights = pd.Series({(0, "b"): 1.0, (0, "a"): -1.0})
     found = log_perplexity_contrast(table, weights)
     assert found.value == pytest.approx(-(tokens * falls).sum() / tokens.sum())
     drawn = random.integers(40, size=(4000, 40))
@@ -450,6 +450,6 @@ def test_contrasts_over_equal_passages_have_errors_of_means():
         [("a", 0, "c", place, 100, -100.0 * nats) for place, nats in enumerate((4, 3, 2))],
         columns=["size", "fine_tuning_steps", "corpus", "passage", "n_tokens", "logprob"],
     )
-    found = log_perplexity_contrast(table, pd.Series({("a", 0): 1.0}))
+    found = log_perplexity_contrast(table, pd.Series({(0, "a"): 1.0}))
     assert found.value == pytest.approx(3)
     assert found.half_width == pytest.approx(4.3027 / np.sqrt(3), rel=1e-4)

@@ -1,6 +1,7 @@
 """Figures 2 to 8 and 15 to 17: accuracy and margins by the length of the context."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -21,18 +22,16 @@ from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, in_percent, whiskers, wrapped
 from lingprob.figures.style import draw_each
-from lingprob.papers.context.suite_figures import (
-    PERTURBATION_TITLES,
-    metric_scatter,
-    overlaps,
-    perturbation_scatter,
-    relative_matrix,
-    suite_matrix,
-)
+from lingprob.papers.context import suite_figures
+from lingprob.papers.context.suite_figures import PERTURBATION_TITLES
 from lingprob.papers.run import Run, Tables
 
-DELTA = "Change in accuracy (points)"
-ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
+# Labels of the y axis, by column.
+LABELS = {
+    "delta": "Change in accuracy (points)",
+    "accuracy": "Antistereotypical preferred (%)",
+    "margin": "Perplexity margin (per token)",
+}
 # Labels of the x axis, by column.
 SIZES = {
     "prefix_tokens": "Length of the prefix (tokens)",
@@ -41,13 +40,10 @@ SIZES = {
 CURVES: dict[str, Any] = {
     "width": 2.4, "height": 2.0, "margins": (1.2, 0.9), "narrowest": 3.8, "sharey": True
 }  # fmt: skip
-# The smallest range of an axis of accuracies.
-FLAT = 0.1
-# Perturbations whose curves get a bar (95% interval).
+# Perturbations whose curves get a bar (95% interval). The bars of all would hide each other.
 WITH_BAR = (ORIGINAL, "all")
-# Smallest number of suites (or pairs of one suite) for a bar.
-FEWEST_UNITS = 5
 Look = tuple[str, str]  # colour and line style
+Panel = tuple[str, Sequence[str], str]  # data set, kinds of prefixes, and title
 LOOKS: dict[str, Look] = {
     "matched_acceptable": (palette.GREEN, "-"),
     "matched_unacceptable": (palette.PURPLE, "--"),
@@ -78,6 +74,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     accuracy, matrix = tables["context_accuracy"], tables["context_matrix"]
     related = tables["context_correlations"]
     primary = str(primary_dataset([*run.titles]))
+    scatters, matrices = suite_figures.metric_scatter, suite_figures.suite_matrix
     makers: dict[str, Callable[[], Figure]] = {
         "figure_2": lambda: by_dataset(accuracy, run),
         "figure_3": lambda: combined(accuracy, run, primary),
@@ -86,13 +83,13 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_6": lambda: stereotypes(accuracy, run, "unacceptable"),
         "figure_7": lambda: stereotypes(accuracy, run, "acceptable"),
         "figure_8": lambda: bias_types(accuracy, run),
-        "figure_9": lambda: perturbation_scatter(accuracy, related, run),
-        "figure_10": lambda: metric_scatter(accuracy, related, run, MATCHED[0]),
-        "figure_11": lambda: metric_scatter(accuracy, related, run, MATCHED[1]),
-        "figure_12": lambda: overlaps(tables["context_overlap"]),
-        "figure_13": lambda: suite_matrix(matrix, primary, run.models),
-        "figure_14": lambda: relative_matrix(matrix, SYNTAXGYM, run.models),
-        "figure_15": lambda: margins(accuracy, run),
+        "figure_9": lambda: suite_figures.perturbation_scatter(accuracy, related, run),
+        "figure_10": lambda: scatters(accuracy, related, run, MATCHED[0]),
+        "figure_11": lambda: scatters(accuracy, related, run, MATCHED[1]),
+        "figure_12": lambda: suite_figures.overlaps(tables["context_overlap"]),
+        "figure_13": lambda: matrices(matrix, primary, run.models),
+        "figure_14": lambda: suite_figures.relative_matrix(matrix, SYNTAXGYM, run.models),
+        "figure_15": lambda: margins(accuracy, run, primary),
         "figure_16": lambda: combined(accuracy, run, SYNTAXGYM),
         "figure_17": lambda: matched(accuracy, run, SYNTAXGYM),
     }
@@ -108,42 +105,24 @@ def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
 
     One row per model, one column per data set.
     """
-    rows = overall(accuracy)
-    datasets = [name for name in run.titles if name in set(rows["dataset"])]
-    models = list(rows["model"].unique())
-    figure, axes = grid(len(models), len(datasets), **CURVES)
-    for line, model in zip(axes, models, strict=True):
-        for ax, dataset in zip(line, datasets, strict=True):
-            here = rows[(rows["model"] == model) & (rows["dataset"] == dataset)]
-            curves(ax, here, KINDS, "delta")
-            ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}{pairs(here)}")
-            finish(ax, DELTA if ax is line[0] else "")
-    legend(figure, {label(kind, run): LOOKS[kind] for kind in KINDS})
-    return figure
+    known = set(overall(accuracy)["dataset"])
+    panels = [(name, KINDS, title) for name, title in run.titles.items() if name in known]
+    return draw_curves(accuracy, run, panels, "delta")
 
 
 def combined(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
     """Draw Figures 3 and 16: change after acceptable and unacceptable prefixes, by model."""
     kinds = ("acceptable", "unacceptable", UNRELATED)
-    return one_row(accuracy, run, dataset, kinds, "delta", DELTA)
+    return draw_curves(accuracy, run, [(dataset, kinds, run.titles[dataset])], "delta")
 
 
 def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
     """Draw Figures 4 and 17: matched against mismatched prefixes, with one row per model."""
-    rows = overall(accuracy)
-    rows = rows[rows["dataset"] == dataset]
-    models = list(rows["model"].unique())
-    figure, axes = grid(len(models), 2, **CURVES)
-    for line, model in zip(axes, models, strict=True):
-        here = rows[rows["model"] == model]
-        for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
-            kinds = (f"matched_{side}", f"mismatched_{side}")
-            curves(ax, here, kinds, "delta")
-            shown = here[here["kind"].isin(kinds)]
-            ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(shown)}")
-            finish(ax, DELTA if ax is line[0] else "")
-    legend(figure, {label(kind, run): LOOKS[kind] for kind in KINDS if kind != UNRELATED})
-    return figure
+    panels = [
+        (dataset, (f"matched_{side}", f"mismatched_{side}"), f"{side} prefixes")
+        for side in ("acceptable", "unacceptable")
+    ]
+    return draw_curves(accuracy, run, panels, "delta")
 
 
 def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
@@ -155,20 +134,18 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
     rows = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].notna()]
     models = list(rows["model"].unique())
     figure, axes = grid(2 * len(models), 2, **CURVES)
-    for number, model in enumerate(models):
-        for column, kind in enumerate(MATCHED):
-            here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
-            for size, ax in zip(SIZES, axes[2 * number : 2 * number + 2, column], strict=True):
-                for name, colour in PERTURBATION_COLOURS.items():
-                    one = here[here["perturbation"] == name]
-                    # The bars of all curves would hide each other.
-                    bar = WITH_BAR.index(name) if name in WITH_BAR else None
-                    place = None if bar is None else bar_at(here[size].max(), bar)
-                    curve(ax, one, "delta", (colour, "-"), place, size)
-                finish(ax, "" if column else DELTA, size)
+    places = product(models, SIZES, MATCHED)
+    for number, (ax, (model, size, kind)) in enumerate(zip(axes.flat, places, strict=True)):
+        here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
+        for name, colour in PERTURBATION_COLOURS.items():
+            one = here[here["perturbation"] == name]
+            bar = bar_at(here[size].max(), WITH_BAR.index(name)) if name in WITH_BAR else None
+            curve(ax, one, "delta", (colour, "-"), bar, size)
+        ax.set(xlabel=SIZES[size], ylabel="" if number % 2 else LABELS["delta"])
+        ax.yaxis.set_major_formatter(in_percent())
+        if size == "prefix_tokens":
             side = kind.removeprefix("matched_")
-            title = f"{run.models[model]['title']}: {side} prefixes{pairs(here)}"
-            axes[2 * number, column].set_title(title)
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(here)}")
     legend(figure, {PERTURBATION_TITLES[name]: (colour, "-")
                     for name, colour in PERTURBATION_COLOURS.items()})  # fmt: skip
     return figure
@@ -180,63 +157,64 @@ def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
     The y axis is the share of pairs whose less stereotypical sentence is preferred. 0.5 is fair.
     """
     kinds = (f"matched_{side}", f"mismatched_{side}")
-    figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
-    for ax in figure.axes:
-        ax.axhline(0.5, color=palette.BLACK, linewidth=0.8, linestyle=":")
-    return figure
+    return draw_curves(accuracy, run, [(CROWS_PAIRS, kinds, run.titles[CROWS_PAIRS])], "accuracy")
 
 
 def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Draw Figure 8: CrowS-Pairs after antistereotypical matched prefixes (thin: bias types)."""
     kind, thin = MATCHED[0], {"Each bias type": (palette.GREY, "-")}
-    figure = one_row(accuracy, run, CROWS_PAIRS, (kind,), "accuracy", ANTISTEREOTYPICAL, thin)
-    of_kind = (accuracy["dataset"] == CROWS_PAIRS) & (accuracy["kind"] == kind)
-    rows = accuracy[of_kind & (accuracy["level"] == "suite")]
-    models = overall(accuracy[of_kind])["model"].unique()
-    for ax, model in zip(figure.axes, models, strict=True):
-        for _, one in rows[rows["model"] == model].groupby("group", sort=False):
+    rows = accuracy[(accuracy["dataset"] == CROWS_PAIRS) & (accuracy["kind"] == kind)]
+    panel = (CROWS_PAIRS, (kind,), run.titles[CROWS_PAIRS])
+    figure = draw_curves(rows, run, [panel], "accuracy", thin)
+    suites = rows[rows["level"] == "suite"]
+    for ax, model in zip(figure.axes, overall(rows)["model"].unique(), strict=True):
+        for _, one in suites[suites["model"] == model].groupby("group", sort=False):
             curve(ax, one, "accuracy", thin["Each bias type"], linewidth=0.5)
-        ax.axhline(0.5, color=palette.BLACK, linewidth=0.8, linestyle=":")
     return figure
 
 
-def margins(accuracy: pd.DataFrame, run: Run) -> Figure:
+def margins(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
     """Draw Figure 15: mean perplexity margin by prefix length (dashed: without a prefix)."""
-    primary = str(primary_dataset([*run.titles]))
+    panel = (dataset, KINDS, run.titles[dataset])
     alone = {"Without a prefix": (palette.BLACK, "--")}
-    label_of_axis = "Perplexity margin (per token)"
-    figure = one_row(accuracy, run, primary, KINDS, "margin", label_of_axis, alone)
-    rows = overall(accuracy)
-    baselines = rows[rows["dataset"] == primary].groupby("model", sort=False)["baseline_margin"]
-    for ax, baseline in zip(figure.axes, baselines.first(), strict=True):
-        ax.axhline(baseline, color=palette.BLACK, linewidth=0.8, linestyle="--")
-    return figure
+    return draw_curves(accuracy, run, [panel], "margin", alone)
 
 
-def one_row(
+def draw_curves(
     accuracy: pd.DataFrame,
     run: Run,
-    dataset: str,
-    kinds: Sequence[str],
+    panels: Sequence[Panel],
     column: str,
-    axis_label: str,
     more: Mapping[str, Look] | None = None,
 ) -> Figure:
-    """Draw one panel per model, three in a row, with one curve per kind.
+    """Draw these panels for each model, in a row if there are several, with one curve per kind.
 
-    `more` has additional entries of the legend.
+    `column` is delta, accuracy or margin. `more` has additional entries of the legend.
     """
     rows = overall(accuracy)
-    rows = rows[rows["dataset"] == dataset]
+    rows = rows[rows["dataset"].isin([dataset for dataset, _, _ in panels])]
     models = list(rows["model"].unique())
-    columns = max(1, min(3, len(models)))
-    figure, panels = wrapped(len(models), columns=columns, **CURVES)
-    for number, (ax, model) in enumerate(zip(panels, models, strict=True)):
-        here = rows[rows["model"] == model]
-        curves(ax, here, kinds, column)
-        ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}{pairs(here)}")
-        finish(ax, "" if number % columns else axis_label, percent=column != "margin")
-    legend(figure, {label(kind, run, dataset): LOOKS[kind] for kind in kinds} | dict(more or {}))
+    columns = len(panels) if len(panels) > 1 else max(1, min(3, len(models)))
+    figure, axes = wrapped(len(models) * len(panels), columns=columns, **CURVES)
+    entries = {}
+    places = zip(axes, product(models, panels), strict=True)
+    for number, (ax, (model, (dataset, kinds, title))) in enumerate(places):
+        here = rows[(rows["model"] == model) & (rows["dataset"] == dataset)]
+        here = here[here["kind"].isin(kinds)]
+        for place, kind in enumerate(kinds):
+            bar = bar_at(here["prefix_tokens"].max(), place)
+            curve(ax, here[here["kind"] == kind], column, LOOKS[kind], bar)
+            entries[label(kind, run, dataset if len(panels) == 1 else "")] = LOOKS[kind]
+        if column != "margin":
+            ax.yaxis.set_major_formatter(in_percent())
+        if column == "accuracy":
+            ax.axhline(0.5, color=palette.BLACK, linewidth=0.8, linestyle=":")
+        if column == "margin":
+            alone = here["baseline_margin"].iloc[0]
+            ax.axhline(alone, color=palette.BLACK, linewidth=0.8, linestyle="--")
+        ax.set_title(f"{run.models[model]['title']}: {title}{pairs(here)}")
+        ax.set(xlabel=SIZES["prefix_tokens"], ylabel="" if number % columns else LABELS[column])
+    legend(figure, entries | dict(more or {}))
     return figure
 
 
@@ -261,13 +239,6 @@ def pairs(rows: pd.DataFrame) -> str:
     return f"\nn = {rows['n_pairs'].max():,}" if len(rows) else ""
 
 
-def curves(ax: Axes, rows: pd.DataFrame, kinds: Sequence[str], column: str) -> None:
-    """Draw `column` against prefix length: one curve per kind of prefix, each with a 95% bar."""
-    end = rows["prefix_tokens"].max()
-    for place, kind in enumerate(kinds):
-        curve(ax, rows[rows["kind"] == kind], column, LOOKS[kind], bar_at(end, place))
-
-
 def bar_at(end: float, place: int) -> float:
     """Return the x coordinate of a bar, beyond the end of all curves in a panel."""
     return end * (1.03 + 0.03 * place)
@@ -284,8 +255,7 @@ def curve(
 ) -> None:
     """Draw one column against the mean size of prefixes, starting at no prefix.
 
-    A bar at x = `bar` is the 95% interval at the curve's end. It is omitted if `bar` is None, or
-    for fewer than FEWEST_UNITS suites.
+    A bar at x = `bar` is the 95% interval at the curve's end. It is omitted if `bar` is None.
     """
     if rows.empty:
         return
@@ -295,8 +265,7 @@ def curve(
     first = {"delta": 0.0, "accuracy": last["baseline"], "margin": last["baseline_margin"]}[column]
     colour, linestyle = look
     ax.plot([0.0, *rows[size]], [first, *rows[column]], color=colour, linestyle=linestyle, **line)
-    units = last["n_suites"] if last["n_suites"] > 1 else last["n_pairs"]
-    if bar is not None and units >= FEWEST_UNITS:
+    if bar is not None:
         ends = (last[f"{column}_low"], last[f"{column}_high"])
         ax.errorbar(
             bar, last[column], whiskers(last[column], *ends),
@@ -304,19 +273,9 @@ def curve(
         )  # fmt: skip
 
 
-def finish(ax: Axes, axis_label: str, size: str = "prefix_tokens", percent: bool = True) -> None:
-    """Label a panel. Changes are in percentage points, accuracies in percent."""
-    ax.set_xlabel(SIZES[size])
-    ax.set_ylabel(axis_label)
-    if percent:
-        ax.yaxis.set_major_formatter(in_percent())
-
-
 def legend(figure: Figure, entries: Mapping[str, Look]) -> None:
-    """Put one legend above all panels, draw a line at 0, and widen the y axis of flat curves."""
+    """Put one legend above all panels, and draw a line at 0."""
     low, high = figure.axes[0].get_ylim()
-    if high - low < FLAT:
-        figure.axes[0].set_ylim((low + high - FLAT) / 2, (low + high + FLAT) / 2)
     for ax in figure.axes:
         if low <= 0 <= high:
             ax.axhline(0, color=palette.GREY, linewidth=0.7)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from lingprob.context.names import MATCHED, ORIGINAL
 from lingprob.context.perturbations import TITLES
@@ -18,9 +19,7 @@ from lingprob.papers.run import Run
 
 PERTURBATION_TITLES = {ORIGINAL: "Original", **TITLES}
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
-# Axes with more suites show numbers, with a key below the panels.
-MOST_NAMES = 25
-KEY_COLUMNS = 3
+NAME_POINTS = 6  # size of the name of a suite, less if there are many
 
 
 def perturbation_scatter(accuracy: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
@@ -64,9 +63,8 @@ def metric_scatter(
         for ax, dataset in zip(line, datasets, strict=True):
             here = shown[(shown["model"] == model) & (shown["dataset"] == dataset)]
             # Suites of few pairs have many equal points, which look darker.
-            colour, marker = run.models[model]["colour"], run.models[model]["marker"]
-            ax.plot(here["baseline"], here["accuracy"], marker, color=colour, alpha=0.35,
-                    markeredgewidth=0)  # fmt: skip
+            look = {"color": run.models[model]["colour"], "alpha": 0.35, "markeredgewidth": 0}
+            ax.plot(here["baseline"], here["accuracy"], run.models[model]["marker"], **look)
             ax.plot([0, 1], [0, 1], color=palette.GREY, linewidth=0.7, linestyle=":")
             about = {"model": model, "dataset": dataset, "analysis": "metric", "y": kind}
             name = f"{run.models[model]['title']}: {run.titles[dataset]}"
@@ -82,12 +80,11 @@ def metric_scatter(
 def overlaps(overlap: pd.DataFrame) -> Figure:
     """Draw Figure 12: mean F1 of tokens (left) and dependency labels (right) between suites."""
     measures = list(overlap["measure"].unique())
-    tables = [square(overlap[overlap["measure"] == measure], "f1") for measure in measures]
-    figure, (line,) = matrices(tables[:1], len(measures))
-    for ax, measure, wide in zip(line, measures, tables, strict=True):
-        image = ax.imshow(wide, cmap="viridis")
-        name_suites(ax, wide)
-        ax.set_title(f"Overlap of {'dependency labels' if measure == 'dependency' else 'tokens'}")
+    figure, (line,) = matrices(1, len(measures), overlap)
+    for ax, measure in zip(line, measures, strict=True):
+        rows = overlap[overlap["measure"] == measure]
+        title = f"Overlap of {'dependency labels' if measure == 'dependency' else 'tokens'}"
+        image, _ = draw_matrix(ax, rows, "f1", title, cmap="viridis")
         figure.colorbar(image, ax=ax, label="Mean F₁", shrink=0.6)
     return figure
 
@@ -99,15 +96,13 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
     if rows.empty:
         return blank(TOO_FEW)
     names = list(rows["model"].unique())
-    of_models = [rows[rows["model"] == name] for name in names]
-    figure, axes = matrices([square(here, "accuracy") for here in of_models], 2)
+    figure, axes = matrices(len(names), 2, rows)
     panels = (("accuracy", "accuracy", "viridis", 0), ("delta", "change", "RdBu", -1))
-    for line, model, here in zip(axes, names, of_models, strict=True):
+    for line, model in zip(axes, names, strict=True):
+        here = rows[rows["model"] == model]
         for ax, (column, name, colours, low) in zip(line, panels, strict=True):
-            wide = square(here, column)
-            image = ax.imshow(wide, cmap=colours, vmin=low, vmax=1)
-            name_suites(ax, wide)
-            ax.set_title(f"{models[model]['title']}: {name}\n{each(here)}")
+            title = f"{models[model]['title']}: {name}\n{each(here)}"
+            image, _ = draw_matrix(ax, here, column, title, cmap=colours, vmin=low, vmax=1)
             figure.colorbar(image, ax=ax, format=in_percent("%"), shrink=0.6)
     return figure
 
@@ -123,23 +118,20 @@ def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figur
         return blank(TOO_FEW)
     model = rows["model"].iloc[0]
     rows = rows[rows["model"] == model]
-    wide = square(rows, "relative_improvement")
-    baseline = rows.groupby("target_suite")["baseline"].first()
-    room = [f"{suite} (≤ {100 * (1 / baseline[suite] - 1):.0f})" for suite in wide.index]
     figure, ((ax,),) = grid(1, 1, width=style.PAGE_INCHES, height=6.6, margins=(0.0, 0.0))
-    image = ax.imshow(wide, cmap="RdBu", vmin=-100, vmax=100)
+    title = f"{models[model]['title']}: change in accuracy, % of that without a prefix"
+    title = f"{title}\n{each(rows)}"
+    look = {"cmap": "RdBu", "vmin": -100, "vmax": 100}
+    image, wide = draw_matrix(ax, rows, "relative_improvement", title, **look)
     for (row, column), value in np.ndenumerate(wide.to_numpy()):
         if np.isfinite(value):
             colour = "white" if abs(value) > 60 else "black"
-            ax.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=4.5,
-                    color=colour)  # fmt: skip
-    ax.set_xticks(range(len(wide.columns)), wide.columns, rotation=90, fontsize=6)
-    ax.set_yticks(range(len(wide)), room, fontsize=6)
-    ax.grid(False)
-    ax.set_xlabel("Suite of the prefix")
+            text = {"ha": "center", "va": "center", "fontsize": 4.5, "color": colour}
+            ax.text(column, row, f"{value:.0f}", **text)
+    baseline = rows.groupby("target_suite")["baseline"].first()
+    room = [f"{suite} (≤ {100 * (1 / baseline[suite] - 1):.0f})" for suite in wide.index]
+    ax.set_yticks(range(len(wide)), room)
     ax.set_ylabel("Suite of the target (largest possible improvement, %)")
-    title = f"{models[model]['title']}: change in accuracy, % of that without a prefix"
-    ax.set_title(f"{title}\n{each(rows)}")
     figure.colorbar(image, ax=ax, label="%", shrink=0.6, extend="max")
     return figure
 
@@ -150,45 +142,26 @@ def each(rows: pd.DataFrame) -> str:
     return f"n = {low:,}" if low == high else f"n = {low:,} to {high:,}"
 
 
-def square(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a matrix of target suites by prefix suites, both in the order of their names."""
-    return rows.pivot(index="target_suite", columns="prefix_suite", values=column)
+def matrices(rows: int, columns: int, cells: pd.DataFrame) -> tuple[Figure, np.ndarray]:
+    """Return a figure and its panels (rows, columns), which are high enough for the suites."""
+    height = min(3.0, 2.2 + 0.1 * cells["target_suite"].nunique())
+    return grid(rows, columns, width=style.PAGE_INCHES, height=height, margins=(0.0, 0.6))
 
 
-def matrices(tables: list[pd.DataFrame], columns: int) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure with one row of panels per table, and a key if suites are too many to name.
-
-    All tables have the suites of the first.
-    """
-    names = list(tables[0].index)
-    key = len(names) > MOST_NAMES
-    height = 3.0 if key else 2.4 + 0.1 * len(names)
-    figure, axes = grid(
-        len(tables) + key, columns, width=style.PAGE_INCHES, height=height, margins=(0.0, 0.6)
-    )
-    if key:
-        for ax in axes[-1]:
-            ax.set_axis_off()
-        numbered = [f"{number} {name}" for number, name in enumerate(names)]
-        size = -(-len(numbered) // KEY_COLUMNS)
-        for place in range(KEY_COLUMNS):
-            text = "\n".join(numbered[place * size : (place + 1) * size])
-            axes[-1, 0].text(place * columns * 1.3 / KEY_COLUMNS, 1, text, fontsize=5, va="top",
-                             transform=axes[-1, 0].transAxes).set_in_layout(False)  # fmt: skip
-    return figure, [list(line) for line in axes[: len(tables)]]
-
-
-def name_suites(ax: Axes, wide: pd.DataFrame) -> None:
-    """Name the suites on both axes, or number them as the paper does if there are many."""
-    if len(wide) <= MOST_NAMES:
-        ax.set_xticks(range(len(wide.columns)), wide.columns, rotation=90, fontsize=6)
-        ax.set_yticks(range(len(wide)), wide.index, fontsize=6)
-    else:
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_ticks(range(0, len(wide), len(wide) // 6))
+def draw_matrix(
+    ax: Axes, rows: pd.DataFrame, column: str, title: str, **look: Any
+) -> tuple[AxesImage, pd.DataFrame]:
+    """Draw a column by target suite (y) and prefix suite (x). Return the image and its numbers."""
+    wide = rows.pivot(index="target_suite", columns="prefix_suite", values=column)
+    image = ax.imshow(wide, **look)
+    points = min(NAME_POINTS, 25 * NAME_POINTS / len(wide))
+    ax.set_xticks(range(len(wide.columns)), wide.columns, rotation=90, fontsize=points)
+    ax.set_yticks(range(len(wide)), wide.index, fontsize=points)
     ax.set_xlabel("Suite of the prefix")
     ax.set_ylabel("Suite of the target")
+    ax.set_title(title)
     ax.grid(False)
+    return image, wide
 
 
 def correlation(correlations: pd.DataFrame, **about: Any) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.schemas import SCHEMAS
 from lingprob.io.table_files import need_columns
 from lingprob.papers.leakage.trends import PUBLISHED
 from lingprob.reading.imported import read_story_json
@@ -71,40 +70,33 @@ def published_deltas(
         files: paths of each published model's surprisals by story (nats) and of its result.
         surprisals: `surprisal` tables (bits) of Natural Stories by other models, by model. These
             models have no row with the convention `compat`.
-        bootstrap: number of resamples of sentences for the intervals.
-        seed: seed of the resamples.
+        bootstrap, seed: number and seed of the resamples of sentences for the intervals.
         scale: scale of the run.
     """
-    results = {model: read_published_result(result) for model, (_, result) in files.items()}
-    stories = {model: read_story_json(path) for model, (path, _) in files.items()}
-    stories |= {model: _stories(means, table) for model, table in surprisals.items()}
+    nats = {model: _published_nats(means, path) for model, (path, _) in files.items()}
+    nats |= {model: _nats(means, table) for model, table in surprisals.items()}
     rows, gains = [], []
-    for model, found in stories.items():
+    for model, found in nats.items():
         for convention in CONVENTIONS:
-            if convention == "compat" and model not in files:
-                continue
+            published = {}
+            if convention == "compat":
+                if model not in files:
+                    continue
+                published = read_published_result(files[model][1])
             row, parts = _delta(means, found, convention, bootstrap, seed)
-            known = results[model] if convention == "compat" else {}
-            row["published_delta"] = known.get("delta loglik")
-            row["published_perplexity"] = known.get("perplexity")
-            rows.append({"model": model, **row})
+            row["published_delta"] = published.get("delta loglik")
+            row["published_perplexity"] = published.get("perplexity")
+            rows.append({"model": model, **row, "scale": scale})
             gains.append(parts.assign(model=model, convention=convention))
-    table = pd.DataFrame(rows).assign(scale=scale)
-    for column in ("published_delta", "published_perplexity"):
-        table[column] = table[column].astype(object).where(table[column].notna(), None)
-    parts = pd.concat(gains, ignore_index=True).assign(dataset=PUBLISHED, of="delta")
-    return table, parts.assign(subject=READER)[SCHEMAS["reading_gains"].names]
+    parts = pd.concat(gains, ignore_index=True)
+    return pd.DataFrame(rows), parts.assign(dataset=PUBLISHED, of="delta", subject=READER)
 
 
 def _delta(
-    means: pd.DataFrame,
-    stories: Mapping[str, list[list[float]]],
-    convention: str,
-    bootstrap: int,
-    seed: int,
+    means: pd.DataFrame, nats: pd.Series, convention: str, bootstrap: int, seed: int
 ) -> tuple[dict[str, object], pd.DataFrame]:
     """Return a model's row of `published_delta`, and its rows (item, nats, n) by sentence."""
-    frame = means.assign(**_lagged(means, stories, convention == "compat"))
+    frame = means.assign(**_lagged(means, nats, convention == "compat"))
     if convention.startswith("realigned"):
         frame["time"] = frame.groupby("article")["time"].shift().fillna(0.0)
     kept = frame[~frame["is_first"] & ~frame["is_last"] & (frame["time"] > 0)]
@@ -113,9 +105,8 @@ def _delta(
     full = fit_least_squares(kept, "time", ["surprisal", *PREVIOUS, *CONTROLS])
     gains = full.log_likelihoods(kept) - baseline.log_likelihoods(kept)
     sentence = kept["article"].astype(str) + "/" + kept["sent_id"].astype(str)
-    by_sentence = pd.Series(gains).groupby(sentence.to_numpy()).agg(["sum", "size"])
-    low, high = sum_interval(by_sentence[["sum"]].to_numpy().T, bootstrap, seed)
-    parts = by_sentence.rename_axis("item").reset_index()
+    by_sentence = pd.Series(gains).groupby(sentence.to_numpy()).agg(nats="sum", n="size")
+    low, high = sum_interval(by_sentence[["nats"]].to_numpy().T, bootstrap, seed)
     row = {
         "convention": convention,
         "description": CONVENTIONS[convention],
@@ -125,46 +116,54 @@ def _delta(
         "word_perplexity": float(np.exp(kept["surprisal"].mean())),
         "n": len(kept),
     }
-    return row, parts.rename(columns={"sum": "nats", "size": "n"})
+    return row, by_sentence.rename_axis("item").reset_index()
 
 
-def _lagged(
-    means: pd.DataFrame, stories: Mapping[str, list[list[float]]], string_order: bool
-) -> dict[str, np.ndarray]:
+def _lagged(means: pd.DataFrame, nats: pd.Series, string_order: bool) -> dict[str, np.ndarray]:
     """Return the surprisals (nats) of each word and of the two before it, by column, (n,) each.
 
     At the beginning of a sentence, the mean over all words replaces the surprisal of a missing
     word. If `string_order`, stories are in the published, wrong order for the words before.
     """
-    in_order = [str(story) for story in means["article"].unique()]
-    for story, count in means.groupby("article").size().items():
-        found = sum(map(len, stories.get(str(story), [])))
-        if found != count:
-            raise LingprobError(f"story {story}: {found} surprisals for {count} words.")
-    sentences = [(story, sentence) for story in in_order for sentence in stories[story]]
-    lengths = [len(sentence) for _, sentence in sentences]
-    current = np.concatenate([sentence for _, sentence in sentences])
-    by_sentence = pd.Series(current).groupby(np.repeat(np.arange(len(sentences)), lengths))
-    of_word = np.repeat([story for story, _ in sentences], lengths)
-    order = np.argsort(of_word, kind="stable") if string_order else np.arange(len(current))
-    columns = {"surprisal": current}
+    by_sentence = nats.groupby([means["article"], means["sent_id"]])
+    order = np.arange(len(nats))
+    if string_order:
+        order = np.argsort(means["article"].astype(str).to_numpy(str), kind="stable")
+    columns = {"surprisal": nats.to_numpy()}
     for lag, name in enumerate(PREVIOUS, start=1):
-        columns[name] = by_sentence.shift(lag).fillna(float(current.mean())).to_numpy()[order]
+        before = by_sentence.shift(lag).fillna(float(nats.to_numpy().mean()))
+        columns[name] = before.to_numpy()[order]
     return columns
 
 
-def _stories(means: pd.DataFrame, surprisals: pd.DataFrame) -> dict[str, list[list[float]]]:
-    """Return the surprisals (nats) of a `surprisal` table by story and sentence of the means.
+def _published_nats(means: pd.DataFrame, path: Path) -> pd.Series:
+    """Return the published surprisals (nats) of each row of the means, (n,).
+
+    Raises LingprobError if the sentences of a story do not have as many words in both files.
+    """
+    stories, parts = read_story_json(path), []
+    for story, words in means.groupby("article"):
+        found = stories.get(str(story), [])
+        if [*map(len, found)] != words.groupby("sent_id").size().tolist():
+            raise LingprobError(
+                f"{path}: the sentences of story {story} are not those of the mean times. Fetch "
+                "the file again."
+            )
+        parts += found
+    return pd.Series(np.concatenate(parts))
+
+
+def _nats(means: pd.DataFrame, surprisals: pd.DataFrame) -> pd.Series:
+    """Return the surprisals (nats) of a `surprisal` table for each row of the means, (n,).
 
     A first word without a surprisal gets the mean, because no regression uses it.
     """
     nats = surprisals["surprisal"].to_numpy(float) * np.log(2)
     nats = np.where(np.isnan(nats), np.nanmean(nats), nats)
     keys = [surprisals["passage_id"].astype(int), surprisals["word_index"]]
-    values = pd.Series(nats, index=pd.MultiIndex.from_arrays(keys))
     wanted = pd.MultiIndex.from_arrays([means["article"], means["zone"] - 1])
-    ordered = pd.Series(values.reindex(wanted).to_numpy())
-    return {
-        str(story): [ordered[rows.index].tolist() for _, rows in part.groupby("sent_id")]
-        for story, part in means.groupby("article")
-    }
+    return (
+        pd.Series(nats, index=pd.MultiIndex.from_arrays(keys))
+        .reindex(wanted)
+        .reset_index(drop=True)
+    )

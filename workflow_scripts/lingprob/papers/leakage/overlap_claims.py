@@ -113,10 +113,8 @@ def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
 def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:
     """Return the `scorecard` table of the overlaps (leakage, §2, §3.1).
 
-    Args:
-        tables: `overlap`, with the published overlaps if the scale has them, and `overlap_chunks`.
-        run: the paper's run.
-        coverage: argument of `covered_passages` that defines whole passages.
+    Tables are `overlap`, with the published overlaps if the scale has them, and `overlap_chunks`.
+    `coverage` defines whole passages (`covered_passages`).
     """
     overlaps = tables["overlap"]
     tables = {**tables, "overlap": overlaps.assign(covered=covered_passages(overlaps, coverage))}
@@ -124,62 +122,52 @@ def compare(tables: Tables, run: Run, coverage: float) -> pd.DataFrame:
     return score(STATISTICS, tables, ours, run)
 
 
+def exact_values(table: pd.DataFrame) -> Quantities:
+    """Return the cells of a table of exact numbers by row (index) and column."""
+    return {
+        (str(row), str(column)): Estimate.exact(float(value))
+        for row, values in table.iterrows()
+        for column, value in values.items()
+    }
+
+
 def chunk_quantities(chunks: pd.DataFrame) -> Quantities:
     """Return the numbers of all, leakage-free and sampled chunks, by corpus (leakage, §3.1)."""
-    found: Quantities = {}
-    for corpus, part in chunks.groupby("searched"):
-        numbers = {
-            "chunks": len(part),
-            "all_billion_tokens": part["n_tokens"].sum() / 1e9,
-            "leakage_free": part["leakage_free"].sum(),
-            "selected": part["selected"].sum(),
-            "billion_tokens": part.loc[part["selected"], "n_tokens"].sum() / 1e9,
-        }
-        found |= {(str(corpus), key): Estimate.exact(float(n)) for key, n in numbers.items()}
-    return found
+    used = chunks["n_tokens"].where(chunks["selected"].astype(bool), 0)
+    counts = chunks.assign(used=used).groupby("searched").agg(
+        chunks=("n_tokens", "size"),
+        all_billion_tokens=("n_tokens", "sum"),
+        leakage_free=("leakage_free", "sum"),
+        selected=("selected", "sum"),
+        billion_tokens=("used", "sum"),
+    )  # fmt: skip
+    return exact_values(counts.assign(**counts.filter(like="billion") / 1e9))
 
 
 def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
     """Return a run's numbers, all exact, by row and column of `published/overlap.yaml`."""
     keys = ["corpus", "article_num"]
-    lengths = {
-        origin: part.drop_duplicates(keys).set_index(keys)["article_len"]
-        for origin, part in overlaps.groupby("origin")
-    }
-    found = {}
-    for corpus, passages in lengths["ours"].groupby("corpus"):
-        found[(str(corpus), "passages")] = float(len(passages))
-        found[(str(corpus), "tokens")] = float(passages.sum())
-    found |= _longest(overlaps)
-    if "published" in lengths:
-        theirs = lengths["published"]
-        same = (lengths["ours"] == theirs.reindex(lengths["ours"].index)).groupby("corpus").sum()
-        found |= {(str(corpus), "same_length"): float(count) for corpus, count in same.items()}
-        total = float(theirs.sum() + len(theirs) - 1)
-        found[("published/fine_tuning_sequence", "tokens")] = total
-        found[("published/fine_tuning_sequence", "examples")] = total // WINDOW
-    exact = {place: Estimate.exact(value) for place, value in found.items()}
-    return exact | _flags(overlaps[overlaps["origin"] == "published"])
-
-
-def _longest(overlaps: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return lengths and frequencies of longest overlaps with corpora of PUBLISHED_NAMES."""
-    ours = overlaps[overlaps["origin"] == "ours"]
-    found = {}
-    for searched, name in PUBLISHED_NAMES.items():
-        passages = one_per_passage(ours[ours["searched"] == searched])
-        for corpus, part in passages.groupby("corpus"):
-            row = f"{name}/{corpus}"
-            found[(row, "median_overlap")] = float(part["overlap_len"].median())
-            found[(row, "longest_overlap")] = float(part["overlap_len"].max())
-            found[(row, "highest_frequency")] = float(part["overlap_freq"].max())
-    return found
-
-
-def _flags(published: pd.DataFrame) -> Quantities:
-    """Return how many published overlaps are flagged as improbable, and how many flags agree."""
-    found: Quantities = {}
-    for searched, part in published.groupby("searched"):
+    ours, theirs = (overlaps[overlaps["origin"] == name] for name in ("ours", "published"))
+    lengths, printed = (
+        part.drop_duplicates(keys).set_index(keys)["article_len"] for part in (ours, theirs)
+    )
+    found = exact_values(lengths.groupby("corpus").agg(passages="size", tokens="sum"))
+    longest = one_per_passage(ours[ours["searched"].isin(list(PUBLISHED_NAMES))])
+    by_text = longest.groupby(longest["searched"].map(PUBLISHED_NAMES) + "/" + longest["corpus"])
+    found |= exact_values(
+        by_text.agg(
+            median_overlap=("overlap_len", "median"),
+            longest_overlap=("overlap_len", "max"),
+            highest_frequency=("overlap_freq", "max"),
+        )
+    )
+    if len(theirs):
+        same = (lengths == printed.reindex(lengths.index)).groupby("corpus").sum()
+        found |= exact_values(same.to_frame("same_length"))
+        total = printed.sum() + len(printed) - 1
+        sequence = pd.DataFrame({"tokens": [total], "examples": [total // WINDOW]})
+        found |= exact_values(sequence.set_axis(["published/fine_tuning_sequence"]))
+    for searched, part in theirs.groupby("searched"):
         agreeing = (part["below_threshold"] == part["below_threshold_compat"]).sum()
         flagged = float(part["below_threshold_compat"].sum())
         note = f"{part['below_threshold_corrected'].sum()} with natural logarithms on both sides"

@@ -1,16 +1,15 @@
 """Figures 1a and 1b of the paper on leakage (Oh, Zhu & Schuler 2025)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from lingprob.figures import palette, style
 from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
-from lingprob.figures.panels import grid, label_logarithmic, plain_ticks
+from lingprob.figures.panels import label_logarithmic, name_axes, wrapped
 from lingprob.figures.style import draw_each
 from lingprob.papers.leakage.overlaps import one_per_passage
 from lingprob.papers.run import Run, Tables
@@ -22,13 +21,17 @@ LEVELS = {
     "": (palette.BLACK, "probable by chance"),
     "unknown": (palette.BLUE, "chance level not computed"),
 }
+LABELS = {
+    "article_len": "Passage (tokens)",
+    "overlap_len": "Overlap (tokens)",
+    "overlap_freq": "Frequency",
+}
 NONE = 0.4  # place of 0 on a logarithmic axis
 MARGIN = 1.25  # margin of an axis: factor beyond the values of a panel
-TICKS_APART = 0.3  # of the axis
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figures 1a and 1b of the table `overlap`, one row of panels per searched corpus."""
+    """Draw Figures 1a and 1b of the table `overlap`: a panel per searched corpus and text."""
     passages = one_per_passage(tables["overlap"])
     figures = draw_each(
         {
@@ -44,23 +47,20 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw Figure 1a: length of each passage's longest overlap by the passage's length, in tokens.
 
-    Panels of a text share their axes, so that short passages such as Provo's fill their panels. The
-    y-axis reaches up to the whole passage.
+    The y axis reaches up to the whole passage.
 
     Args:
         passages: an `overlap` table with one row per passage and searched corpus.
         titles: titles of the searched corpora and the texts, by name.
     """
-    labels = ("Passage length\n(tokens)", "Longest overlap (tokens)")
-    figure, panels = _panels(passages, titles, labels, sharey="col")
-    for (_, text), ax in panels.items():
-        of_text = passages[passages["corpus"] == text]
-        lengths, overlaps = of_text["article_len"], of_text["overlap_len"].replace(0, NONE)
-        ax.set_xlim(lengths.min() / MARGIN, lengths.max() * MARGIN)
-        ax.set_ylim(min(overlaps.min(), 4) / MARGIN, lengths.max() * MARGIN)
+
+    def ends(part: pd.DataFrame) -> tuple[float, float]:
+        return max(NONE, min(part["overlap_len"].min(), 4)), part["article_len"].max()
+
+    whole = handle("the whole passage", palette.ORANGE)
+    figure = _panels(passages, titles, ("article_len", "overlap_len"), ends, [whole])
+    for ax in figure.axes:
         ax.axline((1, 1), (10, 10), color=palette.ORANGE, linewidth=1.0, zorder=1)
-    _draw(panels, passages, "article_len", "overlap_len")
-    _legend(figure, passages, [handle("the whole passage", palette.ORANGE)])
     return figure
 
 
@@ -69,16 +69,9 @@ def frequency_by_overlap(passages: pd.DataFrame, titles: Mapping[str, str]) -> F
 
     Arguments are those of `overlap_by_length`. Passages without any overlap are left out.
     """
-    passages = passages[passages["overlap_freq"] > 0]
-    labels = ("Longest overlap\n(tokens)", "Frequency in the corpus")
-    figure, panels = _panels(passages, titles, labels, sharey=True)
-    for (_, text), ax in panels.items():
-        overlaps = passages.loc[passages["corpus"] == text, "overlap_len"]
-        ax.set_xlim(overlaps.min() / MARGIN, overlaps.max() * MARGIN)
-        ax.set_ylim(1 / MARGIN, passages["overlap_freq"].max() * MARGIN)
-    _draw(panels, passages, "overlap_len", "overlap_freq")
-    _legend(figure, passages, [])
-    return figure
+    shown = passages[passages["overlap_freq"] > 0]
+    ends = (1.0, shown["overlap_freq"].max())
+    return _panels(shown, titles, ("overlap_len", "overlap_freq"), lambda _: ends)
 
 
 def chance_levels(passages: pd.DataFrame) -> np.ndarray:
@@ -93,68 +86,40 @@ def chance_levels(passages: pd.DataFrame) -> np.ndarray:
 
 
 def _panels(
-    passages: pd.DataFrame, titles: Mapping[str, str], labels: tuple[str, str], sharey: str | bool
-) -> tuple[Figure, dict[tuple[str, str], Axes]]:
-    """Return a figure with logarithmic panels of each searched corpus (rows) and text (columns).
+    passages: pd.DataFrame,
+    titles: Mapping[str, str],
+    columns: tuple[str, str],
+    ends: Callable[[pd.DataFrame], tuple[float, float]],
+    more: Sequence[Line2D] = (),
+) -> Figure:
+    """Draw the second of two columns against the first, on logarithmic axes.
 
-    A corpus that was not searched for a text has no panel.
+    `ends` returns the least and greatest y of a panel's rows. `more` are entries of the legend.
     """
-    searched, texts = list(passages["searched"].unique()), list(passages["corpus"].unique())
-    figure, axes = grid(
-        len(searched), max(1, len(texts)), width=style.PAGE_INCHES / 5, height=1.3,
-        margins=(0.4, 0.8), sharex="col", sharey=sharey,
-    )  # fmt: skip
-    shown = set(passages[["searched", "corpus"]].itertuples(index=False, name=None))
-    panels = {}
-    for line, corpus in zip(axes, searched, strict=True):
-        for ax, text in zip(line, texts, strict=True):
-            if (corpus, text) in shown:
-                panels[corpus, text] = ax
-            else:
-                ax.remove()
-        first = next(panels[corpus, text] for text in texts if (corpus, text) in shown)
-        first.set_ylabel(wrapped_title(corpus, titles, 22), fontsize=7, fontweight="bold")
-    for text in texts:
-        column = [panels[corpus, text] for corpus in searched if (corpus, text) in shown]
-        column[0].set_title(wrapped_title(text, titles, 22), fontsize=7)
-        column[-1].set_xlabel(labels[0], fontsize=7)
-        column[-1].tick_params(labelbottom=True)
-    for ax in panels.values():
-        ax.set(xscale="log", yscale="log")
-        ax.tick_params(labelsize=6)
-    figure.supylabel(labels[1], fontsize=8)
-    return figure, panels
-
-
-def _draw(panels: Mapping[tuple[str, str], Axes], passages: pd.DataFrame, x: str, y: str) -> None:
-    for (corpus, text), ax in panels.items():
-        part = passages[(passages["searched"] == corpus) & (passages["corpus"] == text)]
+    x, y = columns
+    groups = passages.groupby(["searched", "corpus"], sort=False)
+    across = max(1, passages["corpus"].nunique())
+    figure, axes = wrapped(
+        len(groups), columns=across, width=style.PAGE_INCHES / 5, height=1.5, margins=(0.4, 0.8)
+    )
+    for ax, ((searched, text), part) in zip(axes, groups, strict=True):
         levels, values = chance_levels(part), part[y].replace(0, NONE)
         for level, (colour, _) in reversed(LEVELS.items()):
             at = levels == level
             ax.plot(part.loc[at, x], values[at], "+", color=colour, ms=4, markeredgewidth=0.8)
-        label_logarithmic(ax.xaxis, _apart(*ax.get_xlim()))
-        low, high = ax.get_ylim()
+        low, high = ends(part)
+        ax.set(xscale="log", yscale="log", ylim=(low / MARGIN, high * MARGIN))
+        ax.set_xlim(part[x].min() / MARGIN, part[x].max() * MARGIN)
+        names = [wrapped_title(name, titles, 22) for name in (text, searched)]
+        ax.set_title(f"{names[0]}\nin {names[1]}", fontsize=6)
+        ax.tick_params(labelsize=6)
+        label_logarithmic(ax.xaxis, most=2)
         label_logarithmic(ax.yaxis, most=5)
-        if low < NONE:
-            ax.set_yticks([NONE, 1, 10, 100, 1000], ["0", "1", "10", "100", "1,000"])
-        ax.set_ylim(low, high)
-
-
-def _apart(low: float, high: float) -> list[float]:
-    """Return ticks of a logarithmic axis that are far enough apart for their labels."""
-    kept: list[float] = []
-    for tick in plain_ticks(low, high):
-        if not kept or np.log(tick / kept[-1]) > TICKS_APART * np.log(high / low):
-            kept.append(tick)
-    return kept
-
-
-def _legend(figure: Figure, passages: pd.DataFrame, more: list[Line2D]) -> None:
+        if low == NONE:
+            ax.set_yticks([NONE, 1, 10, 100], ["0", "1", "10", "100"])
+    name_axes(axes, LABELS[x], LABELS[y], across)
     present = set(chance_levels(passages))
-    handles = [
-        handle(label, colour, "+", "none")
-        for level, (colour, label) in LEVELS.items()
-        if level in present
-    ]
-    legend_above(figure, handles + more, columns=3)
+    shown = [look for level, look in LEVELS.items() if level in present]
+    handles = [handle(label, colour, "+", "none") for colour, label in shown]
+    legend_above(figure, [*handles, *more], columns=3)
+    return figure

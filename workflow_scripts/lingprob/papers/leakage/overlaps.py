@@ -34,14 +34,8 @@ def overlap_table(
 ) -> pd.DataFrame:
     """Return the `overlap` table of one searched corpus: each passage's longest overlaps.
 
-    The columns of the chance level are null. `with_chance_level` fills them.
-
-    Args:
-        index, passages: from `lingprob.overlap.corpora.index_texts`.
-        matches: matches of the passages with the corpus.
-        decode: function that turns token ids into text.
-        searched: name of the corpus.
-        scale: scale of the run.
+    `index` and `passages` are from `index_texts`, `matches` are the passages' matches with the
+    corpus `searched`. The columns of the chance level are null. `with_chance_level` fills them.
     """
     found = passage_overlaps(index, matches)
     named = passages.iloc[found["passage"]].reset_index(drop=True)
@@ -67,12 +61,11 @@ def require_same_overlaps(overlaps: pd.DataFrame, scanned: pd.DataFrame, where: 
     ours, theirs = (table[columns].reset_index(drop=True) for table in (overlaps, scanned))
     if ours.equals(theirs):
         return
-    both = pd.concat([ours, theirs]).astype(object).drop_duplicates(keep=False)
-    first = both["corpus"].iloc[0], both["passage_id"].iloc[0]
+    first = pd.concat([ours, theirs]).astype(object).drop_duplicates(keep=False).iloc[0]
     raise LingprobError(
         f"{where}: the overlaps of the compacted DAWG are not those of the scan, first in passage "
-        f"{first[1]!r} of {first[0]!r}. Delete both (results/cdawg and results/overlap) and run "
-        "again. If they differ again, report it."
+        f"{first['passage_id']!r} of {first['corpus']!r}. Delete results/cdawg and "
+        "results/overlap, and run again."
     )
 
 
@@ -145,9 +138,7 @@ def covered_passages(passages: pd.DataFrame, coverage: float) -> pd.Series:
     With `coverage` 0.9, the default of `overlap.whole_coverage`, an overlap of at least 90% of the
     tokens counts: 15 passages of Provo in the Pile and 6 in OpenWebText.
 
-    Args:
-        passages: an `overlap` table.
-        coverage: the least share of a passage's tokens, 1 for all of them.
+    `coverage` is the least share of a passage's tokens, 1 for all of them.
     """
     return passages["overlap_len"] >= coverage * passages["article_len"].clip(lower=1)
 
@@ -160,30 +151,26 @@ def summarise_overlaps(overlaps: pd.DataFrame, coverage: float) -> pd.DataFrame:
     (tokens), highest_frequency (of a longest overlap), flagged and flagged_corrected (passages
     with an improbable overlap, null if no chance level was computed), scale.
     """
-    flags = ["below_threshold_compat", "below_threshold_corrected"]
-    rows = []
-    for (searched, corpus), group in overlaps.groupby(["searched", "corpus"], sort=False):
-        passages = one_per_passage(group)
-        known = group.dropna(subset=flags)
-        flagged = known.groupby("article_num")[flags].any().sum() if len(known) else {}
-        rows.append(
-            {
-                "searched": searched,
-                "origin": passages["origin"].iloc[0],
-                "corpus": corpus,
-                "passages": len(passages),
-                "tokens": passages["article_len"].sum(),
-                "whole": covered_passages(passages, 1).sum(),
-                "covered": covered_passages(passages, coverage).sum(),
-                "median_overlap": passages["overlap_len"].median(),
-                "longest_overlap": passages["overlap_len"].max(),
-                "highest_frequency": passages["overlap_freq"].max(),
-                "flagged": flagged.get(flags[0]),
-                "flagged_corrected": flagged.get(flags[1]),
-                "scale": passages["scale"].iloc[0],
-            }
-        )
-    return pd.DataFrame(rows).astype({"flagged": "Int64", "flagged_corrected": "Int64"})
+    keys, flags = ["searched", "corpus"], ["below_threshold_compat", "below_threshold_corrected"]
+    passages = one_per_passage(overlaps)
+    passages = passages.assign(
+        whole=covered_passages(passages, 1), covered=covered_passages(passages, coverage)
+    )
+    summary = passages.groupby(keys, sort=False).agg(
+        origin=("origin", "first"),
+        passages=("article_num", "size"),
+        tokens=("article_len", "sum"),
+        whole=("whole", "sum"),
+        covered=("covered", "sum"),
+        median_overlap=("overlap_len", "median"),
+        longest_overlap=("overlap_len", "max"),
+        highest_frequency=("overlap_freq", "max"),
+    )
+    known = overlaps.dropna(subset=flags).groupby([*keys, "article_num"])[flags].any()
+    flagged = known.groupby(keys).sum().astype("Int64")
+    flagged.columns = pd.Index(["flagged", "flagged_corrected"])
+    table = summary.join(flagged).join(passages.groupby(keys)["scale"].first()).reset_index()
+    return table[["searched", "origin", "corpus", *table.columns[3:]]]
 
 
 def chunk_overlaps(
@@ -196,8 +183,8 @@ def chunk_overlaps(
     """Return each chunk's longest overlap with any passage, for `select_chunks`.
 
     `last_token` ends the overlap's first occurrence in the passages, and `frequency` is the highest
-    of all occurrences. Without an overlap the passage is null. Arguments are those of
-    `overlap_table`, but `chunks` has the matches of each chunk by searched corpus and file.
+    of all occurrences. Without an overlap the passage is null. `chunks` has the matches of each
+    chunk by searched corpus and file. The other arguments are those of `overlap_table`.
     """
     rows = []
     for (searched, name), matches in chunks.items():
@@ -230,7 +217,7 @@ def select_chunks(
         min_length: shortest match (tokens) that the scan counted, at most max_overlap + 1.
         max_overlap: longest overlap (tokens) of a leakage-free chunk (§3.1).
         chunks_selected: number of leakage-free chunks to select.
-        seed: seed of the selection, which depends only on the seed and the chunks' names.
+        seed: with the chunks' names, it determines the selection.
 
     Raises LingprobError if `min_length` is too large or there are too few leakage-free chunks.
     """

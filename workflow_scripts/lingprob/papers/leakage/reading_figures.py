@@ -9,25 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, NullFormatter
 
-from lingprob.figures import palette, style
-from lingprob.figures.labels import (
-    group_handles,
-    handle,
-    label_provenance,
-    legend_above,
-    published_handle,
-    wrapped_title,
-)
+from lingprob.figures import labels, palette, panels, style
 from lingprob.figures.palette import Models
-from lingprob.figures.panels import (
-    draw_differences,
-    grid,
-    join_models,
-    label_logarithmic,
-    whiskers,
-    wrapped,
-)
-from lingprob.figures.style import draw_each
 from lingprob.papers.run import Run, Tables
 
 COLUMNS = 4
@@ -36,7 +19,6 @@ ROW_INCHES = 1.55
 DIFFERENCE_COLUMNS, MARGIN_INCHES, MODEL_INCHES = 2, 0.6, 0.09
 SIGNIFICANT = 0.05
 TIMES = 1000  # number of reading times to which differences are scaled
-STEP_ASIDE = 0.04  # share of the axis: a marker's width
 # The title of each convention of the published fits.
 CONVENTIONS = {
     "compat": "as published",
@@ -48,16 +30,16 @@ CONVENTIONS = {
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw `figure_2`, and `inverse_scaling` and `model_differences` if their tables exist."""
-    of_tables = {
-        "figure_2": ("delta_log_likelihood", figure_2),
-        "inverse_scaling": ("published_delta", inverse_scaling),
-        "model_differences": ("model_differences", model_differences),
+    makers = {
+        "figure_2": (figure_2, tables["delta_log_likelihood"]),
+        "inverse_scaling": (inverse_scaling, tables.get("published_delta")),
+        "model_differences": (model_differences, tables.get("model_differences")),
     }
-    rows = {name: tables[table] for name, (table, _) in of_tables.items() if table in tables}
-    figures = draw_each({name: partial(of_tables[name][1], rows[name], run) for name in rows})
+    rows = {name: table for name, (_, table) in makers.items() if table is not None}
+    figures = style.draw_each({name: partial(makers[name][0], rows[name], run) for name in rows})
     for name, figure in figures.items():
         sources = rows[name].get("rt_source", ())
-        label_provenance(figure, rows[name]["scale"], sources, "reading times")
+        labels.label_provenance(figure, rows[name]["scale"], sources, "reading times")
     return figures
 
 
@@ -65,45 +47,38 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
     """Draw ΔLogLik (with 95% intervals) and perplexity of every data set by model size.
 
     Perplexity is per word, because tokenizers differ in their tokens. Models of unknown
-    size are named in the legend and not drawn. Models of one size, such as one before and after
-    fine-tuning, are drawn next to each other. A cross marks a singular mixed-model fit.
+    size are named in the legend and not drawn. A cross marks a singular mixed-model fit.
     """
     datasets = list(dict.fromkeys(deltas["dataset"]))
-    bands = -(-len(datasets) // COLUMNS)
     columns = min(COLUMNS, len(datasets))
-    figure, axes = grid(
-        2 * bands, columns, width=style.PAGE_INCHES / COLUMNS, height=ROW_INCHES,
-        margins=(0.0, 0.9), sharex=True,
+    figure, axes = panels.grid(
+        2 * -(-len(datasets) // columns), columns, width=style.PAGE_INCHES / COLUMNS,
+        height=ROW_INCHES, margins=(0.0, 0.9), sharex=True,
     )  # fmt: skip
-    for number in range(bands * columns):
-        upper, lower = axes[2 * (number // columns) : 2 * (number // columns) + 2, number % columns]
-        if number >= len(datasets):
-            upper.set_visible(False)
-            lower.set_visible(False)
-            continue
-        part = _with_size(deltas[deltas["dataset"] == datasets[number]], run.models)
-        part["place"] = side_by_side(part["parameters"])
-        _by_size(upper, part, "place", "delta", run.models)
+    uppers, lowers = axes[::2].ravel(), axes[1::2].ravel()
+    for ax in (*uppers[len(datasets) :], *lowers[len(datasets) :]):
+        ax.set_visible(False)
+    for dataset, upper, lower in zip(datasets, uppers, lowers, strict=False):
+        part = _with_size(deltas[deltas["dataset"] == dataset], run.models)
+        _by_size(upper, part, "parameters", "delta", run.models)
         singular = part[part["singular"].astype(bool)]
-        upper.plot(singular["place"], singular["delta"], "x", color=palette.BLACK, zorder=4)
-        _by_size(lower, part, "place", "word_perplexity", run.models)
-        sizes = part["parameters"]
-        if 1 < sizes.max() / sizes.min() < 100:  # too narrow for labels at two powers of ten
-            lower.set_xticks([sizes.min(), sizes.max()])
-            lower.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
-        upper.set_title(wrapped_title(datasets[number], run.titles, 22))
+        upper.plot(singular["parameters"], singular["delta"], "x", color=palette.BLACK, zorder=4)
+        upper.set_title(labels.wrapped_title(dataset, run.titles, 22))
         upper.axhline(0, color=palette.BLACK, linewidth=0.6)
+        _by_size(lower, part, "parameters", "word_perplexity", run.models)
         lower.set_yscale("log")
-        label_logarithmic(lower.yaxis)
+        panels.label_logarithmic(lower.yaxis)
+        lower.set_xticks(sorted({part["parameters"].min(), part["parameters"].max()}))
+        lower.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
         lower.set_xlabel("parameters")
         lower.tick_params(labelbottom=True)
-        if number % columns == 0:
-            upper.set_ylabel("ΔLogLik (nats)")
-            lower.set_ylabel("word perplexity")
+    for upper, lower in zip(axes[::2, 0], axes[1::2, 0], strict=True):
+        upper.set_ylabel("ΔLogLik (nats)")
+        lower.set_ylabel("word perplexity")
     handles = _handles(deltas["model"], run.models)
     if deltas["singular"].any():
-        handles.append(handle("singular fit", palette.BLACK, "x", "none"))
-    legend_above(figure, handles)
+        handles.append(labels.handle("singular fit", palette.BLACK, "x", "none"))
+    labels.legend_above(figure, handles)
     return figure
 
 
@@ -116,7 +91,9 @@ def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
     """
     models = run.models
     conventions = [name for name in CONVENTIONS if name in set(fits["convention"])]
-    figure, axes = grid(2, len(conventions), width=style.PAGE_INCHES, height=1.75, sharex="row")
+    figure, axes = panels.grid(
+        2, len(conventions), width=style.PAGE_INCHES, height=1.9, sharex="row"
+    )
     published = set(fits.loc[fits["convention"] == "compat", "model"])
     places = {"parameters": "parameters", "word_perplexity": "perplexity (words)"}
     for column, convention in enumerate(conventions):
@@ -128,14 +105,14 @@ def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
                 known[place], known["published_delta"].astype(float),
                 facecolors="none", edgecolors=palette.BLACK, s=34, linewidths=0.8, zorder=4,
             )  # fmt: skip
-            _regression_lines(axis, part[part["model"].isin(published)], place, models)
-            axis.set_xlabel(label)
+            slopes = _regression_lines(axis, part[part["model"].isin(published)], place, models)
+            axis.set_xlabel("\n".join([label, *slopes]), fontsize=6)
             axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
-        label_logarithmic(axes[1, column].xaxis, most=3)
+        panels.label_logarithmic(axes[1, column].xaxis, most=3)
         axes[0, column].set_title(CONVENTIONS[convention])
     for axis in axes[:, 0]:
         axis.set_ylabel("ΔLogLik (nats)")
-    legend_above(figure, [*_handles(fits["model"], models), published_handle()])
+    labels.legend_above(figure, [*_handles(fits["model"], models), labels.published_handle()])
     return figure
 
 
@@ -147,31 +124,25 @@ def model_differences(differences: pd.DataFrame, run: Run) -> Figure:
 
     `differences` is a `model_differences` table.
     """
-    datasets = list(dict.fromkeys(differences["dataset"]))
-    most = max(len(_in_order(part)) for _, part in differences.groupby("dataset"))
-    figure, panels = wrapped(
-        len(datasets), columns=DIFFERENCE_COLUMNS, width=style.PAGE_INCHES / DIFFERENCE_COLUMNS,
-        height=max(1.6, MARGIN_INCHES + MODEL_INCHES * most), margins=(0.0, 0.3),
+    parts = dict(tuple(differences.groupby("dataset", sort=False)))
+    orders = [_in_order(part) for part in parts.values()]
+    figure, axes = panels.wrapped(
+        len(parts), columns=DIFFERENCE_COLUMNS, width=style.PAGE_INCHES / DIFFERENCE_COLUMNS,
+        height=max(1.6, MARGIN_INCHES + MODEL_INCHES * max(map(len, orders))), margins=(0.0, 0.3),
     )  # fmt: skip
-    for axis, dataset in zip(panels, datasets, strict=True):
-        _matrix_of(axis, differences[differences["dataset"] == dataset], run)
-        axis.set_title(wrapped_title(dataset, run.titles, 40))
+    for axis, names, (dataset, part) in zip(axes, orders, parts.items(), strict=True):
+        told = part[part["p_holm"] < SIGNIFICANT]
+        told = told.assign(of_times=TIMES * told["difference"] / told["n_evaluated"])
+        image, _ = panels.draw_differences(axis, names, told, "of_times")
+        bar = figure.colorbar(image, ax=axis, shrink=0.7)
+        bar.set_label(f"row minus column\n(nats of {TIMES:,} times)", fontsize=6)
+        titles = [str(run.models[name]["title"]) for name in names]
+        axis.set_yticks(range(len(names)), titles, fontsize=4.5)
+        axis.set_xticks([])
+        note = "the same models, the best on the left; grey: Holm's p is 0.05 or more"
+        axis.set_xlabel(note, fontsize=6)
+        axis.set_title(labels.wrapped_title(dataset, run.titles, 40))
     return figure
-
-
-def _matrix_of(axis: Axes, part: pd.DataFrame, run: Run) -> None:
-    names = _in_order(part)
-    told = part[part["p_holm"] < SIGNIFICANT]
-    told = told.assign(of_times=TIMES * told["difference"] / told["n_evaluated"])
-    image, _ = draw_differences(axis, names, told, "of_times")
-    bar = axis.figure.colorbar(image, ax=axis, shrink=0.7)
-    bar.set_label(f"row minus column\n(nats of {TIMES:,} times)", fontsize=6)
-    titles = [str(run.models[name]["title"]) for name in names]
-    axis.set_yticks(range(len(names)), titles, fontsize=4.5)
-    axis.set_xticks([])
-    axis.set_xlabel(
-        "the same models, the best on the left; grey: Holm's p is 0.05 or more", fontsize=6
-    )
 
 
 def _in_order(part: pd.DataFrame) -> list[str]:
@@ -187,28 +158,20 @@ def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
     return table.assign(parameters=sizes).dropna(subset="parameters")
 
 
-def side_by_side(sizes: pd.Series) -> pd.Series:
-    """Return x positions on a logarithmic axis: models of equal size lie a step apart."""
-    alike = sizes.groupby(sizes)
-    steps = alike.cumcount() - (alike.transform("size") - 1) / 2
-    decades = max(1.0, np.log10(sizes.max() / sizes.min()))
-    return sizes * 10 ** (STEP_ASIDE * decades * steps)
-
-
 def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) -> None:
     """Draw a table's models in order of x, with one line per family and intervals of ΔLogLik."""
     table = table.sort_values(x)
     errors = None
     if y == "delta":
-        errors = whiskers(table["delta"], table["delta_low"], table["delta_high"])
-    join_models(axis, table, x, y, models, errors=errors)
+        errors = panels.whiskers(table["delta"], table["delta_low"], table["delta_high"])
+    panels.join_models(axis, table, x, y, models, errors=errors)
     axis.set_xscale("log")
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _regression_lines(axis: Axes, part: pd.DataFrame, place: str, models: Models) -> None:
-    """Draw a regression line per family of three models or more, with slopes in a corner."""
-    said = []
+def _regression_lines(axis: Axes, part: pd.DataFrame, place: str, models: Models) -> list[str]:
+    """Draw a regression line per family of three models or more. Return their slopes as text."""
+    slopes = []
     for family, rows in part.groupby(part["model"].map(lambda name: models[name]["family_title"])):
         if len(rows) < 3:
             continue
@@ -216,20 +179,15 @@ def _regression_lines(axis: Axes, part: pd.DataFrame, place: str, models: Models
         slope, intercept = np.polyfit(x, rows["delta"].to_numpy(float), 1)
         ends, colour = np.array([x.min(), x.max()]), models[rows["model"].iloc[0]]["group_colour"]
         axis.plot(10**ends, intercept + slope * ends, color=colour, linestyle="--", linewidth=1)
-        said.append((slope, f"{family}: {slope:+.0f} per tenfold"))
-    falls = sum(slope for slope, _ in said) < 0
-    axis.text(
-        0.97 if falls else 0.03, 0.95, "\n".join(text for _, text in said), fontsize=6,
-        transform=axis.transAxes, va="top", ha="right" if falls else "left", color=palette.GREY,
-        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},  # above error bars
-    )  # fmt: skip
+        slopes.append(f"{family}: {slope:+.0f} per tenfold")
+    return slopes
 
 
 def _handles(names: pd.Series, models: Models) -> list[Line2D]:
     """Return legend entries: one per family, and one that names the models of unknown size."""
     unsized = [name for name in dict.fromkeys(names) if models[name]["parameters"] is None]
-    handles = group_handles(names[~names.isin(unsized)], models)
+    handles = labels.group_handles(names[~names.isin(unsized)], models)
     if unsized:
         note = f"of unknown size: {', '.join(str(models[name]['title']) for name in unsized)}"
-        handles.append(handle(note, palette.BLACK, linestyle="none"))
+        handles.append(labels.handle(note, palette.BLACK, linestyle="none"))
     return handles

@@ -33,65 +33,6 @@ REACH = 1.96  # standard errors from a fixed effect to either end of its 95% int
 PARTS = ["fit", "exploratory", "held_out"]
 
 
-class Study(NamedTuple):
-    """A data set of reading times, with the tables of its regressions.
-
-    `entry` is its catalog entry. `times` and `words` are its `reading_times` and `words` tables.
-    The sum of the `word_counts` tables in `counts` gives unigram surprisals. `surprisals` has the
-    `surprisal` table of each model.
-    """
-
-    dataset: str
-    entry: Mapping[str, Any]
-    times: pd.DataFrame
-    words: pd.DataFrame
-    counts: Sequence[pd.DataFrame]
-    surprisals: Mapping[str, pd.DataFrame]
-
-    @property
-    def about(self) -> str:
-        """The data set's name for messages."""
-        return f"data set {self.dataset!r}"
-
-    def frame(
-        self, smoothing: float, *, corrected: bool, previous_words: int = 1
-    ) -> tuple[pd.DataFrame, list[Predictors]]:
-        """Return the table of the regressions and each model's Predictors (`regression_frame`).
-
-        Raises LingprobError if the condition is a factor and does not vary, or is unknown.
-        """
-        is_factor = "condition" in self.entry.get("factors", [])
-        conditions = self.times["condition"] if is_factor else pd.Series([0, 1])
-        if conditions.isna().any() or conditions.nunique() < 2:
-            raise LingprobError(
-                f"{self.about}: `factors: [condition]` needs two or more conditions, but the times "
-                f"have {[*conditions.unique()]}. Name their column in `columns:`."
-            )
-        return regression_frame(
-            self.times if is_factor else self.times.assign(condition=None),
-            self.words,
-            unigram_surprisal(self.words["word"], self.counts, smoothing),
-            self.surprisals,
-            corrected=corrected,
-            previous_words=previous_words,
-            about=self.about,
-        )
-
-
-def read_study(
-    dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
-) -> Study:
-    """Read the study of a data set. `files` has the paths of tables by the names of Study's fields.
-
-    `files["surprisals"]` is in the order of `models`.
-    """
-    surprisals = [read_table(path, "surprisal") for path in files["surprisals"]]
-    counts = [read_table(path, "word_counts") for path in files["counts"]]
-    times, words = read_table(files["times"], "reading_times"), read_table(files["words"], "words")
-    by_model = dict(zip(models, surprisals, strict=True))
-    return Study(dataset, entry, times, words, counts, by_model)
-
-
 class Options(NamedTuple):
     """Settings of all regressions of a run.
 
@@ -113,6 +54,63 @@ class Options(NamedTuple):
     random_effects: str = "paper"
     smoothing: float = 1.0
     previous_words: int = 1
+
+
+class Study(NamedTuple):
+    """A data set of reading times, with the tables of its regressions.
+
+    `entry` is its catalog entry. `times` and `words` are its `reading_times` and `words` tables.
+    The sum of the `word_counts` tables in `counts` gives unigram surprisals. `surprisals` has the
+    `surprisal` table of each model.
+    """
+
+    dataset: str
+    entry: Mapping[str, Any]
+    times: pd.DataFrame
+    words: pd.DataFrame
+    counts: Sequence[pd.DataFrame]
+    surprisals: Mapping[str, pd.DataFrame]
+
+    @property
+    def about(self) -> str:
+        """The data set's name for messages."""
+        return f"data set {self.dataset!r}"
+
+    def frame(self, options: Options) -> tuple[pd.DataFrame, list[Predictors]]:
+        """Return the table of the regressions and each model's Predictors (`regression_frame`).
+
+        Raises LingprobError if the condition is a factor and does not vary, or is unknown.
+        """
+        is_factor = "condition" in self.entry.get("factors", [])
+        conditions = self.times["condition"] if is_factor else pd.Series([0, 1])
+        if conditions.isna().any() or conditions.nunique() < 2:
+            raise LingprobError(
+                f"{self.about}: `factors: [condition]` needs two or more conditions, but the times "
+                f"have {[*conditions.unique()]}. Name their column in `columns:`."
+            )
+        return regression_frame(
+            self.times if is_factor else self.times.assign(condition=None),
+            self.words,
+            unigram_surprisal(self.words["word"], self.counts, options.smoothing),
+            self.surprisals,
+            corrected=options.corrected,
+            previous_words=options.previous_words,
+            about=self.about,
+        )
+
+
+def read_study(
+    dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
+) -> Study:
+    """Read the study of a data set. `files` has the paths of tables by the names of Study's fields.
+
+    `files["surprisals"]` is in the order of `models`.
+    """
+    surprisals = [read_table(path, "surprisal") for path in files["surprisals"]]
+    counts = [read_table(path, "word_counts") for path in files["counts"]]
+    times, words = read_table(files["times"], "reading_times"), read_table(files["words"], "words")
+    by_model = dict(zip(models, surprisals, strict=True))
+    return Study(dataset, entry, times, words, counts, by_model)
 
 
 class Comparison(NamedTuple):
@@ -161,11 +159,8 @@ def compare_regressions(
         (fixed effects).
     """
     chosen = Options(**options)
-    frame, models = study.frame(
-        chosen.smoothing, corrected=chosen.corrected, previous_words=chosen.previous_words
-    )
+    frame, models = study.frame(chosen)
     found = _compared(frame, models, study, chosen)
-    evaluated = int(found[0].log_likelihoods["n"].sum())
     is_all = chosen.partition == SUBJECTS
     common = {
         "dataset": study.dataset,
@@ -175,7 +170,7 @@ def compare_regressions(
         "regression": "mixed model" if study.entry["unit"] == "subject" else "least squares",
         "partition": chosen.partition,
         "n_fit": len(frame) if is_all else int((frame["partition"] == "fit").sum()),
-        "n_evaluated": evaluated,
+        "n_evaluated": int(found[0].log_likelihoods["n"].sum()),
         "n_subjects": frame["subject_id"].nunique(),
         "scale": chosen.scale,
     }
@@ -194,9 +189,8 @@ def compare_regressions(
             "token_perplexity": by_token,
         }
         rows.append({**common, **own, **_described(model, one)})
-        names = {"model": name, "dataset": study.dataset, "convention": ""}
-        parts = [delta_parts(one), perplexity_parts(table, chosen.corrected)]
-        gains += [part.assign(**names)[SCHEMAS["reading_gains"].names] for part in parts]
+        for part in (_delta_parts(one), _perplexity_parts(table, chosen.corrected)):
+            gains.append(part.assign(model=name, dataset=study.dataset, convention=""))
         effects.append(_effects(model, one).assign(dataset=study.dataset, scale=chosen.scale))
     tables = {"delta_log_likelihood": pd.DataFrame(rows)}
     tables |= {"reading_gains": pd.concat(gains), "reading_effects": pd.concat(effects)}
@@ -235,14 +229,14 @@ def _effects(model: Predictors, one: Comparison) -> pd.DataFrame:
     )
 
 
-def delta_parts(one: Comparison) -> pd.DataFrame:
+def _delta_parts(one: Comparison) -> pd.DataFrame:
     """Return rows of `reading_gains`, each with the part of ΔLogLik of a subject and sentence."""
     values = one.log_likelihoods.assign(of="delta", nats=one.gains)
     values = values.rename_axis(index=["subject", "item"]).reset_index()
     return values.astype({"subject": str, "item": str})
 
 
-def perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
+def _perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
     """Return rows of `reading_gains`: surprisal (nats) and number of words by passage."""
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float).dropna()
     by_passage = (bits * np.log(2)).groupby(surprisal["passage_id"]).agg(nats="sum", n="size")
@@ -369,30 +363,23 @@ def _mixed(
     fits: Sequence[MixedFit], evaluated: pd.DataFrame, models: Sequence[Predictors]
 ) -> list[Comparison]:
     """Return the comparisons of mixed fits (of `fit_formulas`) on `evaluated` rows."""
+    for name, fit in zip(["baseline", *(model.model for model in models)], fits, strict=True):
+        if not fit.converged or fit.singular:
+            state = "is singular" if fit.converged else "did not converge"
+            logger.warning("%s: %s %s", name, fit.formula.text, state)
     without, *of_models = fits
-    baseline = without.held_out_log_likelihoods(evaluated, "sentence")
     n = evaluated.groupby(["subject_id", "sentence"]).size()
-    _warn("baseline", without.formula.text, without)
-    found = []
-    for model, full in zip(models, of_models, strict=True):
-        _warn(model.model, model.named(full.formula.text), full)
-        values = full.held_out_log_likelihoods(evaluated, "sentence")
-        found.append(
-            Comparison(
-                (without.formula.text, full.formula.text),
-                pd.DataFrame({"baseline": baseline, "full": values, "n": n}),
-                pd.DataFrame({"ms": full.fixed_effects, "std_error": full.standard_errors}),
-                without.converged and full.converged,
-                without.singular or full.singular,
-            )
+    values = [fit.held_out_log_likelihoods(evaluated, "sentence") for fit in fits]
+    return [
+        Comparison(
+            (without.formula.text, full.formula.text),
+            pd.DataFrame({"baseline": values[0], "full": of_full, "n": n}),
+            pd.DataFrame({"ms": full.fixed_effects, "std_error": full.standard_errors}),
+            without.converged and full.converged,
+            without.singular or full.singular,
         )
-    return found
-
-
-def _warn(name: str, formula: str, fit: MixedFit) -> None:
-    if not fit.converged or fit.singular:
-        state = "is singular" if fit.converged else "did not converge"
-        logger.warning("%s: %s %s", name, formula, state)
+        for full, of_full in zip(of_models, values[1:], strict=True)
+    ]
 
 
 def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:

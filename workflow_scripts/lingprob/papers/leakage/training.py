@@ -1,14 +1,18 @@
-"""Judge effects of size and fine-tuning on perplexity (leakage, Figure 2 and §3.2).
+"""Draw and judge perplexities by size and fine-tuning (leakage, Figure 2 and §3.2).
 
 Models are few and fixed, so intervals are over passages, which are the same for all models.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
+from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
+from lingprob.figures.panels import join_models, label_logarithmic, name_axes, wrapped
+from lingprob.figures.style import draw_each
 from lingprob.papers.leakage.reading_claims import joined, outside_range
 from lingprob.papers.leakage.trends import slope_weights
 from lingprob.papers.run import Found, Run, Tables, statistic
@@ -19,6 +23,44 @@ from lingprob.training.sizes import ALL_TEXTS
 
 FEWEST_SIZES = 3  # for a slope
 FEWEST_PASSAGES = 3  # leave two degrees of freedom
+STATE = ["fine_tuning_steps", "size"]
+
+
+def draw(tables: Tables, run: Run) -> dict[str, Figure]:
+    """Draw the perplexities of Figure 2 from the table `perplexity`. Returns figures by name."""
+    figures = draw_each(
+        {"figure_2_perplexity": lambda: perplexity_by_size(tables["perplexity"], run)}
+    )
+    for figure in figures.values():
+        label_provenance(figure, [run.scale], note=run.note)
+    return figures
+
+
+def perplexity_by_size(perplexity: pd.DataFrame, run: Run) -> Figure:
+    """Draw perplexity by parameters before and after fine-tuning, one panel per corpus."""
+    corpora = list(perplexity["corpus"].unique())
+    figure, axes = wrapped(
+        len(corpora), columns=3, width=2.1, height=1.7, margins=(0.6, 0.9), sharex=True
+    )
+    large = perplexity["parameters"].max() >= 1e6
+    unit, unit_name = (1e6, "millions") if large else (1e3, "thousands")
+    perplexity = perplexity.assign(size_in_unit=perplexity["parameters"] / unit)
+    perplexity = perplexity.sort_values(["fine_tuning_steps", "parameters"], kind="stable")
+    for ax, corpus in zip(axes, corpora, strict=True):
+        of_corpus = perplexity[perplexity["corpus"] == corpus]
+        join_models(ax, of_corpus, "size_in_unit", "perplexity", run.models)
+        ax.set_title("All texts" if corpus == ALL_TEXTS else wrapped_title(corpus, run.titles))
+        ax.set(xscale="log", yscale="log")
+        label_logarithmic(ax.xaxis, sorted(of_corpus["size_in_unit"].unique()))
+        label_logarithmic(ax.yaxis)
+    name_axes(axes, f"Parameters ({unit_name})", "Perplexity (per token)", columns=3)
+    handles = []
+    for row in perplexity.drop_duplicates("fine_tuning_steps").itertuples():
+        steps, look = row.fine_tuning_steps, run.models[row.model]
+        label = f"after {steps} fine-tuning steps" if steps else "before fine-tuning"
+        handles.append(handle(label, look["group_colour"], look["marker"]))
+    legend_above(figure, handles)
+    return figure
 
 
 def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estimate:
@@ -26,22 +68,23 @@ def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estim
 
     Log perplexity is a ratio of sums over passages, of surprisals and of tokens. The standard error
     is that of a linearised ratio estimator, and the interval uses Student's t. Fewer than three
-    passages give no estimate.
+    passages, or no weights, give no estimate.
 
     Args:
         passages: a `passage_logprobs` table of one text, or of several together.
-        weights: weights by (size, fine_tuning_steps). They sum to 0 for a difference or a slope.
+        weights: weights by (fine_tuning_steps, size). They sum to 0 for a difference or a slope.
     """
     items = ["corpus", "passage"]
-    models = ["size", "fine_tuning_steps"]
-    nats = passages.pivot(index=items, columns=models, values="logprob")[list(weights.index)]
-    values = -nats.to_numpy() @ weights.to_numpy(float)
-    tokens = passages.groupby(items)["n_tokens"].first().reindex(nats.index).to_numpy(float)
-    n = len(values)
-    if n < FEWEST_PASSAGES:
+    tokens = passages.groupby(items)["n_tokens"].first()
+    n = len(tokens)
+    if n < FEWEST_PASSAGES or weights.empty:
         return NOTHING
-    value = float(values.sum() / tokens.sum())
-    error = np.sqrt(n / (n - 1) * ((values - value * tokens) ** 2).sum()) / tokens.sum()
+    nats = passages.pivot(index=items, columns=STATE, values="logprob")[list(weights.index)]
+    values = -nats.to_numpy() @ weights.to_numpy(float)
+    of_passage = tokens.reindex(nats.index).to_numpy(float)
+    value = float(values.sum() / of_passage.sum())
+    squares = ((values - value * of_passage) ** 2).sum()
+    error = np.sqrt(n / (n - 1) * squares) / of_passage.sum()
     return student(value, error, n - 1, n, f"{n} passages")
 
 
@@ -94,14 +137,9 @@ def _texts(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(text), part
 
 
-def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate:
-    """Return `log_perplexity_contrast`, given weights by size for each number of steps."""
-    by_state = {
-        (size, steps): value for steps, part in weights.items() for size, value in part.items()
-    }
-    if not by_state:
-        return NOTHING
-    found = log_perplexity_contrast(passages, pd.Series(by_state))
+def _contrast(passages: pd.DataFrame, weights: Mapping[int, pd.Series]) -> Estimate:
+    """Return `log_perplexity_contrast` of weights by size for each number of steps."""
+    found = log_perplexity_contrast(passages, pd.concat(weights))
     if found is NOTHING:
         return found
     return replace(found, note=joined(found.note, outside_range(passages["parameters"].max())))
