@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from lingprob.catalog import read_yaml
 from lingprob.workflow.refusals import KINDS
-from lingprob.workflow.settings import Key, Section, Settings, descriptions, keys, section_of
+from lingprob.workflow.settings import Section, Settings, description_of, keys, section_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "workflow_scripts/lingprob/workflow/config.schema.json"
@@ -46,9 +46,10 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of config.yaml, by which editors complete and check it."""
     schema = Settings.model_json_schema()
     parts = {**schema["$defs"], Settings.__name__: schema}
-    for (section, name), text in descriptions().items():
-        if name in parts[section]["properties"]:
-            parts[section]["properties"][name]["description"] = text
+    for part in parts.values():
+        for value in part["properties"].values():
+            if "description" in value:
+                value["description"] = " ".join(value["description"].split())
     for name, field in Settings.model_fields.items():
         if section_of(field):  # its keys may all be commented out
             schema["properties"][name] = {"anyOf": [schema["properties"][name], {"type": "null"}]}
@@ -82,7 +83,7 @@ def config_text() -> str:
         if inner := section_of(field):
             lines += section_lines(name, inner, [preset.get(name, {}) for preset in presets], "")
         else:
-            lines += commented(Key(name, Settings, field).description, "")
+            lines += commented(description_of(field), "")
             lines.append(f"{name}: {flow(shown(field))}")
     return "\n".join(lines) + "\n"
 
@@ -99,7 +100,7 @@ def section_lines(
         by_scale = field.is_required() or any(key in preset for preset in presets)
         value = shown(field, presets[-1].get(key))
         setting = f"{below}{'#' if by_scale else ''}{key}: {flow(value)}"
-        said = described(Key(key, section, field), value)
+        said = described(field, value)
         if len(setting) + len(said) + 3 <= WIDTH:
             lines.append(f"{setting} # {said}")
         else:
@@ -114,15 +115,15 @@ def shown(field: FieldInfo, otherwise: Any = None) -> Any:
     return field.examples[0] if field.examples else otherwise
 
 
-def described(key: Key, value: Any, mark: str = "") -> str:
+def described(field: FieldInfo, value: Any, mark: str = "") -> str:
     """Return a key's description, and its choices other than a value, each between marks."""
-    others = [f"{mark}{flow(choice)}{mark}" for choice in choices(key) if choice != value]
-    return key.description + (f". Other values: {', '.join(others)}" if others else "")
+    others = [f"{mark}{flow(choice)}{mark}" for choice in choices(field) if choice != value]
+    return description_of(field) + (f". Other values: {', '.join(others)}" if others else "")
 
 
-def choices(key: Key) -> list[Any]:
+def choices(field: FieldInfo) -> list[Any]:
     """Return the values that a key may have, if they are few."""
-    kind = key.field.annotation
+    kind = field.annotation
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else [kind]
     found = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
     return [*found, *([True, False] if found and bool in parts else [])]
@@ -149,6 +150,6 @@ def settings_page() -> str:
             lines.append("|---|---|---|")
             before = section
         default = "by scale" if key.field.is_required() else f"`{flow(key.field.default)}`"
-        said = described(key, key.field.default, "`").replace("|", r"\|")
+        said = described(key.field, key.field.default, "`").replace("|", r"\|")
         lines.append(f"| `{name}` | {default} | {said} |")
     return "\n".join(lines) + "\n"

@@ -135,7 +135,7 @@ ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
         ({"datasets": {"d_sample20": {"title": "D", "kind": "corpus", "parser": "text"}}},
          r"datasets\.d_sample20: only samples of pairs have names"),
         ({"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
-         r"datasets\.mine\.parser: 'tex' is not one of .*mean 'text'"),
+         r"datasets\.mine\.parser: 'tex' is not one of .*'text'"),
         ({"scale": "laptop", "reading": {"models": ["published-*"]}},
          r"none of \['published-\*'\] has surprisals of 'brown_spr'"),
         *(({"string_probability": {key: ["sling"]}}, f"none for 'zh', .*{key}")

@@ -14,10 +14,11 @@ from lingprob.figures.palette import series_of
 from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.costs import Costs, speed
-from lingprob.workflow.missing import LeftOut, hand_on, leave_out, left_out_of
+from lingprob.workflow.missing import LeftOut, leave_out
 from lingprob.workflow.plan import as_text, totals
 from lingprob.workflow.plan import plan as planned_costs
 from lingprob.workflow.sources import Run
+from lingprob.workflow.start import StartedRun, read_run
 
 OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
 MINE = {"title": "M", "family": "mine", "source": "local", "path": "mine"}
@@ -494,27 +495,30 @@ def test_some_lists_keep_missing_names(nothing_placed):
 
 def test_jobs_inherit_what_was_left_out(nothing_placed, monkeypatch):
     monkeypatch.setattr("os.environ", dict(os.environ))
-    _, left_out = without_what_is_missing()
-    hand_on(list(left_out.values()))
+    monkeypatch.setattr("lingprob.workflow.start.end_jobs_on_hangup", lambda: None)
+    first = read_run({"scale": "paper"})
     placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
     placed.parent.mkdir(parents=True)
     placed.touch()
-    assert without_what_is_missing()[1] == left_out
+    job = read_run({"scale": "paper"})
+    assert job.left_out == first.left_out
+    assert (first.said, len(job.said)) == (set(), 7)
 
 
 def test_each_paper_says_what_it_leaves_out(nothing_placed, capsys):
-    left_out, said = list(without_what_is_missing()[1].values()), set()
-    strings = left_out_of("string_probability", left_out, said)
+    there, left_out = without_what_is_missing()
+    run = StartedRun(there.settings, there.catalog, list(left_out.values()), set())
+    strings = run.left_out_of("string_probability")
     assert strings == "Left out because it is not there: hll, llama-3-70b."
-    assert said == {"hll", "llama-3-70b"}
+    assert run.said == {"hll", "llama-3-70b"}
     assert capsys.readouterr().err.count("Left out: ") == 2
-    overlap = left_out_of("overlap", left_out, said)
-    assert left_out_of("training", left_out, said) == overlap
+    overlap = run.left_out_of("overlap")
+    assert run.left_out_of("training") == overlap
     assert "dundee" in overlap
     assert "hll" not in overlap
     assert capsys.readouterr().err.count("Left out: dundee (") == 1
-    assert "dundee_first_pass" in left_out_of("reading", left_out, said)
-    assert left_out_of("context", left_out, said) == left_out_of("overlap", [], said) == ""
+    assert "dundee_first_pass" in run.left_out_of("reading")
+    assert run.left_out_of("context") == ""
 
 
 def test_downloading_rules_are_limited_and_documented():

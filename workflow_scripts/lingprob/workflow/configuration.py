@@ -46,10 +46,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     nearest names.
     """
     settings, catalog = read_catalog(config)
-    overlap = settings["overlap"]
-    # Names are checked first, because the chance level looks corpora up. `auto` is not a name.
-    ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
-    check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
+    check_names(settings, catalog)
     for paper in ("morcela", "string_probability"):
         patterns = settings[paper]["models"]
         settings[paper]["models"] = choose([*catalog.models], patterns)
@@ -58,6 +55,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
                 f"{paper}.models: no model matches {patterns}. Name a model, or a pattern that "
                 "matches one."
             )
+    overlap = settings["overlap"]
     overlap["chunk_corpora"] = overlap["chunk_corpora"] or overlap["corpora"]
     overlap |= chance_level(overlap, catalog)
     check_settings(settings, catalog)
@@ -71,7 +69,10 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
     the catalog.
     """
     config = without_empty_sections(config)
-    settings = typed(with_presets(config))
+    presets = read_yaml("scales.yaml")
+    preset = presets.get(str(config.get("scale")), presets["demo"])
+    settings = typed(merged(merged(defaults(declared.Settings), preset), config))
+    check_removed(config, preset)
     check_entries(settings)
     own = own_rooms(settings)
     for section, preset in read_yaml("own_data.yaml").items():
@@ -111,24 +112,14 @@ def without_empty_sections(config: Settings) -> Settings:
     }
 
 
-def with_presets(config: Settings) -> Settings:
-    """Return a configuration with missing keys from the presets of its scale, or from the defaults.
-
-    An unknown scale, which `typed` refuses, gets the presets of the first scale. Raises
-    LingprobError if null is to remove an entry that the scale does not have.
-    """
-    presets = read_yaml("scales.yaml")
-    scale = config.get("scale", declared.Settings.model_fields["scale"].default)
-    preset = presets[scale if scale in [*presets] else next(iter(presets))]
+def check_removed(config: Settings, preset: Settings) -> None:
+    """Raise LingprobError if null is to remove an entry that the scale's preset does not have."""
     for section, key in REMOVABLE:
         known = preset[section].get(key, {})
-        given = config.get(section)
-        entries = given.get(key) if isinstance(given, dict) else None
-        for name, value in entries.items() if isinstance(entries, dict) else ():
+        for name, value in config.get(section, {}).get(key, {}).items():
             if value is None and name not in known:
                 remedy = "null removes an entry of the scale."
                 raise unknown_name(f"entry of {section}.{key}", name, known, remedy)
-    return merged(merged(defaults(declared.Settings), preset), config)
 
 
 def defaults(section: type[declared.Section]) -> Settings:
@@ -173,36 +164,34 @@ def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
     quotation marks may be read as numbers, dates or booleans.
     """
     for path in paths:
-        pending = [yaml.compose(Path(path).read_text(encoding="utf-8"))]
-        met: set[int] = set()  # a node may contain itself
-        while pending:
-            node = pending.pop()
-            if not isinstance(node, yaml.CollectionNode) or id(node) in met:
-                continue
-            met.add(id(node))
-            if isinstance(node, yaml.SequenceNode):
-                pending += node.value
-                continue
-            seen: set[str] = set()
-            for key, value in node.value:
-                if key.value in seen:
+        with open(path, encoding="utf-8") as file:
+            yaml.load(file, _StrictLoader)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """A loader of YAML that refuses what others change."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise LingprobError(
+                    f"{_line_of(key)}: {key.value!r} occurs twice, and the first would be lost. "
+                    "Merge the two."
+                )
+            seen.add(key.value)
+            for scalar in (key, value) if key.value in TEXTS else (key,):
+                kind = scalar.tag.rpartition(":")[2]
+                if kind in ("int", "float", "bool", "timestamp"):
                     raise LingprobError(
-                        f"{path}, line {key.start_mark.line + 1}: {key.value!r} occurs twice, "
-                        "and the first would be lost. Merge the two."
+                        f"{_line_of(scalar)}: YAML reads {scalar.value} as a value of kind {kind}, "
+                        f'and text is needed. Put it in quotation marks: "{scalar.value}".'
                     )
-                seen.add(key.value)
-                for scalar in (key, value) if key.value in TEXTS else (key,):
-                    _refuse_other_scalar(path, scalar)
-                pending.append(value)
+        return super().construct_mapping(node, deep)
 
 
-def _refuse_other_scalar(path: str | Path, node: yaml.Node) -> None:
-    kind = node.tag.rpartition(":")[2]
-    if isinstance(node, yaml.ScalarNode) and kind in ("int", "float", "bool", "timestamp"):
-        raise LingprobError(
-            f"{path}, line {node.start_mark.line + 1}: YAML reads {node.value} as a value of kind "
-            f'{kind}, and text is needed. Put it in quotation marks: "{node.value}".'
-        )
+def _line_of(node: yaml.Node) -> str:
+    return f"{node.start_mark.name}, line {node.start_mark.line + 1}"
 
 
 def refuse_odd_parts(config: Settings) -> None:

@@ -6,7 +6,6 @@ nothing that only jobs need.
 
 import math
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from lingprob.catalog import Entry, read_yaml
@@ -16,6 +15,7 @@ from lingprob.training.sizes import ModelSize, model_name
 from lingprob.workflow.scope import context_lengths
 from lingprob.workflow.sources import Run, formats, is_transient
 
+SPEEDS: dict[str, Any] = read_yaml("costs.yaml")
 BASE_MEMORY_MB = 2000  # Python with torch
 MARGIN = 3  # requested time, as a multiple of the expected time
 START = 60  # minutes to start, and to load large files
@@ -200,14 +200,14 @@ class Costs(Run):
 
     def scanning(self, corpus: str, file: str | None = None) -> float:
         """Return the seconds in which a corpus, or one file of it, is searched for overlaps."""
-        rates, size = speeds()["scanning"], self.bytes_of(corpus, file)
+        rates, size = SPEEDS["scanning"], self.bytes_of(corpus, file)
         fetched = self.downloading(size) if is_transient(self, corpus) else 0.0
         rate = rates.get(self.catalog.dataset(corpus)["parser"], rates["text"])
         return float(fetched + size / rate)
 
     def downloading(self, size: float) -> float:
         """Return the seconds in which `size` bytes are downloaded."""
-        return size / float(speeds()["downloading"]["bytes_per_second"])
+        return size / float(SPEEDS["downloading"]["bytes_per_second"])
 
     def counting(self, model: str) -> float:
         """Return the seconds in which an n-gram model is estimated, about one scan per order."""
@@ -287,17 +287,11 @@ def speed(work: str, flops: float, parameters: int, gpu: bool, dtype: str) -> fl
     """Return the tokens per second of `scoring` or `training` on a GPU or on one core."""
     if not gpu:
         near = min(
-            speeds()["cpu"][work],
+            SPEEDS["cpu"][work],
             key=lambda point: abs(math.log(point["parameters"] / parameters)),
         )
         # A core has about the same FLOP/s at the nearest size.
         return float(near["tokens_per_second"] * near["parameters"] / parameters)
-    gpus = speeds()["gpu"]
+    gpus = SPEEDS["gpu"]
     most = gpus["share_of_peak"][work] * gpus["peak"][dtype] / flops
     return float(min(most, gpus["most_tokens_per_second"]))
-
-
-@cache
-def speeds() -> dict[str, Any]:
-    """Return the speeds of the catalog, each with its source."""
-    return dict(read_yaml("costs.yaml"))

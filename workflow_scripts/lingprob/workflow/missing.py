@@ -2,8 +2,6 @@
 
 import copy
 import os
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,26 +73,6 @@ def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any
             named_in.setdefault(name, []).append(key.path)
     found = [LeftOut(name, tuple(named_in[name]), _remedy(name, catalog)) for name in named_in]
     return settings, sorted(found, key=lambda item: item.name)
-
-
-def hand_on(left_out: Sequence[LeftOut]) -> None:
-    """Make the jobs of this process leave out the same data sets and models, by the environment."""
-    os.environ.setdefault(VARIABLE, " ".join(item.name for item in left_out))
-
-
-def left_out_of(paper: str, left_out: Sequence[LeftOut], said: set[str]) -> str:
-    """Return a sentence for a paper's figures, tables and scorecard on its left-out data, or "".
-
-    Items whose names are not in `said` are printed with the way to get them, and then added to it.
-    """
-    section = "overlap" if paper == "training" else paper  # whose lists a training reads
-    items = [one for one in left_out if any(k.startswith(f"{section}.") for k in one.named_in)]
-    for item in items:
-        if item.name not in said:
-            print(item, file=sys.stderr)
-            said.add(item.name)
-    names = ", ".join(item.name for item in items)
-    return f"Left out because it is not there: {names}." if names else ""
 
 
 def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:

@@ -31,6 +31,7 @@ KINDS = {
     "embedding": "sentence-embedding model",
     "unigram_source": "unigram source",
     "own": "tokenizer of its own (own)",
+    "auto": "corpus of the run's choice (auto)",
     "file": "file",
 }
 # The section of config.yaml for a user's entries, for kinds that are not kinds of data sets.
@@ -103,8 +104,8 @@ def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
         *(f"corpus_{name}" for name in known["corpus"]),
         *(f"{kind}_{name}" for kind in catalog.samplings for name in known["weights"]),
     ]
-    others = {"model": catalog.models, "embedding": catalog.embeddings, "own": ["own"]}
-    return known | {kind: list(names) for kind, names in others.items()}
+    own = {"own": ["own"], "auto": ["auto"]}
+    return known | {"model": [*catalog.models], "embedding": [*catalog.embeddings]} | own
 
 
 def _check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], where: str) -> None:
@@ -122,7 +123,7 @@ def _check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], wh
             f"{where}: {name!r} is a {instead[0]}, not a {' or a '.join(wanted)}. Did you mean "
             f"{', '.join(map(repr, close))}?"
         )
-    entries = [kind for kind in kinds if kind not in ("own", "file")]
+    entries = [kind for kind in kinds if kind not in ("own", "auto", "file")]
     own = dict.fromkeys(SECTIONS.get(kind, "`datasets:`") for kind in entries)
     remedy = f"({where}) To add your own, write an entry under {' or '.join(own)} in config.yaml."
     raise unknown_name(" or ".join(wanted), name, candidates, remedy)

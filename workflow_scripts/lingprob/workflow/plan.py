@@ -9,7 +9,7 @@ from typing import Any
 
 from lingprob.training.sizes import model_name
 from lingprob.workflow import scope
-from lingprob.workflow.costs import BASE_MEMORY_MB, Costs, speeds
+from lingprob.workflow.costs import BASE_MEMORY_MB, SPEEDS, Costs
 from lingprob.workflow.names import choose, surprisal_models
 
 COLUMNS = ["paper", "gpu_hours", "core_hours", "gpus", "memory_gb", "download_gb"]
@@ -76,7 +76,7 @@ def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
     table = ["".join(f"{cell:>20}" for cell in line) for line in cells]
     rest = [
         f"  {name}: {'measured' if part['measured'] else 'ASSUMED'}: {part['source']}"
-        for name, part in speeds().items()
+        for name, part in SPEEDS.items()
     ]
     parts = [
         f"Costs of a run at scale {scale}; results/plan.csv lists them by model and data set:",

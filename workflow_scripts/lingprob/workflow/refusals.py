@@ -53,10 +53,6 @@ def _entry_fault(error: Any, entry: str) -> str:
         known = list(error.schema.get("properties", {}))
         unknown = [key for key in error.instance if key not in known]
         return f"unknown key at {where}: {', '.join(_hinted(key, known) for key in unknown)}"
-    if error.validator == "enum" and isinstance(error.instance, str):
-        close = nearest(error.instance, map(str, error.validator_value), 1)
-        if close:
-            return f"{where}: {error.message} (did you mean {close[0]!r}?)"
     if error.validator == "pattern" and "{}" in str(error.validator_value):
         return f"{where}: {error.instance!r} {NO_PATH}"
     if error.validator == "not":
@@ -93,11 +89,7 @@ def _setting_fault(where: str, faults: list[Any]) -> str:
         return f"{where}: `key: value` lines are needed, not {value!r}."
     wanted = dict.fromkeys(fault["msg"].partition(", unable")[0] for fault in faults)
     said = " or ".join(wanted).replace("Input should be", f"{value!r} is not", 1)
-    said = said.replace("Input should be ", "")
-    choices = str(context.get("expected", "")).split("'")[1::2]
-    if isinstance(value, str) and (close := nearest(value, choices, 1)):
-        said += f" (did you mean {close[0]!r}?)"
-    return f"{where}: {said}"
+    return f"{where}: {said.replace('Input should be ', '')}"
 
 
 def _place_of(location: tuple[int | str, ...], given: Any) -> str:

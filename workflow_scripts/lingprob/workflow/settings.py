@@ -4,12 +4,8 @@ A field without a default gets its value from the chosen scale (`catalog/scales.
 `docs/generate.py` writes `config.yaml`, its JSON schema and `docs/settings.md` from this module.
 """
 
-import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -87,6 +83,7 @@ class Section(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        use_attribute_docstrings=True,
         defer_build=True,  # the validator of all settings is built once, not for each section
         allow_inf_nan=False,
         json_schema_extra=lambda schema: schema.pop("required", None),
@@ -237,7 +234,7 @@ class Overlap(Section):
     soft_min_words: int | None = key(12, ge=1)
     """length of the shortest soft overlap that counts, in words without case, punctuation and
     white space. null: no soft overlaps"""
-    ngrams: str | None = key(names="corpus file", example="auto", pattern="^[^{}]+$")
+    ngrams: str | None = key(names="corpus auto file", example="auto", pattern="^[^{}]+$")
     """source of the chance level of an overlap (leakage, §2.1): a corpus for a 5-gram model, or an
     ARPA or KenLM file. auto: the paper's gigaword if it is present, otherwise the first corpus of
     text (up to 200 MB without KenLM)"""
@@ -492,41 +489,19 @@ class Settings(Section):
 
 @dataclass(frozen=True)
 class Key:
-    """A key of the settings: its `path` (`section.key`), its section and pydantic's field."""
+    """A key of the settings: its `path` (`section.key`), its field, and arguments of `key`."""
 
     path: str
-    section: type[Section]
     field: FieldInfo
+    description: str
+    names: list[str]
+    patterns: bool
+    convention: bool
 
-    @property
-    def name(self) -> str:
-        """Return the name of the key without its section."""
-        return self.path.rpartition(".")[2]
 
-    @property
-    def description(self) -> str:
-        """Return the key's description, in one line."""
-        return descriptions()[self.section.__name__, self.name]
-
-    @property
-    def names(self) -> list[str]:
-        """Return the kinds of things that the value names, of `names.KINDS`."""
-        return list(self._extra.get("x-names", []))
-
-    @property
-    def patterns(self) -> bool:
-        """Return whether a name may be a pattern."""
-        return "x-patterns" in self._extra
-
-    @property
-    def convention(self) -> bool:
-        """Return whether the value changes results."""
-        return "x-convention" in self._extra
-
-    @property
-    def _extra(self) -> dict[str, Any]:
-        extra = self.field.json_schema_extra
-        return extra if isinstance(extra, dict) else {}
+def description_of(field: FieldInfo) -> str:
+    """Return a key's description, in one line."""
+    return " ".join(str(field.description).split())
 
 
 def section_of(field: FieldInfo) -> type[Section] | None:
@@ -537,12 +512,19 @@ def section_of(field: FieldInfo) -> type[Section] | None:
 
 def keys(section: type[Section] | None = None, above: str = "") -> Iterator[Key]:
     """Yield each key in order, of all settings or of a section whose path begins with `above`."""
-    section = section or Settings
-    for name, field in section.model_fields.items():
+    for name, field in (section or Settings).model_fields.items():
         if inner := section_of(field):
             yield from keys(inner, f"{above}{name}.")
         else:
-            yield Key(f"{above}{name}", section, field)
+            marks: Any = field.json_schema_extra
+            yield Key(
+                f"{above}{name}",
+                field,
+                description_of(field),
+                marks.get("x-names", []),
+                "x-patterns" in marks,
+                "x-convention" in marks,
+            )
 
 
 def value_of(settings: dict[str, Any], key: Key) -> Any:
@@ -551,19 +533,3 @@ def value_of(settings: dict[str, Any], key: Key) -> Any:
     for part in key.path.split("."):
         value = value[part]
     return value
-
-
-@cache
-def descriptions() -> dict[tuple[str, str], str]:
-    """Return the text below each field in this file, by the names of class and field.
-
-    Pydantic could also read these texts, but it would do so at every start.
-    """
-    found = {}
-    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
-    for part in (part for part in tree.body if isinstance(part, ast.ClassDef)):
-        for field, below in pairwise(part.body):
-            match field, below:
-                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                    found[part.name, name] = " ".join(text.split())
-    return found

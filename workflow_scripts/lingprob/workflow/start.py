@@ -19,7 +19,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.files import dataset_paths
 from lingprob.workflow.checks import ROOT
 from lingprob.workflow.configuration import export_to_jobs, read_settings, refuse_duplicate_keys
-from lingprob.workflow.missing import VARIABLE, LeftOut, hand_on, leave_out, left_out_of
+from lingprob.workflow.missing import VARIABLE, LeftOut, leave_out
 from lingprob.workflow.sources import Run
 
 
@@ -27,18 +27,29 @@ from lingprob.workflow.sources import Run
 class StartedRun(Run):
     """A run with the data sets and models that are left out of it.
 
-    `said` has the names of those that were printed with instructions.
+    `said` has the names of those that were printed with the way to get them.
     """
 
     left_out: list[LeftOut]
     said: set[str]
 
     def left_out_of(self, paper: str) -> str:
-        """Return a sentence that names the data left out of a paper, or "".
+        """Return a sentence that names a paper's left-out data, or "", and print what is not said.
 
-        The first time that such data are named, the way to get them is also printed.
+        It is for the figures, tables and scorecard of the paper.
         """
-        return left_out_of(paper, self.left_out, self.said)
+        section = "overlap" if paper == "training" else paper  # whose lists a training reads
+        items = [
+            item
+            for item in self.left_out
+            if any(key.startswith(f"{section}.") for key in item.named_in)
+        ]
+        for item in items:
+            if item.name not in self.said:
+                print(item, file=sys.stderr)
+                self.said.add(item.name)
+        names = ", ".join(item.name for item in items)
+        return f"Left out because it is not there: {names}." if names else ""
 
 
 def read_run(config: dict[str, Any]) -> StartedRun:
@@ -61,9 +72,9 @@ def read_run(config: dict[str, Any]) -> StartedRun:
     except LingprobError as error:
         raise SystemExit(f"Error: {error}") from None
     end_jobs_on_hangup()
-    in_job = VARIABLE in os.environ
-    hand_on(left_out)
-    return StartedRun(settings, catalog, left_out, {item.name for item in left_out if in_job})
+    said = os.environ.get(VARIABLE, "").split()  # by the process that started this job
+    os.environ.setdefault(VARIABLE, " ".join(item.name for item in left_out))
+    return StartedRun(settings, catalog, left_out, {*said})
 
 
 def end_jobs_on_hangup() -> None:
