@@ -1,24 +1,6 @@
 """Inputs of pages for tests, and functions that read pages."""
 
-import struct
-import zlib
 from html.parser import HTMLParser
-from pathlib import Path
-
-
-def png(path: Path, width: int, height: int) -> None:
-    """Write a white image."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    rows = zlib.compress((b"\0" + b"\xff" * width) * height)
-    parts = chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + parts)
 
 
 def row(kind: str, verdict: str, **values: object) -> dict[str, object]:

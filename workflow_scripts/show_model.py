@@ -2,12 +2,13 @@
 
 from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
-from lingprob.site.models import model_page, rows_of_model
+from lingprob.site.models import model_page, rows_by_model
 from lingprob.workflow import job
 
 with job(snakemake):
     params, model = snakemake.params, snakemake.wildcards.model
-    rows = rows_of_model(model, dict(snakemake.input.items()))
-    write_csv(rows.assign(model=model), snakemake.output.csv)
+    rows = rows_by_model(dict(snakemake.input.items()))
+    rows = rows[rows["model"] == model]
+    write_csv(rows, snakemake.output.csv)
     page = model_page(params.title, rows, params.titles, params.facts)
     write_text(page, snakemake.output.html)

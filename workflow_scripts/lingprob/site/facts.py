@@ -3,13 +3,13 @@
 Rules import this module, so it must import fast.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.site import TEMPLATES
-from lingprob.workflow.names import OWN_LISTS, own_rooms
+from lingprob.workflow.names import OWN_LISTS, declared_names, own_rooms
 from lingprob.workflow.settings import keys, value_of
 
 Settings = dict[str, Any]
@@ -33,13 +33,12 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
     """
     own, shown = own_rooms(settings), {*settings["site"]["papers"]}
     unused = {*OWN_LISTS, "audit"} - shown if shown <= {*own} else ()
-    sections = {key: part for key, part in settings.items() if key not in unused}
-    models = catalog.models.items()
+    models, datasets = catalog.models.items(), used(settings, catalog, unused)
     of_user = {kind: sorted(settings[kind]) for kind in ("models", "datasets")}
     return {
         "seed": settings["seed"],
         "models": {name: _of_model(one, settings["scoring"]["dtype"]) for name, one in models},
-        "datasets": {name: _of_dataset(catalog.dataset(name)) for name in used(sections, catalog)},
+        "datasets": {name: _of_dataset(catalog.dataset(name)) for name in datasets},
         "conventions": [(key.path, _plain(value_of(settings, key)), key.description)
                         for key in keys() if key.convention],
         "own": {**of_user, "rooms": own},
@@ -60,41 +59,19 @@ def facts_of_model(entry: dict[str, Any]) -> list[str]:
     return [fact for fact in dict.fromkeys(facts) if fact and fact != entry["title"]]
 
 
-def used(settings: Settings, catalog: Catalog) -> list[str]:
+def used(settings: Settings, catalog: Catalog, unused: Collection[str] = ()) -> list[str]:
     """Return the data sets that a run uses, with the texts of its reading times.
 
-    A setting that ends in `_of` maps data sets to names. A name counts only if its data set is
-    used.
+    `unused` has sections of the settings that do not count.
     """
-    entries = ("models", "datasets", "embeddings")
-    found = {name for key, part in settings.items() if key not in entries
-             for name in _names(part) if name in catalog.datasets}  # fmt: skip
-    found |= {
-        name
-        for part in settings.values()
-        if isinstance(part, dict)
-        for key, values in part.items()
-        if key.endswith("_of") and isinstance(values, dict)
-        for of, value in values.items()
-        if of in found
-        for name in _names(value)
-        if name in catalog.datasets
+    found = {
+        name.removeprefix("corpus_")
+        for key, names in declared_names(settings)
+        if key.path.partition(".")[0] not in unused
+        for name in names
     }
-    found |= {catalog.dataset(name)["texts"] for name in found if "texts" in catalog.dataset(name)}
+    found |= {catalog.datasets[name].get("texts", name) for name in found & {*catalog.datasets}}
     return [name for name in catalog.datasets if name in found]
-
-
-def _names(part: Any) -> Iterator[str]:
-    """Yield all strings in nested values, without the prefix `corpus_` and keys in `_of`."""
-    if isinstance(part, str):
-        yield part.removeprefix("corpus_")
-    elif isinstance(part, dict):
-        for key, value in part.items():
-            if not key.endswith("_of"):
-                yield from _names(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _names(value)
 
 
 def _of_model(entry: dict[str, Any], asked: str) -> dict[str, Any]:

@@ -54,33 +54,23 @@ Models = Mapping[str, Mapping[str, Any]]
 Rows = Iterator[dict[str, Any]]
 
 
-def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
-    """Return the results of one model, one row per quantity: COLUMNS and SOURCES.
+def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
+    """Return the results of each model, one row per quantity: COLUMNS, SOURCES and `model`.
 
     `files` has the existing files of each table of TABLES, by its name. Raises LingprobError if a
     file is no such table.
     """
-    rows: list[dict[str, Any]] = []
+    rows: dict[str, list[dict[str, Any]]] = {}
     for name, describe in TABLES.items():
         for path in files.get(name, []):
-            table = read_table(path, name, where={"model": [model]}).reset_index(drop=True)
-            known = [key for key in ("scale", *SOURCES) if key in table and len(table)]
-            told = {key: table[key].iloc[0] for key in known}
-            rows += [told | row for row in describe(table)]
-    return pd.DataFrame(rows, columns=COLUMNS + SOURCES).drop_duplicates(KEY, ignore_index=True)
-
-
-def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
-    """Return the `rows_of_model` of all models in the tables, with the column `model`."""
-    named = [
-        read_table(path, name, columns=["model"])["model"]
-        for name, paths in files.items()
-        for path in paths
-    ]
-    models = pd.concat(named).unique() if named else []
-    found = [rows_of_model(str(model), files).assign(model=model) for model in models]
-    nothing = pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"])
-    return pd.concat(found, ignore_index=True) if found else nothing
+            for model, table in read_table(path, name).groupby("model", sort=False):
+                known = [key for key in ("scale", *SOURCES) if key in table]
+                told = {"model": model, **{key: table[key].iloc[0] for key in known}}
+                found = describe(table.reset_index(drop=True))
+                rows.setdefault(str(model), []).extend(told | row for row in found)
+    every = [row for of_model in rows.values() for row in of_model]
+    frame = pd.DataFrame(every, columns=[*COLUMNS, *SOURCES, "model"])
+    return frame.drop_duplicates([*KEY, "model"], ignore_index=True)
 
 
 def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd.DataFrame:
@@ -118,13 +108,14 @@ def model_table(rows: pd.DataFrame) -> dict[str, Any]:
     ours = rows[rows["quantity"].isin(MAIN) & rows["value"].notna()]
     # If a quantity has several groups (BOS policies, phenomena), the first is the default or all.
     first = ours.drop_duplicates(["model", "quantity", "data"])
-    columns = [
-        (quantity, data)
-        for quantity in MAIN
-        for data in first.loc[first["quantity"] == quantity, "data"].unique()
-    ]
-    by_model = (_model_row(of, columns) for _, of in first.groupby("model", sort=False))
-    return {"columns": columns, "rows": list(by_model)}
+    named = dict.fromkeys(zip(first["quantity"], first["data"], strict=True))
+    columns = sorted(named, key=lambda column: MAIN.index(column[0]))
+    found = []
+    for _, of_model in first.groupby("model", sort=False):
+        rows_of = of_model.to_dict("records")
+        values = {(r["quantity"], r["data"]): (shown(r["value"]), interval(r)) for r in rows_of}
+        found.append({**rows_of[0], "values": [values.get(column) for column in columns]})
+    return {"columns": columns, "rows": found}
 
 
 def own_rows(rows: pd.DataFrame, own: Mapping[str, Sequence[str]]) -> list[dict[Any, Any]]:
@@ -267,18 +258,3 @@ def _glosses(quantities: pd.Series) -> list[tuple[str, str]]:
         for pattern, gloss in GLOSSES.items()
         if (alike := [name for name in quantities.unique() if fnmatchcase(name, pattern)])
     ]
-
-
-def _model_row(of_model: pd.DataFrame, columns: list[tuple[str, str]]) -> dict[str, Any]:
-    """Return one model's row of `model_table`, with a value or None for each of `columns`."""
-    first = of_model.iloc[0]
-    by_column = of_model.set_index(["quantity", "data"])
-    values = (by_column.loc[[column]].iloc[0] if column in by_column.index else None
-              for column in columns)  # fmt: skip
-    return {
-        **{name: first[name] for name in ("model", "title", "family", "parameters")},
-        "values": [
-            None if row is None else (shown(float(row["value"])), interval(row.to_dict()))
-            for row in values
-        ],
-    }

@@ -52,14 +52,17 @@ def write_pages(
 def table_as_html(table: pd.DataFrame, title: str, note: str = "") -> str:
     """Return a table as an HTML page with a note. Numbers have four significant digits."""
     return render_page(
-        "table",
-        title,
-        note=note,
-        simulated=simulated_in([table]),
-        columns=[(name, False) for name in table.columns],
-        rows=[[(shown(value), _is_number(value)) for value in row]
-              for row in table.astype(object).to_numpy().tolist()],
-    )  # fmt: skip
+        "table", title, note=note, simulated=simulated_in([table]), cells=cells(table)
+    )
+
+
+def cells(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a table, and the text of each cell and whether it is a number."""
+    return {
+        "columns": list(table),
+        "rows": [[(shown(value), _is_number(value)) for value in row]
+                 for row in table.astype(object).to_numpy().tolist()],
+    }  # fmt: skip
 
 
 def simulated_in(tables: Iterable[pd.DataFrame]) -> list[str]:

@@ -1,7 +1,6 @@
 """Make the pages of the site from the results of a run."""
 
 import platform
-import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -11,14 +10,14 @@ from typing import Any
 import pandas as pd
 
 import lingprob
+from lingprob.scorecard.comparison import ALSO, CHECK, PAPER
+from lingprob.scorecard.verdicts import NOT_RUN
 from lingprob.site.cards import claims_in, counts_of, numbers_in
 from lingprob.site.models import model_table, own_rows
-from lingprob.site.page import heading_of, render_page, simulated_in
-from lingprob.site.papers import Paper, papers_of, sentences
-from lingprob.site.study import HEADINGS, own_claims, tables_of
+from lingprob.site.page import cells, heading_of, render_page, shown, simulated_in
+from lingprob.site.papers import Paper, papers_of
 
 FOLDER = "site"  # folder below the results of all pages but the front page
-BENCHMARK = ".benchmark.tsv"
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "numba", "torch", "transformers",
             "tokenizers", "spacy", "matplotlib", "snakemake")  # fmt: skip
 # Description of a run without data or models of the user, by scale.
@@ -28,6 +27,48 @@ ABOUT = {
     "laptop": "This run (scale laptop) has real data, samples of the large data sets, and models "
     "that a laptop can run.",
     "paper": "This run (scale paper) has all models and data of the papers that were available.",
+}
+# Titles and columns of the tables on a page about the user's data, by path below the results.
+OWN_TABLES = {
+    "morcela/differences.csv": (
+        "Differences between models",
+        ["model", "other", "dataset", "r_cv", "beta", "gamma"],
+    ),
+    "morcela/intergroup_correlation.csv": (
+        "Agreement between participants (r)",
+        ["dataset", "description", "r", "judgments", "participants"],
+    ),
+    "reading/delta_log_likelihood.csv": (
+        "What surprisal adds: ΔLogLik (nats)",
+        ["model", "dataset", "delta", "partition", "n_evaluated", "n_fit", "n_subjects",
+         "word_perplexity", "converged", "singular"],
+    ),
+    "reading/model_differences.csv": (
+        "Differences in ΔLogLik between models (nats)",
+        ["model", "other", "dataset", "difference", "p_holm", "n_evaluated"],
+    ),
+    "reading/effects.csv": (
+        "Fixed effects (ms)",
+        ["model", "dataset", "term", "ms", "converged", "singular"],
+    ),
+    "reading/counts.csv": (
+        "Reading times by exclusion and partition",
+        ["dataset", "fate", "rows"],
+    ),
+}  # fmt: skip
+# Descriptions of partitions and reasons of exclusion of reading times.
+FATES = {
+    "missing": "no time",
+    "comprehension": "the reader answered fewer than five questions correctly",
+    "sentence_boundary": "first or last in a sentence",
+    "too_short": "below 100 ms",
+    "too_long": "above 3,000 ms",
+    "unfixated": "not fixated",
+    "saccade": "after a saccade over more than four words",
+    "line_or_screen_boundary": "first or last on a line or screen",
+    "fit": "fit partition (to fit regressions)",
+    "exploratory": "exploratory partition (to compare models)",
+    "held_out": "held-out partition (for a final test)",
 }
 
 
@@ -63,14 +104,13 @@ class Made:
 
 def site_pages(made: Made) -> dict[str, str]:
     """Return the HTML of each page of the site by its path below the folder of results."""
-    is_study = set(made.cards) <= {*made.facts["own"]["rooms"]}
-    papers = [] if is_study else papers_of(made.cards)
-    front = ("index", f"lingprob: scale {made.scale}", _front(papers, made))
-    pages: dict[str, tuple[str, str, dict[str, Any]]] = {
-        "index.html": ("paper", "Your study", _study(made)) if is_study else front
-    }
-    for paper in papers:
-        pages[f"{FOLDER}/{paper.name}.html"] = ("paper", paper.title, _paper(paper, made))
+    if set(made.cards) <= {*made.facts["own"]["rooms"]}:
+        pages = {"index.html": ("paper", "Your study", _study(made))}
+    else:
+        papers = papers_of(made.cards)
+        pages = {"index.html": ("index", f"lingprob: scale {made.scale}", _front(papers, made))}
+        for paper in papers:
+            pages[f"{FOLDER}/{paper.name}.html"] = ("paper", paper.title, _paper(paper, made))
     pages[f"{FOLDER}/models.html"] = ("models", "Models", _models(made))
     pages[f"{FOLDER}/methods.html"] = ("methods", "Methods", _methods(made))
     menu = [(path, heading_of(Path(path).stem)) for path in pages if path != "index.html"]
@@ -104,34 +144,56 @@ def _own_links(made: Made) -> list[tuple[str, str]]:
 
 def _study(made: Made) -> dict[str, Any]:
     """Return the template's values of the front page of a run on the user's data alone."""
-    cards = {room: own_claims(card) for room, card in made.cards.items()}
-    own, facts = replace(made, cards=cards), made.facts
-    entries = facts["models"] | facts["datasets"]
-    titles = {name: str(entry["title"]) for name, entry in entries.items()}
-    rooms = []
-    for room in cards:
-        rows = own_rows(made.rows[made.rows["paper"] == room], facts["own"])
-        found = tables_of(room, made.results, made.files, titles)
-        if rows and "What surprisal adds" not in found:
-            found = {"Results of the models": rows} | found
-        rooms.append({**_room(room, HEADINGS[room], own), "tables": found})
+    own = replace(made, cards={room: own_claims(card) for room, card in made.cards.items()})
+    of_room = {room: made.rows[made.rows["paper"] == room] for room in own.cards}
+    of_room.pop("reading", None)  # OWN_TABLES has its gains
+    results = {room: own_rows(rows, made.facts["own"]) for room, rows in of_room.items()}
     return {
         "paper": None,
         "own_links": _own_links(made),
-        "rooms": rooms,
+        "rooms": [
+            _room(room, heading_of(room), own)
+            | {"own": results.get(room), "tables": own_tables(room, made)}
+            for room in own.cards
+        ],
         "simulated": simulated_in([made.rows, *made.cards.values()]),
     }
 
 
+def own_claims(card: pd.DataFrame) -> pd.DataFrame:
+    """Return a scorecard's rows of tested claims, with role PAPER in place of ALSO."""
+    tested = (card["kind"] == "claim") & (card["verdict"] != NOT_RUN) & (card["role"] != CHECK)
+    return card[tested].assign(role=card["role"].replace({ALSO: PAPER}))
+
+
+def own_tables(room: str, made: Made) -> dict[str, dict[str, Any]]:
+    """Return the `cells` of the OWN_TABLES in a room (folder of results) by title.
+
+    Estimates are followed by their intervals, and names are replaced by titles.
+    """
+    entries = made.facts["models"] | made.facts["datasets"]
+    titles = {name: entry["title"] for name, entry in entries.items()}
+    found = {}
+    for path, (title, columns) in OWN_TABLES.items():
+        if path.startswith(f"{room}/") and path in made.files:
+            table = pd.read_csv(made.results / path).replace({"fate": FATES})
+            for name in {"model", "other", "dataset"} & {*table}:
+                table[name] = table[name].map(lambda name: titles.get(name, name))
+            for name in [name for name in columns if f"{name}_low" in table]:
+                ends = table[f"{name}_low"].map(shown) + " to " + table[f"{name}_high"].map(shown)
+                table[name] = table[name].map(shown) + " (" + ends + ")"
+            found[title] = cells(table[columns])
+    return found
+
+
 def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
     """Return the template's values of one paper's card on the front page."""
-    cards = [made.cards[room] for room in paper.rooms if room in made.cards]
-    drawn = (_figure(name, made) for name in paper.answers)
+    images = (f"{name}.png" for name in paper.answers)
     return {
         "paper": paper,
-        "counts": counts_of(cards),
+        "counts": counts_of([made.cards[room] for room in paper.rooms if room in made.cards]),
         "simulated": _simulated(paper, made),
-        "figure": next(filter(None, drawn), None),
+        "figure": next((image for image in images if image in made.files), None),
     }
 
 
@@ -145,66 +207,46 @@ def _models(made: Made) -> dict[str, Any]:
 
 
 def _methods(made: Made) -> dict[str, Any]:
-    """Return the template's values of the page of methods: the inputs and the cost of a run."""
+    """Return the template's values of the page of methods: the inputs and versions of a run."""
     known = made.facts["models"]
     return {
         **{key: made.facts[key] for key in ("seed", "datasets", "conventions")},
         "models": {name: known[name] for name in made.rows["model"].unique() if name in known},
         "versions": {"lingprob": lingprob.__version__, "Python": platform.python_version(),
                      **{name: version(name) for name in PACKAGES}},
-        "cost": cost_by_rule(made.results.parent / "logs").to_dict("records"),
     }  # fmt: skip
-
-
-def cost_by_rule(logs: Path) -> pd.DataFrame:
-    """Return the cost of each rule's jobs from Snakemake's benchmarks in a folder of logs.
-
-    Columns: rule, jobs (their number), minutes (of wall time, the longest first), cpu_minutes and
-    memory_mb (of the largest job).
-    """
-    jobs = []
-    for path in sorted(logs.rglob(f"*{BENCHMARK}")):
-        rule = path.relative_to(logs).parts[0].removesuffix(BENCHMARK)
-        last = pd.read_csv(path, sep="\t", na_values="-").tail(1)
-        jobs.append(last.assign(rule=rule))
-    if not jobs:
-        return pd.DataFrame(columns=["rule", "jobs", "minutes", "cpu_minutes", "memory_mb"])
-    grouped = pd.concat(jobs).groupby("rule")
-    minutes = {"minutes": grouped["s"].sum() / 60, "cpu_minutes": grouped["cpu_time"].sum() / 60}
-    table = pd.DataFrame({"jobs": grouped.size(), **minutes, "memory_mb": grouped["max_rss"].max()})
-    return table.sort_values("minutes", ascending=False, kind="stable").reset_index()
 
 
 def _paper(paper: Paper, made: Made) -> dict[str, Any]:
     """Return the template's values of a paper's page: its rooms, with their figures and tables."""
-    rooms = {room: heading for room, heading in paper.rooms.items() if room in made.cards}
+    rooms = [(room, heading) for room, heading in paper.rooms.items() if room in made.cards]
     return {
         "paper": paper,
         "simulated": _simulated(paper, made),
-        "rooms": [{**_room(room, heading, made), "tables": {}} for room, heading in rooms.items()],
+        "rooms": [_room(room, heading, made) for room, heading in rooms],
     }
 
 
 def _room(room: str, heading: str, made: Made) -> dict[str, Any]:
     """Return the template's values of a room: figures and tables, with their claims and numbers."""
     card = made.cards[room]
-    parts = [*made.figures[room], *_tables(room, made)]
-    shown, claims = [f"{room}/{name}" for name in parts], claims_in(card)
-    elsewhere = card[~card["figure"].isin(shown)]
+    parts = [f"{room}/{name}" for name in [*made.figures[room], *_tables(room, made)]]
+    claims = claims_in(card)
     return {
         "name": room,
         "heading": heading,
         "counts": counts_of([card]),
-        "parts": [_part(f"{room}/{name}", card, claims, made) for name in parts],
-        "claims": [claim for claim in claims if claim["of"] not in shown],
-        "numbers": numbers_in(elsewhere),
+        "parts": [_part(name, card, claims, made) for name in parts],
+        "claims": [claim for claim in claims if claim["of"] not in parts],
+        "numbers": numbers_in(card[~card["figure"].isin(parts)]),
+        "own": None,
+        "tables": {},
     }
 
 
 def _tables(room: str, made: Made) -> list[str]:
     """Return the names of a room's existing tables: the paper's, then others with a caption."""
-    told = (name.partition("/") for name in made.captions)
-    captioned = [name for of, _, name in told if of == room]
+    captioned = [path.partition("/")[2] for path in made.captions if path.startswith(f"{room}/")]
     return [
         name
         for name in dict.fromkeys([*made.tables[room], *captioned])
@@ -218,40 +260,21 @@ def _part(
 ) -> dict[str, Any]:
     """Return the template's values of a figure or table (ROOM/NAME)."""
     stem = name.partition("/")[2]
-    told, of_part = sentences(made.captions.get(name, "")), card[card["figure"] == name]
     links = {suffix: f"{name}.{suffix}" for suffix in ("pdf", "png", "html", "csv")}
+    links = {suffix: path for suffix, path in links.items() if path in made.files}
     return {
         "name": stem,
         "title": heading_of(stem),
-        "figure": _figure(name, made),
-        "told": " ".join(told[:2]),
-        "more": " ".join(told[2:]),
+        "figure": links.get("png"),
+        "caption": made.captions.get(name, ""),
         "claims": [claim for claim in claims if claim["of"] == name],
-        "numbers": numbers_in(of_part),
-        "links": {suffix: path for suffix, path in links.items() if path in made.files},
+        "numbers": numbers_in(card[card["figure"] == name]),
+        "links": links,
     }
-
-
-def _figure(name: str, made: Made) -> dict[str, Any] | None:
-    """Return the path, size in pixels and alternative text of a figure's image, or None."""
-    image = f"{name}.png"
-    if image not in made.files:
-        return None
-    size = zip(("width", "height"), png_size(made.results / image), strict=True)
-    told = sentences(made.captions.get(name, ""))
-    alt = told[0] if told else heading_of(name.rpartition("/")[2])
-    return {"src": image, "alt": alt, **dict(size)}
 
 
 def _simulated(paper: Paper, made: Made) -> list[str]:
     """Return the keys of SIMULATED whose data are simulated in a paper's results."""
     of_paper = made.rows[made.rows["paper"].isin([paper.name, *paper.rooms])]
-    return simulated_in([of_paper, *(made.cards[room] for room in paper.rooms
-                                     if room in made.cards)])  # fmt: skip
-
-
-def png_size(path: Path) -> tuple[int, int]:
-    """Return width and height (pixels) of a PNG file, by its header."""
-    with path.open("rb") as file:
-        width, height = struct.unpack(">II", file.read(24)[16:])
-    return width, height
+    cards = [made.cards[room] for room in paper.rooms if room in made.cards]
+    return simulated_in([of_paper, *cards])

@@ -3,7 +3,6 @@
 Rules read this module, so it imports nothing that only a job needs.
 """
 
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,16 +76,11 @@ def papers_of(rooms: Collection[str]) -> list[Paper]:
 
 
 def read_captions(folder: Path, rooms: Iterable[str]) -> dict[str, str]:
-    """Return the text of each file ROOM_NAME.rst in a folder (a caption), by ROOM/NAME."""
+    """Return the plain text of each file ROOM_NAME.rst in a folder (a caption), by ROOM/NAME."""
     found = {}
     for room in rooms:
         for path in sorted(folder.glob(f"{room}_*.rst")):
             name = path.stem.removeprefix(f"{room}_")
-            found[f"{room}/{name}"] = path.read_text(encoding="utf-8").strip()
+            text = path.read_text(encoding="utf-8").replace("`", "")
+            found[f"{room}/{name}"] = " ".join(text.split())
     return found
-
-
-def sentences(caption: str) -> list[str]:
-    """Return the sentences of a caption as plain text. A sentence begins with a capital."""
-    plain = " ".join(caption.replace("`", "").split())
-    return [part for part in re.split(r"(?<=[.?!])\s+(?=[A-Z])", plain) if part]
