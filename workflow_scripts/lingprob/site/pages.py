@@ -39,7 +39,7 @@ OWN_TABLES = {
         ["dataset", "description", "r", "judgments", "participants"],
     ),
     "reading/delta_log_likelihood.csv": (
-        "What surprisal adds: ΔLogLik (nats)",
+        "Gains from surprisal: ΔLogLik (nats)",
         ["model", "dataset", "delta", "partition", "n_evaluated", "n_fit", "n_subjects",
          "word_perplexity", "converged", "singular"],
     ),

@@ -169,7 +169,7 @@ def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """A loader of YAML that refuses what others change."""
+    """A loader of YAML that refuses keys and values which others change."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()

@@ -34,9 +34,9 @@ class StartedRun(Run):
     said: set[str]
 
     def left_out_of(self, paper: str) -> str:
-        """Return a sentence that names a paper's left-out data, or "", and print what is not said.
+        """Return a sentence for a paper's figures and scorecard on its left-out data, or "".
 
-        It is for the figures, tables and scorecard of the paper.
+        The first time that such data are named, the way to get them is also printed.
         """
         section = "overlap" if paper == "training" else paper  # whose lists a training reads
         items = [
