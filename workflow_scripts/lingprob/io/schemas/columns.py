@@ -16,3 +16,8 @@ def optional(kind: str | pa.DataType, *names: str) -> list[pa.Field]:
 def estimated(name: str) -> list[str]:
     """Return the names of the columns of an estimate and of the ends of its 95% interval."""
     return [name, f"{name}_low", f"{name}_high"]
+
+
+def result(columns: list[pa.Field]) -> pa.Schema:
+    """Return the schema of a result table, whose last column is the scale of the run."""
+    return pa.schema(columns + required("string", "scale"))

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from lingprob.io.schemas.columns import estimated, optional, required
+from lingprob.io.schemas.columns import estimated, optional, required, result
 
 SCHEMAS = {
     # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli in the
@@ -31,7 +31,7 @@ SCHEMAS = {
     # One row per group of pairs (all, a phenomenon or a suite), kind and length of prefixes: their
     # accuracy with its 95% interval. `delta` is the accuracy minus that of the same pairs without a
     # prefix. `similarity` is the mean F1 of perturbed and original prefixes.
-    "context_accuracy": pa.schema(
+    "context_accuracy": result(
         required("string", "model", "dataset", "level", "group", "kind")
         + optional("string", "perturbation")
         + required("int32", "length")
@@ -40,32 +40,28 @@ SCHEMAS = {
         + optional("float64", *estimated("margin"), "baseline_margin")
         + required("int32", "n_pairs", "n_suites")
         + optional("float64", "similarity")
-        + required("string", "scale")
     ),
     # One row per term of a mixed logistic regression of accuracy. `std_error`, z and p apply to
     # these suites alone, `suite_std_error` and `suite_p` (t with `suite_df` degrees of freedom) to
     # similar ones.
-    "context_regression": pa.schema(
+    "context_regression": result(
         required("string", "model", "dataset", "prefixes", "term")
         + optional("float64", "estimate", "std_error", "z", "p", "suite_std_error", "suite_df")
         + optional("float64", "suite_p", "sd_suite")
         + required("int32", "n")
-        + required("string", "scale")
     ),
     # One row per target suite and prefix suite: accuracy after acceptable prefixes of the prefix
     # suite, with 95% intervals.
-    "context_matrix": pa.schema(
+    "context_matrix": result(
         required("string", "model", "dataset", "target_suite", "prefix_suite")
         + required("float64", *estimated("accuracy"), "baseline", *estimated("delta"))
         + optional("float64", *estimated("relative_improvement"))
         + required("int32", "n_pairs", "n_prefixes")
-        + required("string", "scale")
     ),
     # One row per two suites and measure (token, dependency): the mean F1 of their sentences.
-    "context_overlap": pa.schema(
+    "context_overlap": result(
         required("string", "dataset", "measure", "target_suite", "prefix_suite")
         + optional("float64", "f1")
-        + required("string", "scale")
     ),
     # One row per acceptable prefix, target and measure: the mean F1 of the target with the first
     # sentence of the prefix, the first two, and so on.
@@ -75,10 +71,9 @@ SCHEMAS = {
     ),
     # One row per correlation of x with y over n points, with its 95% interval if these are not
     # independent.
-    "context_correlations": pa.schema(
+    "context_correlations": result(
         required("string", "model", "dataset", "analysis", "x", "y", "statistic")
         + optional("float64", *estimated("value"), "p")
         + required("int32", "n")
-        + required("string", "scale")
     ),
 }

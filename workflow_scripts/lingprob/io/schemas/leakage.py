@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from lingprob.io.schemas.columns import estimated, optional, required
+from lingprob.io.schemas.columns import estimated, optional, required, result
 
 SCHEMAS = {
     # One row per passage of the overlap stage's index, in the index's order.
@@ -15,7 +15,7 @@ SCHEMAS = {
     # As published, `corpus` is the text, `article_num` its passage and `searched` the corpus.
     # Lengths are in tokens, `overlap_last_token` counts from 0 (-1 without overlap), and the n-gram
     # log-probability is log10. `below_threshold` has two versions: published (compat), corrected.
-    "overlap": pa.schema(
+    "overlap": result(
         required("string", "searched", "origin", "corpus")
         + required("int32", "article_num")
         + optional("string", "passage_id")
@@ -23,7 +23,6 @@ SCHEMAS = {
         + optional("float64", "5gram_logprob")
         + optional("bool", "below_threshold", "below_threshold_compat", "below_threshold_corrected")
         + optional("string", "overlap_text")
-        + required("string", "scale")
     ),
     # One row per passage and searched corpus (or file of it): the longest soft overlap, in folded
     # words (without case and punctuation), with `gaps` words replaced, left out or added.
@@ -36,28 +35,26 @@ SCHEMAS = {
         + required("string", "overlap_text", "scale")
     ),
     # One row per chunk of a searched corpus, with its longest overlap with any passage.
-    "overlap_chunks": pa.schema(
+    "overlap_chunks": result(
         required("string", "searched", "chunk")
         + required("int64", "n_tokens", "overlap_tokens")
         + optional("string", "corpus", "passage_id")
         + required("int64", "last_token", "frequency")
         + required("string", "overlap_text")
         + required("bool", "leakage_free", "selected")
-        + required("string", "scale")
     ),
     # One row per trained model, number of fine-tuning steps and corpus of texts (or `all`).
-    "perplexity": pa.schema(
+    "perplexity": result(
         required("string", "model", "size")
         + required("int64", "parameters")
         + required("int32", "fine_tuning_steps")
         + required("string", "corpus")
         + required("int64", "n_tokens")
         + required("float64", "perplexity")
-        + required("string", "scale")
     ),
     # One row per trained model and passage (from 0 in each corpus): the sum of its tokens'
     # log-probabilities.
-    "passage_logprobs": pa.schema(
+    "passage_logprobs": result(
         required("string", "model", "size")
         + required("int64", "parameters")
         + required("int32", "fine_tuning_steps")
@@ -65,7 +62,6 @@ SCHEMAS = {
         + required("int32", "passage")
         + required("int64", "n_tokens")
         + required("float64", "logprob")
-        + required("string", "scale")
     ),
     # One row per word of a text that people read. Words joined by single spaces are the passage.
     "words": pa.schema(
@@ -97,7 +93,7 @@ SCHEMAS = {
     # The gain from a model's surprisal in the regression of one data set: log-likelihoods (nats) of
     # the evaluated partition, coefficients in ms per standard deviation. `corrected` (for trailing
     # spaces) is null if it is not known.
-    "delta_log_likelihood": pa.schema(
+    "delta_log_likelihood": result(
         required("string", "model", "dataset", "texts", "measure", "rt_source", "regression")
         + required("string", "context", "baseline_formula", "formula", "partition")
         + optional("bool", "corrected")
@@ -107,7 +103,6 @@ SCHEMAS = {
         + required("float64", "previous_ms", "previous_std_error", "word_perplexity")
         + optional("float64", "token_perplexity")
         + required("bool", "converged", "singular")
-        + required("string", "scale")
     ),
     # One row per model, subject and item: their share of ΔLogLik (`of` delta, by sentence, with the
     # subject `mean` for means), or in log perplexity (by passage). It is the sum over `n` reading
@@ -119,27 +114,25 @@ SCHEMAS = {
     ),
     # One row per fixed effect of a model's regression: ms per standard deviation of a predictor, or
     # the deviation of a condition from the mean over conditions, with the 95% interval.
-    "reading_effects": pa.schema(
+    "reading_effects": result(
         required("string", "dataset", "model", "term")
         + required("float64", *estimated("ms"), "std_error")
         + required("bool", "converged", "singular")
-        + required("string", "scale")
     ),
     # One model's log-likelihood (nats) of the evaluated times minus another's, with its interval
     # over draws of `items` that both share, the p-value of a permutation test within items, and
     # this p-value corrected for all comparisons in the data set.
-    "model_differences": pa.schema(
+    "model_differences": result(
         required("string", "dataset", "rt_source", "model", "other")
         + required("float64", *estimated("difference"), "p", "p_holm")
         + required("int64", "n_evaluated")
         + required("string", "resampled")
         + required("int64", "items")
-        + required("string", "scale")
     ),
     # A slope over models of one family and state of fine-tuning, per tenfold of its predictor,
     # with intervals over draws of `items`. `change` is the effect of fine-tuning on the slope, and
     # `largest` the number of parameters of the largest model.
-    "reading_trends": pa.schema(
+    "reading_trends": result(
         required("string", "dataset", "rt_source", "context")
         + optional("bool", "corrected")
         + required("string", "convention", "family")
@@ -153,21 +146,17 @@ SCHEMAS = {
         + optional("string", "resampled")
         + optional("int64", "items")
         + optional("float64", "std_error", "r", "p")
-        + required("string", "scale")
     ),
     # How many reading times of a data set are excluded for each reason, or in each partition.
-    "reading_counts": pa.schema(
-        required("string", "dataset", "rt_source", "fate")
-        + required("int64", "rows")
-        + required("string", "scale")
+    "reading_counts": result(
+        required("string", "dataset", "rt_source", "fate") + required("int64", "rows")
     ),
     # One row per model and convention of a published fit to the means of Natural Stories: `delta`
     # is this run's value, `published_delta` the published one.
-    "published_delta": pa.schema(
+    "published_delta": result(
         required("string", "model", "convention", "description")
         + optional("float64", "published_delta", "published_perplexity")
         + required("float64", *estimated("delta"), "word_perplexity")
         + required("int64", "n")
-        + required("string", "scale")
     ),
 }

@@ -2,11 +2,11 @@
 
 import pyarrow as pa
 
-from lingprob.io.schemas.columns import estimated, optional, required
+from lingprob.io.schemas.columns import estimated, optional, required, result
 
 SCHEMAS = {
     # One row per model, convention and linking function.
-    "linking_functions": pa.schema(
+    "linking_functions": result(
         required(
             "string", "model", "dataset", "rating_source", "unigrams", "bos", "linking_function"
         )
@@ -21,15 +21,13 @@ SCHEMAS = {
         + required("int32", "predictors", "n")
         # r_cv minus that of SLOR, and that of MORCELA minus r_cv, on the same resamples.
         + optional("float64", *estimated("over_slor"), *estimated("below_morcela"))
-        + required("string", "scale")
     ),
     # One row per model, linking function (under the default convention) and resample: the refit.
     # Resamples of a data set are the same for all models whose scores have its sentences.
-    "linking_draws": pa.schema(
+    "linking_draws": result(
         required("string", "model", "dataset", "rating_source", "cluster", "linking_function")
         + required("int32", "draw", "n")
         + optional("float64", "r_cv", "beta", "gamma")
-        + required("string", "scale")
     ),
     # One row per sentence, linking function and rated data set that it is fitted to: the
     # prediction, the interval of the mean rating of such sentences, and that of one sentence's
@@ -42,11 +40,10 @@ SCHEMAS = {
         + required("string", "fitted_to", "rating_source", "bos", "unigrams", "scale")
     ),
     # One row per definition of the agreement between two groups of participants.
-    "intergroup_correlation": pa.schema(
+    "intergroup_correlation": result(
         required("string", "dataset", "rating_source", "definition", "description")
         + required("float64", *estimated("r"))
         + required("int32", "draws", "judgments", "participants")
-        + required("string", "scale")
     ),
     # One row per bin of a shard's tokens: sums of unigram log-probability x and log-probability y.
     "frequency_moments": pa.schema(
@@ -63,12 +60,11 @@ SCHEMAS = {
     ),
     # One row per model: the regression of token log-probability on unigram log-probability. The
     # first standard error takes documents as independent, the second takes tokens.
-    "frequency_slopes": pa.schema(
+    "frequency_slopes": result(
         required("string", "model", "corpus", "unigrams", "start_token")
         + required("float64", "slope", "slope_std_error_tokens", "intercept", "r")
         + optional("float64", "slope_std_error")
         + required("int64", "n_tokens", "n_documents")
-        + required("string", "scale")
     ),
     # One row per bin of unigram log-probability of the same tokens.
     "frequency_bins": pa.schema(
