@@ -1,7 +1,7 @@
 """Draw the figures, count the data sets, write the tables, and judge the paper's claims."""
 
 from lingprob.figures import style
-from lingprob.io.tables import read_as_one, read_table, read_tables, write_table
+from lingprob.io.tables import read_table, read_tables, write_table
 from lingprob.papers.run import Run, failures
 from lingprob.papers.string_probability.claims import compare
 from lingprob.papers.string_probability.data import toy_surprisals
@@ -18,7 +18,7 @@ with job(snakemake):
     tables["toy_surprisals"] = toy_surprisals(
         read_table(files.toy, "stimuli"), tables.get("sentence_scores"), params.bos
     )
-    tables["whole"] = read_as_one(files.whole, "stimuli")
+    tables["whole"] = read_tables({"stimuli": files.whole})["stimuli"]
     paths = zip(params.filtered, files.distances, strict=True)
     distances = {name: read_table(path, "minimalness") for name, path in paths}
     made = tabulate(tables, run, distances)

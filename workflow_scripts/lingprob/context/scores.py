@@ -68,9 +68,7 @@ def judge_contexts(
         stimuli = read_table(task.stimuli, "stimuli")
         described = read_table(task.prefixes, "context_prefixes", ["prefix_id", *DESCRIBED])
         suites = suites_of(task.dataset, dict(task.entry))
-        prefixes = iterate_table(
-            task.prefixes, "context_prefixes", "prefix_id", PREFIXES_AT_ONCE, columns
-        )
+        prefixes = iterate_table(task.prefixes, "context_prefixes", PREFIXES_AT_ONCE, columns)
         pieces = score_prefixes(
             scorer,
             Targets(task.dataset, stimuli, formula_regions(suites)),

@@ -3,11 +3,10 @@
 The tables have provenance (model, origin, dtype, conventions, version) as key-value metadata.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -73,57 +72,29 @@ def read_table(
     columns: Sequence[str] | None = None,
     where: Mapping[str, Collection[str]] | None = None,
 ) -> pd.DataFrame:
-    """Return the table in the Parquet file at `path`, with the types of the schema `name`.
+    """Return the table in a Parquet file, with the types of the schema `name`.
 
-    Args:
-        path: path of the file.
-        name: name of the table.
-        columns: the columns to read, by default all. The others take no memory.
-        where: the values of the rows to read, by column.
+    `columns` are the columns to read, by default all. `where` has the values of the rows to read,
+    by column. Others take no memory.
 
     Raises LingprobError if the file is not Parquet, or if its columns are not those of the schema.
     """
-    wanted = None
-    for column, values in (where or {}).items():
-        of_column = ds.field(column).isin(list(values))
-        wanted = of_column if wanted is None else wanted & of_column
+    wanted = [(column, "in", list(values)) for column, values in (where or {}).items()]
     with _opened(path, name) as file:
-        table = file.to_table(columns=columns, filter=wanted)
+        table = file.to_table(columns=columns, filter=pq.filters_to_expression(wanted) if wanted else None)
     return _as_frame(table, name, path)
 
 
 def iterate_table(
-    path: str | Path,
-    name: str,
-    together: str,
-    rows: int = 250_000,
-    columns: Sequence[str] | None = None,
+    path: str | Path, name: str, rows: int, columns: Sequence[str] | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Yield a table in pieces of about `rows` rows, for tables larger than memory.
+    """Yield a table in pieces of at most `rows` rows, for tables larger than memory.
 
-    Consecutive rows with the same value in the column `together` are in one piece. `columns` and
-    errors are as in `read_table`.
+    `columns` and errors are as in `read_table`.
     """
-    begun: list[pa.Table] = []
     with _opened(path, name) as file:
-        for batch in file.to_batches(columns=columns, batch_size=rows):
-            begun.append(pa.Table.from_batches([batch]))
-            if sum(map(len, begun)) < rows:
-                continue
-            table = pa.concat_tables(begun)
-            last = table.column(together)[len(table) - 1]
-            same = pc.equal(table.column(together), last).to_numpy()
-            end = len(table) - int(np.argmin(same[::-1])) if not same.all() else 0
-            begun = [table.slice(end)]
-            if end:
-                yield _as_frame(table.slice(0, end), name, path)
-    if begun and (table := pa.concat_tables(begun)):
-        yield _as_frame(table, name, path)
-
-
-def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:
-    """Return the rows of several files of a schema as one table. Errors are as in `read_table`."""
-    return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
+        for batch in filter(len, file.to_batches(columns=columns, batch_size=rows)):
+            yield _as_frame(pa.Table.from_batches([batch]), name, path)
 
 
 def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFrame]:
@@ -132,10 +103,13 @@ def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFr
     The files of one name are read as one table. Names without a file, and names of no schema, are
     left out. Errors are as in `read_table`.
     """
-    paths = {name: [given] if isinstance(given, str) else given for name, given in files.items()}
-    return {
-        name: read_as_one(paths[name], name) for name in paths if paths[name] and name in SCHEMAS
-    }
+    tables = {}
+    for name, given in files.items():
+        if given and name in SCHEMAS:
+            paths = [given] if isinstance(given, str) else given
+            read = [read_table(path, name) for path in paths]
+            tables[name] = pd.concat(read, ignore_index=True)
+    return tables
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
@@ -199,9 +173,7 @@ def _damaged(path: str | Path, error: Exception) -> LingprobError:
 
 def _as_frame(table: pa.Table, name: str, path: str | Path) -> pd.DataFrame:
     """Return Arrow rows as a frame with the types and the order of columns of the schema `name`."""
-    fields = [
-        field for field in looked_up("table", name, SCHEMAS) if field.name in table.column_names
-    ]
+    fields = [field for field in SCHEMAS[name] if field.name in table.column_names]
     try:
         columns = [_as_type(table.column(field.name), field.type) for field in fields]
     except (pa.ArrowException, ValueError) as error:
@@ -260,13 +232,10 @@ def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array 
 
 
 def _check_values(array: pa.Array, field: pa.Field, where: str) -> None:
-    at_fault = np.zeros(len(array), dtype=bool)
-    if not field.nullable:
-        at_fault |= array.is_null().to_numpy(zero_copy_only=False)
+    valid = pc.or_(array.is_valid(), field.nullable)
     if pa.types.is_floating(field.type):
-        values = array.to_numpy(zero_copy_only=False)
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
-        at_fault |= valid & ~np.isfinite(values)
+        valid = pc.is_finite(array).fill_null(field.nullable)
+    at_fault = ~valid.to_numpy(zero_copy_only=False)
     refuse_rows(
         at_fault,
         "{where}, column {name!r}, row {place}: the value is {value}, which is not allowed there "
