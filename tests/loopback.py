@@ -22,9 +22,9 @@ class Fault:
 
     `status`: an error status instead of the file. `break_after`: the connection ends after this
     number of bytes, with `reset` abruptly. `ignore_range`: always the whole file. `content`:
-    other bytes than the file's. `headers`: added to the answer. `extra_length`: the announced
-    Content-Length exceeds the sent bytes by this number. `no_length`: none is announced, and the
-    end of the connection ends the body.
+    other bytes than the file's. `extra_length`: the announced Content-Length exceeds the sent
+    bytes by this number. `no_length`: none is announced, and the end of the connection ends the
+    body.
     """
 
     status: int | None = None
@@ -32,7 +32,6 @@ class Fault:
     reset: bool = False
     ignore_range: bool = False
     content: bytes | None = None
-    headers: dict[str, str] = field(default_factory=dict)
     extra_length: int = 0
     no_length: bool = False
 
@@ -122,7 +121,7 @@ class FileServer:
         fault = self._next_fault(path) if handler.command == "GET" else None
         fault = fault or Fault()
         content = content if fault.content is None else fault.content
-        headers = {"Accept-Ranges": "bytes", **(headers or {}), **fault.headers}
+        headers = {"Accept-Ranges": "bytes", **(headers or {})}
         if fault.status is not None or content is None:
             send(handler, fault.status or 404, b"no such file", headers)
             return

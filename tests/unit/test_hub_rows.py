@@ -200,11 +200,11 @@ def test_a_hub_table_may_have_judgments_or_pairs(row, tmp_path):
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ({**CORPUS, "column": "contents"}, r"no column 'contents'.*mean 'content'.*mine\.column"),
+        ({**CORPUS, "column": "contents"}, r"no columns \['contents'\].*mine\.column"),
         ({**CORPUS, "column": "url", "rows": 91}, r"has 90 rows, 91 are wanted.*mine\.rows"),
         ({**STIMULI, "columns": {"sentence": "url", "rating": "score"}},
-         r"no column 'score'; it has \['content', 'url'\].*mine\.columns\.rating"),
-        (STIMULI, r"no column 'text'.*columns\.sentence"),
+         r"no columns \['score'\]\. It has \['content', 'url'\].*mine\.columns"),
+        (STIMULI, r"no columns \['text', 'mean'\].*mine\.columns"),
     ],
 )  # fmt: skip
 def test_missing_columns_are_named_with_the_key(web, tmp_path, entry, said):

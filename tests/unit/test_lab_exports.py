@@ -165,18 +165,22 @@ IBEX = """# Columns below this comment are as follows:
 
 
 def test_ibex_farm_reading_times_and_judgments(tmp_path):
-    reading = IBEX + "# 8. Word number.\n# 9. Word.\n# 10. Reading time.\n# 11. Newline?.\n"
-    reading += "# 12. Sentence (or sentence MD5).\n"
-    reading += "5,h,DashedSentence,4,0,long,7,1,He%2C,310,false,He%2C too.\n"
-    reading += "5,h,DashedSentence,4,0,long,7,2,too.,290,false,He%2C too.\n"
-    judged = IBEX + "# 8. Sentence (or sentence MD5).\n"
-    judged += "5,h,AcceptabilityJudgment,5,0,long,8,She ran.\n"
-    judged += "# 8. Question (NULL if none).\n# 9. Answer.\n"
-    judged += (
-        "# 10. Whether or not answer was correct (NULL if N/A).\n# 11. Time taken to answer.\n"
-    )
-    judged += "5,h,AcceptabilityJudgment,5,0,long,8,NULL,6,NULL,900\n"
-    path = written(tmp_path / "results", reading + judged)
+    text = f"""{IBEX}# 8. Word number.
+# 9. Word.
+# 10. Reading time.
+# 11. Newline?.
+# 12. Sentence (or sentence MD5).
+5,h,DashedSentence,4,0,long,7,1,He%2C,310,false,He%2C too.
+5,h,DashedSentence,4,0,long,7,2,too.,290,false,He%2C too.
+{IBEX}# 8. Sentence (or sentence MD5).
+5,h,AcceptabilityJudgment,5,0,long,8,She ran.
+# 8. Question (NULL if none).
+# 9. Answer.
+# 10. Whether or not answer was correct (NULL if N/A).
+# 11. Time taken to answer.
+5,h,AcceptabilityJudgment,5,0,long,8,NULL,6,NULL,900
+"""
+    path = written(tmp_path / "results", text)
     times, _ = import_export(path, "reading_times")
     assert times[["passage_id", "word_index", "word", "rt_ms"]].to_numpy().tolist() == [
         ["7", 0, "He,", 310.0], ["7", 1, "too.", 290.0],
@@ -293,16 +297,8 @@ def test_sentences_of_browsers_lose_their_html(tmp_path):
     rows = [{"trial_type": "html-slider-response", "trial_index": n, "subject": "s1",
              "stimulus": text, "response": n} for n, text in enumerate(shown)]  # fmt: skip
     path = written(tmp_path / "data.json", json.dumps(rows))
-    table, notes = import_export(path, "ratings")
+    table, _ = import_export(path, "ratings")
     assert table["sentence"].tolist() == ["He ran. Away & out.", "1 < 2 & 3 > 2"]
-    assert notes[1] == "HTML is taken out of `sentence` in 1 rows"
-
-
-def test_another_encoding_of_an_export_is_named(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_bytes("participant,sentence,rating\na,Ça va.,1\n".encode("cp1252"))
-    with pytest.raises(LingprobError, match=r"r\.csv is not text in UTF-8"):
-        import_export(path, "ratings")
 
 
 def test_two_columns_of_one_name_are_told_apart(tmp_path):

@@ -229,7 +229,7 @@ def test_a_workbook_has_one_table(tmp_path):
 
 def test_what_excel_made_a_date_of_is_refused(tmp_path):
     rows = [["item", "sentence"], ["1-1", "A."], [pd.Timestamp("2026-02-01"), "B."]]
-    with pytest.raises(LingprobError, match=r"sheet .s0., row 3, column 1: a date .*as text"):
+    with pytest.raises(LingprobError, match=r"sheet .s0., row 3: a date .*as text"):
         own(workbook(tmp_path / "mine.xlsx", rows))
 
 

@@ -232,7 +232,7 @@ def test_a_corpus_file_is_its_documents(parser, name, content, documents, tmp_pa
 @pytest.mark.parametrize(
     ("parser", "name", "content", "said"),
     [
-        ("text", "a.txt", b"MZ\0\0\1\2", "not a text file"),
+        ("text", "a.txt", b"MZ\0\0\1\2", "null characters"),
         *((parser, name, content, "cannot be read as UTF-8")
           for parser in ("text", "lines")
           for name, content in (("latin.txt", "café".encode("latin-1")),
@@ -243,14 +243,14 @@ def test_a_corpus_file_is_its_documents(parser, name, content, documents, tmp_pa
                              ('{"text": 1}', 'no string field "text"'),
                              ('{"text": "half \\ud83d"}', "half of a character"))),
         ("lines", "a.txt", b'{"body": "b"}\n', ', line 1: no string field "text"'),
-        ("lines", "a.jsonl", b'[{"text": "a"}]\n[{"text": "b"}]\n', "not one JSON array"),
+        ("lines", "a.jsonl", b'[{"text": "a"}]\n[{"text": "b"}]\n', "not JSON"),
         *((parser, f"a.csv{end}", content, "a table, whose commas") for parser in ("text", "lines")
           for end, content in (("", b"id,text\n1,a\n"), (".gz", gzip.compress(b"id,text\n1,a\n")))),
         ("text", "a.wet.gz", gzip.compress(b"WARC/1.0\r\n\r\nb"), r"the file is a web archive"),
         ("text", "a.tar.gz", gzip.compress(b"a.txt\0\0ab"), "null characters"),
-        ("gutenberg", "a.txt", b"Just text.\n", "no Project Gutenberg header .*`text`"),
+        ("gutenberg", "a.txt", b"Just text.\n", "no lines with START OF and END OF .*`text`"),
         ("gutenberg", "a.txt", BOOK[: BOOK.index("End of")].encode(),
-         "no Project Gutenberg footer .*`text`"),
+         "no lines with START OF and END OF .*`text`"),
         ("nltk_zip", "brown.zip", zipped({"brown/ca01": "The/at"}), "no text in it"),
         ("nltk_zip", "broken.zip", b"PK not a zip", "not a whole zip file"),
         ("parquet", "a.parquet", b"PAR1", "not a Parquet file with a column"),
@@ -384,7 +384,7 @@ def test_ngram_models_need_unknown_words(unknown, tmp_path):
 def test_unknown_parsers_and_missing_files_are_named(tmp_path):
     with pytest.raises(LingprobError, match="Did you mean 'gutenberg'"):
         iter_documents("gutenburg", [tmp_path])
-    with pytest.raises(LingprobError, match=r"absent\.txt: no such corpus file"):
+    with pytest.raises(LingprobError, match=r"absent\.txt: no such file"):
         iter_documents("text", [tmp_path / "absent.txt"])
     with pytest.raises(LingprobError, match="has no files"):
         iter_documents("text", [])

@@ -32,11 +32,11 @@ def read_table(
     import pyarrow as pa
     from huggingface_hub.errors import HfHubHTTPError
 
-    from lingprob.io.hub import HubRepository, hub_endpoint
+    from lingprob.io.hub import HubRepository
     from lingprob.io.hub_rows import ROWS_PER_PART, open_stream
 
     name, _, revision = str(source).removeprefix(HUB).partition("@")
-    repository = HubRepository("dataset", name, revision or "main", hub_endpoint())
+    repository = HubRepository("dataset", name, revision or "main")
     commit = str(repository.ask().sha)
     entry = {"repository": name, "revision": commit, "split": split}
     try:

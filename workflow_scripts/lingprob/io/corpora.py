@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, no_such_file, unknown_name
 from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.io.text_tables import refuse_other_kinds
-from lingprob.io.text_units import split_lines
 
 logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
@@ -67,9 +66,9 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
         raise unknown_name("parser", parser, known, "(datasets.NAME.parser)")
     if not files:
         raise LingprobError(f"parser {parser!r}: the corpus has no files. Name one in `path`.")
-    for path in files:
-        if not Path(path).is_file():
-            raise LingprobError(f"{path}: no such corpus file. Check the data set's `path`.")
+    for path in map(Path, files):
+        if not path.is_file():
+            raise no_such_file(path)
     return _filled_documents(parser, files)
 
 
@@ -115,19 +114,11 @@ def batches(
 
 
 def parser_of(path: Path) -> str:
-    """Return the parser of a user's corpus file: `parquet`, `lines` (for JSON lines) or `text`.
-
-    The suffix of the file's name decides, or else its first line.
-    """
-    suffixes = {suffix.lower() for suffix in path.suffixes}
+    """Return the parser of a user's corpus file: `parquet`, `lines` (for JSON lines) or `text`."""
     with open(path, "rb") as stream:
-        if ".parquet" in suffixes or stream.read(4) == b"PAR1":
+        if ".parquet" in _suffixes(path) or stream.read(4) == b"PAR1":
             return "parquet"
-    if JSON_SUFFIXES & suffixes:
-        return "lines"
-    with _opened(path) as stream:
-        first = next((line for line in stream if line.strip()), "")
-    return "lines" if _is_object(first) else "text"
+    return "lines" if _beginning(path)[1] else "text"
 
 
 def _gutenberg(path: Path) -> Iterator[str]:
@@ -137,8 +128,8 @@ def _gutenberg(path: Path) -> Iterator[str]:
     end = GUTENBERG_END.search(text, start.end()) if start else None
     if start is None or end is None:
         raise LingprobError(
-            f"{path}: no Project Gutenberg {'footer' if start else 'header'} line "
-            f"(*** {'END' if start else 'START'} OF ...). Use parser `text` for other files."
+            f"{path}: no lines with START OF and END OF this Project Gutenberg EBook. Use the "
+            "parser `text` for other files."
         )
     parts = re.split(r"\n[ \t]*\n", text[start.end() : end.start()])
     yield "\n\n".join(" ".join(part.split()) for part in parts if part.strip())
@@ -182,54 +173,51 @@ def _text(path: Path) -> Iterator[str]:
 
 
 def _documents_on_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file, or the field `text` of each JSON object in it.
-
-    A file is JSON if it has a suffix of JSON, or if its first line is an object or begins an array.
-    """
-    is_json, first = bool(JSON_SUFFIXES & {suffix.lower() for suffix in path.suffixes}), True
+    """Yield the lines of a file, or the field `text` of each JSON object in it."""
+    first, is_json = _beginning(path)
+    if first.startswith("["):
+        with _opened(path) as stream:
+            content = stream.read()
+        try:
+            records = _parsed(str(path), content)
+        except LingprobError:
+            if is_json:
+                raise
+        else:
+            for number, record in enumerate(records, start=1):
+                yield _text_field(f"{path}, object {number}", record)
+            return
     with _opened(path) as lines:
         for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            if first and line.lstrip().startswith("["):
-                yield from _json_array(path, is_json)
-                return
-            is_json, first = is_json or (first and _is_object(line)), False
             if not is_json:
                 yield line.removesuffix("\n")
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise LingprobError(
-                    f"{path}, line {number}: not JSON ({error}). Correct the line."
-                ) from error
-            yield _text_field(f"{path}, line {number}", record)
+            elif line.strip():
+                where = f"{path}, line {number}"
+                yield _text_field(where, _parsed(where, line))
 
 
-def _is_object(line: str) -> bool:
-    """Return whether a line is a JSON object."""
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _json_array(path: Path, is_json: bool) -> Iterator[str]:
-    """Yield the field `text` of each object in a JSON array, or lines if it is no JSON."""
+def _beginning(path: Path) -> tuple[str, bool]:
+    """Return the first line with text, and whether the name or this line is that of JSON."""
     with _opened(path) as stream:
-        content = stream.read()
+        first = next((line for line in stream if line.strip()), "").strip()
     try:
-        records = json.loads(content)
+        is_object = isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    return first, is_object or bool(JSON_SUFFIXES & _suffixes(path))
+
+
+def _suffixes(path: Path) -> set[str]:
+    return {suffix.lower() for suffix in path.suffixes}
+
+
+def _parsed(where: str, content: str) -> Any:
+    try:
+        return json.loads(content)
     except (ValueError, RecursionError) as error:
-        if is_json:
-            raise LingprobError(
-                f"{path}: not one JSON array ({error}). Put an object on each line."
-            ) from error
-        yield from split_lines(content)
-        return
-    for number, record in enumerate(records, start=1):
-        yield _text_field(f"{path}, object {number}", record)
+        raise LingprobError(
+            f"{where}: not JSON ({error}). Write an object on each line, or one array."
+        ) from error
 
 
 def _text_field(where: str, record: Any) -> str:
@@ -254,27 +242,23 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
     Raises LingprobError if the file is not text, at once or during reading.
     """
-    if {".csv", ".tsv"} & {suffix.lower() for suffix in path.suffixes}:
+    if {".csv", ".tsv"} & _suffixes(path):
         raise LingprobError(
             f"{path}: a table, whose commas and marks are no text. Write it as JSON lines or "
             "Parquet with a column `text`."
         )
-    with open(path, "rb") as raw:
-        head = raw.read(4096)
-    kind = next((name for magic, name in COMPRESSIONS.items() if head.startswith(magic)), None)
-    if kind is None and b"\0" in head:
-        raise LingprobError(
-            f"{path}: not a text file, but of another kind. Leave it out of the corpus, or convert "
-            "it to text in UTF-8, JSON lines or Parquet."
-        )
+    with open(path, "rb") as file:
+        magic = file.read(4)
+    kind = next((name for begin, name in COMPRESSIONS.items() if magic.startswith(begin)), None)
     try:
-        with io.TextIOWrapper(pa.input_stream(str(path), compression=kind), "utf-8-sig") as stream:
-            begin = stream.read(len(head))
-        refuse_other_kinds(path, begin.encode())
-        if "\0" in begin:
-            raise LingprobError(f"{path}: null characters, so it is no text. Leave it out.")
-        with io.TextIOWrapper(pa.input_stream(str(path), compression=kind), "utf-8-sig") as stream:
-            yield stream
+        with io.BufferedReader(pa.input_stream(str(path), compression=kind)) as raw:
+            refuse_other_kinds(path, begin := raw.peek())
+            if b"\0" in begin:
+                raise LingprobError(
+                    f"{path}: null characters, so it is no text. Leave it out of the corpus, or "
+                    "convert it to text in UTF-8, JSON lines or Parquet."
+                )
+            yield io.TextIOWrapper(raw, "utf-8-sig")
     except (UnicodeDecodeError, OSError) as error:
         raise LingprobError(
             f"{path}: cannot be read as UTF-8 text ({error}). Convert it to UTF-8, or, if it is "

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,16 +17,16 @@ import requests
 
 import lingprob
 from lingprob.errors import LingprobError
-from lingprob.io.files import atomic_path, sha256_of, write_text
+from lingprob.io.files import atomic_path, disk_problem, sha256_of, write_text
 from lingprob.io.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
-LONGEST_WAIT = 120.0
 TIMEOUT = (10.0, 60.0)  # seconds to connect, and between two chunks
 CHUNK = 1 << 16
+PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 MIRROR_VARIABLE = "LINGPROB_MIRROR"
 
 logger = logging.getLogger(__name__)
@@ -52,11 +50,7 @@ class Absent(Unavailable):
 
 
 class Transient(Unavailable):
-    """The error if another attempt at the same place may succeed after `wait` seconds."""
-
-    def __init__(self, reason: str, status: int | None = None, wait: float = 0.0) -> None:
-        super().__init__(reason, status)
-        self.wait = min(wait, LONGEST_WAIT)
+    """The error if another attempt at the same place may succeed."""
 
 
 def fetch_files(
@@ -69,30 +63,27 @@ def fetch_files(
 ) -> pd.DataFrame:
     """Put files into `directory`, and return a manifest with one row per file.
 
-    A file is described as under `files` in the catalog. Its `name` is its path in the directory.
-    `sha256`, `bytes`, `mirror` (its path in the mirror, by default DATASET/NAME) and `url` may be
-    absent. A file is looked for in `directory`, then in the mirror (the directory or base URL
-    `mirror`, or LINGPROB_MIRROR in the environment), then at its public URL. Only a file with the
-    right checksum is kept. An interrupted download stays as NAME.part for a later call.
-
-    The manifest has the columns name, sha256, bytes and source (`cache: PATH`,
-    `mirror: PATH OR URL` or `url: URL`).
+    A file is described as under `files` in the catalog. It is looked for in `directory`, then in
+    the mirror (the directory or base URL `mirror`, or LINGPROB_MIRROR in the environment), then at
+    its public URL. Only a file with the right checksum is kept. An interrupted download stays as
+    NAME.part for a later call. The manifest has the columns name, sha256, bytes and source
+    (`cache: PATH`, `mirror: PATH OR URL` or `url: URL`).
 
     Raises LingprobError with the reason for each place and the remedies, such as the `instructions`
     for data sets of manual or gated access.
     """
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
-    rows: list[dict[str, str | int]] = []
+    rows: list[tuple[str, str, int, str]] = []
     with Progress(len(files), f"files of {dataset}", "files") as progress:
         for file in files:
             source = _obtain(file, directory, dataset, mirror, instructions)
             path = Path(directory) / file["name"]
-            digest, size = file.get("sha256") or sha256_of(path), path.stat().st_size
-            rows.append({"name": file["name"], "sha256": digest, "bytes": size, "source": source})
+            digest = file.get("sha256") or sha256_of(path)
+            rows.append((file["name"], digest, path.stat().st_size, source))
             progress.advance()
     import pandas as pd  # the Snakefile imports this module
 
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["name", "sha256", "bytes", "source"])
 
 
 def receive(
@@ -145,17 +136,17 @@ def patiently(
             if (wait := next(waits, None)) is None:
                 raise
             logger.warning("%s: %s. Trying again.", what, error)
-            time.sleep(max(wait, error.wait))
+            time.sleep(wait)
 
 
 def disk_error(error: OSError, target: Path) -> LingprobError:
     """Return the LingprobError for a system error during the writing of `target`."""
-    remedy = f"Make {target.parent} a directory that can be written to, or use --directory."
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        remedy = "Free some space, or run with --directory on a larger disk."
-        if _size(part := _part(target)):
-            remedy += f" The part that has arrived ({part}, {_size(part)} bytes) is kept."
-    return LingprobError(f"{target} could not be written: {error.strerror or error}. {remedy}")
+    problem = disk_problem(error, target) or (
+        f"{error.strerror or error}. Check {target.parent} and its disk, or use --directory."
+    )
+    part = _part(target)
+    kept = f" The part that has arrived ({part}) is kept." if part.exists() else ""
+    return LingprobError(f"{target} could not be written: {problem}{kept}")
 
 
 def _obtain(
@@ -212,15 +203,10 @@ def _places(
     verify, size, url = partial(_fault, file), file.get("bytes"), file.get("url")
     resumable = file.get("sha256") is not None
     download = partial(receive, target=target, verify=verify, size=size, resumable=resumable)
-    note = _note(target)
-    if (
-        file.get("sha256") is None
-        and note.exists()
-        and note.read_text() != _origin(file, in_mirror)
-    ):
-        yield f"cache: {target}", partial(_absent, "it came from another place, and has no sha256")
-    else:
-        yield f"cache: {target}", partial(_check, target, verify)
+    get, note = partial(_check, target, verify), _note(target)
+    if not resumable and note.exists() and note.read_text() != _origin(file, in_mirror):
+        get = partial(_absent, "it came from another place, and has no sha256")
+    yield f"cache: {target}", get
     if not mirror:
         yield "mirror", partial(_absent, "none is set")
     elif mirror.startswith(("http://", "https://")):
@@ -245,20 +231,15 @@ def _fault(file: File, path: Path) -> str | None:
     return None
 
 
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Turn a system error in the body into Unavailable, so that the next place is tried."""
+def _check(path: Path, verify: Verify) -> None:
+    """Raise Unavailable if a file cannot be read or `verify` finds a fault in it."""
     try:
-        yield
+        with open(path, "rb"):
+            fault = verify(path)
     except FileNotFoundError as error:
         raise Absent("no such file") from error
     except OSError as error:
         raise Unavailable(error.strerror or str(error)) from error
-
-
-def _check(path: Path, verify: Verify) -> None:
-    with _reading():
-        fault = verify(path)
     if fault is not None:
         raise Unavailable(f"wrong content: {fault}")
 
@@ -268,11 +249,9 @@ def _absent(reason: str) -> None:
 
 
 def _copy(source: Path, target: Path, verify: Verify) -> None:
-    with _reading(), open(source, "rb"):
-        pass  # the file can be read, so later errors concern the target
+    _check(source, verify)  # it can be read, so later errors concern the target
     with atomic_path(target) as temporary:
         shutil.copyfile(source, temporary)
-        _check(temporary, verify)
 
 
 def _note(target: Path) -> Path:
@@ -293,15 +272,11 @@ def _size(path: Path) -> int:
 
 
 def _receive_rest(
-    url: str,
-    part: Path,
-    size: int | None,
-    resumable: bool,
-    auth: Auth | None,
+    url: str, part: Path, size: int | None, resumable: bool, auth: Auth | None
 ) -> None:
     """Append the rest of a file to `part` by one request. Raises Transient if it is cut short."""
     have = _size(part) if resumable else 0
-    if size is not None and have == size:
+    if have == size:
         return
     if size is not None and have > size:
         have = 0
@@ -320,12 +295,12 @@ def _receive_rest(
             if size is not None and end != size:
                 raise Unavailable(f"the server has {end} bytes, not {size}")
             _write(response, part, start, end)
+    except requests.exceptions.SSLError as error:
+        raise Unavailable(_innermost(error)) from error
+    except PASSING as error:
+        raise Transient(_innermost(error)) from error
     except requests.RequestException as error:
-        passing = (
-            requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError
-        )  # fmt: skip
-        lasting = isinstance(error, requests.exceptions.SSLError) or not isinstance(error, passing)
-        raise (Unavailable if lasting else Transient)(_innermost(error)) from error
+        raise Unavailable(_innermost(error)) from error
 
 
 def _write(response: requests.Response, part: Path, start: int, end: int | None) -> None:
@@ -354,8 +329,7 @@ def _start(response: requests.Response, part: Path, have: int) -> int:
         part.unlink(missing_ok=True)
         raise Transient(f"{reason}: the partial file does not fit and was deleted")
     if status >= 500 or status in (codes.request_timeout, codes.too_many_requests):
-        wait = response.headers.get("Retry-After", "")
-        raise Transient(reason, status, float(wait) if wait.isdigit() else 0.0)
+        raise Transient(reason, status)
     raise Unavailable(reason, status)
 
 

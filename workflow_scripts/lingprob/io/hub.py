@@ -1,7 +1,7 @@
 """Repositories on the Hugging Face hub, and one clear message if a repository cannot be fetched."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import httpx2
@@ -18,13 +18,8 @@ from huggingface_hub.errors import (
 from lingprob.errors import LingprobError
 from lingprob.io.download import Transient, Unavailable, patiently
 
-# Advice in messages: the entry of config.yaml for a model or data set that was fetched elsewhere.
-OWN_ENTRY = {
-    "model": "fetch the model elsewhere and give it a `models:` entry in config.yaml with "
-    "`source: local` and `path:`",
-    "dataset": "fetch the rows elsewhere and give them a `datasets:` entry in config.yaml with "
-    "`path:`",
-}
+# Keys of an entry for a model or data set that was fetched elsewhere.
+OWN_KEYS = {"model": "`source: local` and `path:`", "dataset": "`path:`"}
 WORDS = {"model": "model", "dataset": "data set"}
 
 
@@ -40,11 +35,11 @@ class HubRepository:
     kind: Literal["model", "dataset"]
     name: str
     revision: str
-    endpoint: str
+    endpoint: str = field(default_factory=hub_endpoint)
 
     @property
     def title(self) -> str:
-        """Return the kind and the name of the repository, for messages."""
+        """Return the kind and the name, for messages."""
         return f"{WORDS[self.kind]} repository {self.name!r}"
 
     def ask(self) -> ModelInfo | DatasetInfo:
@@ -55,9 +50,9 @@ class HubRepository:
         """
         try:
             return patiently(self._info, f"{self.name} at {self.endpoint}")
-        except (GatedRepoError, HFValidationError, RepositoryNotFoundError) as error:
-            if isinstance(error, GatedRepoError):
-                raise self.gated() from error
+        except GatedRepoError as error:
+            raise self.gated() from error
+        except (HFValidationError, RepositoryNotFoundError) as error:
             raise LingprobError(
                 f"{self.title}: {self.endpoint} has none of this name that is public. Check "
                 f"`repository` of the {WORDS[self.kind]}'s entry; for a private one set HF_TOKEN."
@@ -91,18 +86,20 @@ class HubRepository:
             "Ways out:\n"
             "  run again, which continues the download;\n"
             "  or set HF_ENDPOINT to a mirror of the hub (and do not set HF_HUB_OFFLINE);\n"
-            f"  or {OWN_ENTRY[self.kind]};\n"
+            f"  or fetch the {WORDS[self.kind]} elsewhere, and give its entry in config.yaml "
+            f"{OWN_KEYS[self.kind]};\n"
             "  or run with `--config scale=demo`, which needs no hub."
         )
 
     def _info(self) -> ModelInfo | DatasetInfo:
-        hub = HfApi(endpoint=self.endpoint)
         try:
-            if self.kind == "model":
-                return hub.model_info(
-                    self.name, revision=self.revision, files_metadata=True, timeout=60
-                )
-            return hub.dataset_info(self.name, revision=self.revision, timeout=60)
+            return HfApi(endpoint=self.endpoint).repo_info(
+                self.name,
+                repo_type=self.kind,
+                revision=self.revision,
+                files_metadata=self.kind == "model",
+                timeout=60,
+            )
         except httpx2.TransportError as error:
             raise Transient(f"{type(error).__name__}: {error}") from error
         except HfHubHTTPError as error:

@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub.errors import HfHubHTTPError
 
-from lingprob.errors import LingprobError, nearest
+from lingprob.errors import LingprobError
 from lingprob.io.download import fetch_files
 from lingprob.io.files import atomic_path, identity_of, sha256_of
-from lingprob.io.hub import HubRepository, hub_endpoint
+from lingprob.io.hub import HubRepository
 from lingprob.io.progress import Progress
 from lingprob.io.shards import delete_shards, read_shard, write_shard
+from lingprob.io.table_files import need_columns
 
 ROWS_PER_PART = 10_000
 # The key in a part's metadata for the place in the stream at which the part ends.
@@ -40,8 +41,8 @@ Entry = dict[str, Any]
 def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.DataFrame:
     """Put a data set's files into `folder`, and return their manifest, as `fetch_files` does.
 
-    If `entry` describes rows of a hub data set, they become its only file, and the manifest also
-    has a column `entry` (`identity_of_rows`). Errors are those of `fetch_rows` or `fetch_files`.
+    Rows of a hub data set become one file, whose manifest also has a column `entry`
+    (`identity_of_rows`). Errors are those of `fetch_rows` or `fetch_files`.
     """
     files = entry["files"]
     if entry.get("source") != "hub":
@@ -77,7 +78,7 @@ def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:
     exist, if the column of text has another type, or if the hub cannot be reached.
     """
     repository = entry["repository"]
-    source = HubRepository("dataset", repository, entry["revision"], hub_endpoint())
+    source = HubRepository("dataset", repository, entry["revision"])
     pinned = {**entry, "revision": str(source.ask().sha)}
     try:
         keep_rows(lambda: open_stream(dataset, pinned), dataset, pinned, target, code=code)
@@ -125,16 +126,15 @@ def keep_rows(
         logger.info("%s: going on after %d rows", dataset, rows)
     with Progress(wanted, f"streaming {dataset}", "rows") as progress:
         progress.resume_at(rows)
-        enough = wanted is not None and rows >= wanted
-        for table, after in () if enough else _batches(stream, state):
+        batches = _batches(stream, state)
+        while (wanted is None or rows < wanted) and (found := next(batches, None)):
+            table, after = found
             part = folder / f"{len(parts):06d}.parquet"
             chosen = chosen_columns(table, dataset, entry)
             write_shard(part, chosen.replace_schema_metadata({STATE: json.dumps(after)}))
             parts.append(part)
             rows += len(table)
             progress.advance(len(table))
-            if wanted is not None and rows >= wanted:
-                break
     if rows < (wanted or 1):
         raise LingprobError(
             f"{_title(dataset, entry)} has {rows} rows, {wanted or 'some'} are wanted. Set "
@@ -150,35 +150,20 @@ def chosen_columns(table: pa.Table, dataset: str, entry: Entry) -> pa.Table:
     Raises LingprobError for a missing column, and if the column of text has another type.
     """
     title, stimuli = _title(dataset, entry), entry["kind"] == "stimuli"
-    options = {
-        name: f"datasets.{dataset}.columns.{key}" for key, name in entry.get("columns", {}).items()
-    }
-    text = entry.get("columns", {}).get("sentence", "sentence" if stimuli else "text")
-    text = entry.get("column", text)
-    sides = [entry.get("columns", {}).get(side, side) for side in ("good", "bad")]
-    is_paired = stimuli and text not in table.column_names and {*sides} <= {*table.column_names}
-    texts = sides if is_paired else [text]
+    columns, names = entry.get("columns", {}), table.column_names
+    text = entry.get("column", columns.get("sentence", "sentence" if stimuli else "text"))
+    sides = [columns.get(side, side) for side in ("good", "bad")]
+    texts = sides if stimuli and text not in names and {*sides} <= {*names} else [text]
+    needed = dict.fromkeys([*columns.values(), *texts])
+    remedy = f"Set datasets.{dataset}.column or datasets.{dataset}.columns."
+    need_columns(title, table.schema.empty_table().to_pandas(), needed, remedy)
+    known = [*needed, *OPTIONAL] if stimuli else [text]
+    table = table.select([name for name in names if name in known])
     for name in texts:
-        options.setdefault(name, f"datasets.{dataset}.column")
-    for column, option in options.items():
-        if column not in table.column_names:
-            close = nearest(column, table.column_names, 1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise LingprobError(
-                f"{title} has no column {column!r}; it has {table.column_names}. {hint}"
-                f"Set {option}."
-            )
-    known = [*options, *OPTIONAL] if stimuli else [text]
-    table = table.select([name for name in table.column_names if name in known])
-    for name in texts:
-        kind = table.schema.field(name).type
+        place, kind = table.column_names.index(name), table.column(name).type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise LingprobError(
-                f"{title}: column {name!r} is of type {kind}, not text. Set {options[name]} to one "
-                "of text."
-            )
-        column = table.column(name).cast(pa.large_string())
-        table = table.set_column(table.column_names.index(name), name, column)
+            raise LingprobError(f"{title}: column {name!r} is of type {kind}, not text. {remedy}")
+        table = table.set_column(place, name, table.column(name).cast(pa.large_string()))
     return table if stimuli else table.rename_columns(["text"])
 
 

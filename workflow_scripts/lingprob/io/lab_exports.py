@@ -11,7 +11,6 @@ import html
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -26,13 +25,11 @@ from lingprob.io.table_files import (
     numeric,
     read_frame,
     refuse,
-    text_of,
     whole,
 )
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import split_lines
 
-Row = dict[str, str]
 COMMENT = re.compile(r"#\s*(?:Col\. )?(\d+)[.:]\s*(.*?)\.?\s*$")
 # The first seven columns of PCIbex and Ibex Farm, whose names differ between versions.
 IBEX_COLUMNS = ("time", "md5_hash", "controller", "order", "element", "label", "latin_square")
@@ -42,86 +39,56 @@ DOUBLED = re.compile(r'(?:^|,)"(?=[^,])(?:[^",]|"")*""(?:[^",]|"")*"(?:,|$)')
 ENTITY = re.compile(r"&(#\d+|#x[0-9A-Fa-f]+|[A-Za-z]+);")
 TWIN = "__"  # before the number of a column whose name an earlier one has
 TIMES, RATINGS = "reading_times", "ratings"
+SENTENCE = "sentence_or_sentence_md5"  # Ibex's column of the sentence
+SPR = ["spr_words", "spr_rts"]  # jsPsych's columns with lists of words and of times
 
 
-@dataclass(frozen=True)
-class Software:
-    """The columns of the result files of a program.
-
-    Args:
-        marks: columns that only this program writes.
-        columns: the program's names for each of this project's names, the preferred name first.
-        rows: for a kind of table, a column and the pattern of its values in rows of this kind.
-    """
-
-    marks: tuple[str, ...]
-    columns: Mapping[str, str]
-    rows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-
-# Names that experimenters often give to columns, whatever the program.
+# Each program, with columns that only it writes.
+PROGRAMS = {
+    "PCIbex": {"pennelementtype"},
+    "Ibex Farm": {"md5_hash"},
+    "jsPsych": {"trial_type", "trial_index"},
+    "Gorilla": {"participant_private_id"},
+    "OpenSesame": {"subject_nr"},
+    "a table": set(),
+}
+# For each of this project's names, the names that experimenters and programs use, the preferred
+# name first.
 COMMON = {
-    "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id",
+    "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id "
+    "run_id participant_private_id subject_nr",
     "item": "item item_id itemnum itemno item_no item_number",
     "condition": "condition cond",
-    "sentence": "sentence text",
+    "sentence": "sentence text spr_sentence stimulus",
     "grammatical": "grammatical",
     "word": "word region",
     "word_number": "word_number word_index word_position position region_number",
-    "rt_ms": "rt_ms reading_time rt",
-    "rating": "rating judgment judgement choice",
+    "rt_ms": "rt_ms reading_time rt reaction_time response_time",
+    "rating": "rating judgment judgement choice response responses",
     "good": "good sentence_good",
     "bad": "bad sentence_bad",
 }
-SOFTWARE = {
-    "PCIbex": Software(
-        ("pennelementtype",),
-        {
-            "participant": "id md5_hash",
-            "sentence": "sentence_or_sentence_md5",
-            "word": "value",
-            "word_number": "parameter",
-            "rating": "value",
-        },
-        {
-            TIMES: ("pennelementtype", "Controller-DashedSentence"),
-            RATINGS: (
-                "pennelementtype",
-                "Scale|Selector|Key|DropDown|Controller-.*(Judgment|Question)",
-            ),
-        },
-    ),
-    "Ibex Farm": Software(
-        ("md5_hash",),
-        {
-            "participant": "md5_hash",
-            "item": "latin_square",
-            "condition": "label",
-            "sentence": "sentence_or_sentence_md5",
-            "rating": "answer",
-        },
-    ),
-    "jsPsych": Software(
-        ("trial_type", "trial_index"),
-        {
-            "participant": "run_id",
-            "sentence": "spr_sentence stimulus",
-            "rating": "response responses",
-        },
-    ),
-    "Gorilla": Software(
-        ("participant_private_id",),
-        {
-            "participant": "participant_private_id",
-            "rt_ms": "reaction_time",
-            "rating": "response",
-        },
-    ),
-    "OpenSesame": Software(
-        ("subject_nr",),
-        {"participant": "subject_nr", "rt_ms": "response_time", "rating": "response"},
-    ),
-    "a table": Software((), {"rating": "response"}),
+# Further names that have these meanings in one program only.
+SPECIAL = {
+    "PCIbex": {
+        "participant": "id md5_hash",
+        "sentence": SENTENCE,
+        "word": "value",
+        "word_number": "parameter",
+        "rating": "value",
+    },
+    "Ibex Farm": {
+        "participant": "md5_hash",
+        "item": "latin_square",
+        "condition": "label",
+        "sentence": SENTENCE,
+        "rating": "answer",
+    },
+}
+# Patterns of PCIbex's column PennElementType in rows of each kind.
+PCIBEX_ROWS = {
+    TIMES: "Controller-DashedSentence",
+    RATINGS: "Scale|Selector|Key|DropDown|Controller-.*(Judgment|Question)",
 }
 NEEDED = {
     TIMES: ("participant", "word_number", "word", "rt_ms"),
@@ -156,23 +123,21 @@ def import_export(
     looked_up("kind of table", kind, NEEDED, "(--as)")
     words = {*COMMON["word"].split(), "value", plain_name((columns or {}).get("word", ""))}
     frame = read_export(path, words if kind == TIMES else set())
-    program, software = next(
-        (name, one) for name, one in SOFTWARE.items() if {*one.marks} <= {*frame.columns}
-    )
+    program = next(name for name, marks in PROGRAMS.items() if marks <= {*frame.columns})
     notes = [f"{path}: {len(frame):,} rows of {program}"]
     keep = {column: "|".join(map(re.escape, given)) for column, given in (rows or {}).items()}
-    for column, pattern in [
-        *keep.items(),
-        *([software.rows[kind]] if kind in software.rows else []),
-    ]:
+    if program == "PCIbex":
+        keep.setdefault("pennelementtype", PCIBEX_ROWS[kind])
+    for column, pattern in keep.items():
         need_columns(path, frame, [plain_name(column)], "Name one of these in --rows.")
         frame = _kept(frame, frame[plain_name(column)].str.fullmatch(pattern), column, notes)
-    frame = _with_sentences(frame, software)
+    frame = _with_sentences(frame)
     if kind == TIMES:
         frame = _with_words(path, frame)
-    table, read = _our_columns(path, frame, software, columns or {})
+    table, read = _our_columns(path, frame, SPECIAL.get(program, {}), columns or {})
     named = {ours: names[0] for ours, names in read.items()}
-    table = _plain_texts(table, notes)
+    for name in {"sentence", "word", "good", "bad"} & {*table.columns}:
+        table[name] = table[name].map(_without_html)
     if kind == RATINGS and "rating" in table.columns:
         table = _single_answers(path, table, named["rating"])
         if {"good", "bad"} <= {*table.columns}:
@@ -190,13 +155,14 @@ def import_export(
         raise LingprobError(f"{path}: no {kind.replace('_', ' ')} in it. {'. '.join(notes)}.")
     unread = [name for name in frame.columns if not any(name in names for names in read.values())]
     notes.append(f"columns that are not read: {', '.join(unread) or 'none'}")
-    table = table.loc[:, (table != "").any()]
-    finish = as_reading_times if kind == TIMES else as_ratings
-    return finish(path, table.reset_index(drop=True), named, values or {}), notes
+    table = table.loc[:, (table != "").any()].reset_index(drop=True)
+    if kind == TIMES:
+        return as_reading_times(path, table, named), notes
+    return as_ratings(path, table, named, values or {}), notes
 
 
 def _our_columns(
-    path: Path, frame: pd.DataFrame, software: Software, columns: Mapping[str, str]
+    path: Path, frame: pd.DataFrame, special: Mapping[str, str], columns: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
     """Return the known columns of a file under this project's names, and the file's names of each.
 
@@ -206,7 +172,7 @@ def _our_columns(
     need_columns(path, frame, given.values(), "Name one of these in --column.")
     table, read = pd.DataFrame(index=frame.index), {}
     for ours, known in COMMON.items():
-        names = given.get(ours) or f"{known} {software.columns.get(ours, '')}"
+        names = given.get(ours) or f"{known} {special.get(ours, '')}"
         found = [name for name in names.split() if name in frame.columns]
         for name in [] if ours in given else found:
             twin = f"{name}{TWIN}2"
@@ -233,7 +199,7 @@ def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFr
     unknown = ~(sides["good"] ^ sides["bad"]) & (table["rating"] != "")
     remedy = "The answer must be `good`, `bad` or one of the two sentences."
     refuse(path, named["rating"], unknown, "another answer", table["rating"], remedy)
-    named |= {"sentence": named["good"], "grammatical": named["good"]}
+    named["sentence"] = named["good"]
     rows = [
         table.assign(sentence=table[side], grammatical=str(side == "good")).assign(
             rating=chosen.map({True: "1", False: "0"}).where(table["rating"] != "", "")
@@ -263,12 +229,9 @@ def plain_name(name: str) -> str:
 def read_export(path: Path, words: Collection[str] = ()) -> pd.DataFrame:
     """Return the rows of a result file as text ('' if missing), with `plain_name` names.
 
-    In columns that `words` names, the text null is a word and not a missing value.
-
-    Raises LingprobError that names the file and the line at fault.
+    In columns that `words` names, the text null is a word and not a missing value. Raises
+    LingprobError that names the file and the line at fault.
     """
-    if not path.is_file():
-        raise LingprobError(f"{path}: no such file. Correct the path.")
     suffix = path.suffix.lower()
     if suffix in (".json", ".jsonl"):
         return _as_text(pd.DataFrame(_read_trials(path)), words)
@@ -303,14 +266,14 @@ def _cell(value: Any) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
 
 
-def _read_ibex(path: Path, lines: Sequence[str]) -> list[Row]:
+def _read_ibex(path: Path, lines: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a file of PCIbex or Ibex Farm, in which comments name the columns below.
 
     A comment with number n replaces the names of column n and all later ones. Older files describe
     each line of a group of lines in turn. Commas in texts are URL-encoded.
     """
     forms: list[list[str]] = [[]]
-    rows: list[Row] = []
+    rows = []
     turn = 0
     for number, line in enumerate(lines, start=1):
         if re.match(r"#\s*Line 1:", line):
@@ -368,30 +331,20 @@ def _read_trials(path: Path) -> list[dict[str, Any]]:
     return trials
 
 
-def _with_sentences(frame: pd.DataFrame, software: Software) -> pd.DataFrame:
+def _with_sentences(frame: pd.DataFrame) -> pd.DataFrame:
     """Return rows of Ibex with the sentence of a trial in each of its rows.
 
     Ibex writes the sentence only into the line before the judgment.
     """
-    sentence = software.columns.get("sentence", "").split()
-    if "md5_hash" not in frame.columns or not {*sentence} & {*frame.columns}:
+    if not {"md5_hash", SENTENCE} <= {*frame.columns}:
         return frame
     trial = [frame[name] for name in ("time", "md5_hash", "order")]
-    filled = frame[sentence[0]].replace("", pd.NA).groupby(trial).transform("first")
-    return frame.assign(**{sentence[0]: filled.fillna("")})
-
-
-def _plain_texts(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Return a table without the HTML that experiments in a browser have in their texts."""
-    for name in {"sentence", "word", "good", "bad"} & {*table.columns}:
-        plain = table[name].map(_without_html)
-        if changed := int((plain != table[name]).sum()):
-            notes.append(f"HTML is taken out of `{name}` in {changed:,} rows")
-        table = table.assign(**{name: plain})
-    return table
+    filled = frame[SENTENCE].replace("", pd.NA).groupby(trial).transform("first")
+    return frame.assign(**{SENTENCE: filled.fillna("")})
 
 
 def _without_html(text: str) -> str:
+    """Return a text without the HTML that experiments in a browser have in their texts."""
     if not (TAG.search(text) or ENTITY.search(text)):
         return text
     parted = re.sub(r"(?i)<(/?(p|div|li|h\d)\b[^<>]*|br\s*/?)>", " ", text)
@@ -400,48 +353,41 @@ def _without_html(text: str) -> str:
 
 def _single_answers(path: Path, table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return one row per question if one answer is a JSON object with several answers."""
-    if not any(text.startswith("{") for text in table["rating"]):
-        return table
-    answers = table["rating"].map(lambda text: _parsed(text) if text.startswith("{") else text)
+    answers = table["rating"].map(lambda text: _json(text, dict) if text[:1] == "{" else {"": text})
     remedy = 'Answers to several questions are JSON, such as {"Q0": 4}.'
     refuse(path, column, answers.isna(), "no JSON object", table["rating"], remedy)
-    lists = answers.map(lambda answer: [*answer.values()] if isinstance(answer, dict) else answer)
+    lists = answers.map(lambda answer: [*answer.values()])
     table = table.assign(rating=lists).explode("rating", ignore_index=True)
     return table.assign(rating=table["rating"].map(_cell))
 
 
-def _parsed(text: str) -> Any:
-    """Return the value of a JSON text, or None if the text is not JSON."""
+def _json(text: str, kind: type) -> Any:
+    """Return the value of a JSON text if it has this type, or else None."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return None
+    return value if isinstance(value, kind) else None
 
 
 def _with_words(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per word of jsPsych's trials, which have lists of words and times."""
-    if not {"spr_words", "spr_rts"} <= {*frame.columns}:
+    if not {*SPR} <= {*frame.columns}:
         return frame
-    trials = frame[(frame["spr_words"] != "") & (frame["spr_rts"] != "")]
-    lists = trials[["spr_words", "spr_rts"]].map(_parsed)
-    lengths = lists.map(lambda one: len(one) if isinstance(one, list) else -1)
-    wrong = ((lengths["spr_words"] != lengths["spr_rts"]) | (lengths["spr_words"] < 0)).reindex(
-        frame.index, fill_value=False
-    )
+    trials = frame[(frame[SPR] != "").all(axis=1)]
+    words, times = (trials[name].map(lambda text: _json(text, list)) for name in SPR)
+    wrong = (words.str.len() != times.str.len()).reindex(frame.index, fill_value=False)
     remedy = "Both are JSON lists of one length. Correct or delete the trial."
     refuse(path, "spr_rts", wrong, "not one time per word", frame["spr_rts"], remedy)
-    numbers = lists["spr_words"].map(lambda words: list(range(1, len(words) + 1)))
-    trials = trials.drop(columns=["word", "word_number", "rt_ms", "rt", "region"], errors="ignore")
-    trials = trials.assign(word=lists["spr_words"], rt_ms=lists["spr_rts"], word_number=numbers)
-    words = trials.explode(["word", "rt_ms", "word_number"], ignore_index=True)
-    return words.assign(
-        **{name: words[name].map(_cell) for name in ("word", "rt_ms", "word_number")}
-    )
+    numbers = words.map(lambda words: [*range(1, len(words) + 1)])
+    trials = trials.drop(columns=["rt", "region"], errors="ignore")
+    trials = trials.assign(word=words, rt_ms=times, word_number=numbers)
+    lists = ["word", "rt_ms", "word_number"]
+    rows = trials.explode(lists, ignore_index=True)
+    return rows.assign(**{name: rows[name].map(_cell) for name in lists})
 
 
-def as_reading_times(
-    path: Path, table: pd.DataFrame, named: Mapping[str, str], values: Mapping[str, str]
-) -> pd.DataFrame:
+def as_reading_times(path: Path, table: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
     """Return a table of reading times, whose passages are named after item and condition.
 
     Sentences without an item are numbered from 1. Raises LingprobError if two readers of a passage
@@ -460,15 +406,8 @@ def as_reading_times(
             item = item + "/" + table["condition"]
         passage = passage.where(table["item"] == "", item)
     refuse(path, "item", passage == "", "no item", None, "Name its column: --column item=YOURS.")
-    found = pd.DataFrame(
-        {
-            "subject_id": table["participant"],
-            "passage_id": passage,
-            "word_index": number - int(number.min()),
-            "word": table["word"],
-            "rt_ms": times,
-        }
-    )
+    found = table.rename(columns={"participant": "subject_id"})
+    found = found.assign(passage_id=passage, word_index=number - number.min(), rt_ms=times)
     words = found.groupby(["passage_id", "word_index"])["word"].transform("first")
     refuse(
         path, "passage_id", found["word"] != words, "another word than other readers have there",
@@ -482,7 +421,7 @@ def as_reading_times(
         "rows (--rows).",
     )  # fmt: skip
     about = [name for name in KEPT[TIMES] if name in table.columns]
-    return pd.concat([found, table[about]], axis=1)
+    return found[["subject_id", "passage_id", "word_index", "word", "rt_ms", *about]]
 
 
 def as_ratings(
@@ -497,5 +436,5 @@ def as_ratings(
         f"State a number for each answer, such as --value {first}=1, or keep fewer rows.",
     )  # fmt: skip
     names = ["participant", *(name for name in KEPT[RATINGS] if name in table.columns), "sentence"]
-    texts = {name: text_of(path, named[name], table[name]) for name in names}
-    return pd.DataFrame({**texts, "rating": pd.to_numeric(given)})
+    texts = table[names].astype("string").replace("", pd.NA)
+    return texts.assign(rating=pd.to_numeric(given))

@@ -81,7 +81,9 @@ def read_table(
     """
     wanted = [(column, "in", list(values)) for column, values in (where or {}).items()]
     with _opened(path, name) as file:
-        table = file.to_table(columns=columns, filter=pq.filters_to_expression(wanted) if wanted else None)
+        table = file.to_table(
+            columns=columns, filter=pq.filters_to_expression(wanted) if wanted else None
+        )
     return _as_frame(table, name, path)
 
 

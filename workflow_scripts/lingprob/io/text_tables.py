@@ -49,16 +49,14 @@ def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
         return [], []
     texts = [line for _, line in lines]
     plain = [line.split(separator) for line in texts]
-    others = [DELIMITERS[mark] for mark in DELIMITERS if mark != separator and mark in texts[0]]
+    others = [name for mark, name in DELIMITERS.items() if mark in texts[0]]
     if len(plain[0]) == 1 and others:
         raise LingprobError(
             f"{path}: one column, {texts[0]!r}. Its columns are separated by a {others[0]}, and "
             f"those of {path.suffix} by a {DELIMITERS[separator]}: save it in that form."
         )
-    rows = plain
-    if any('"' in text for text in texts):
-        choose = _choose_tsv if separator == "\t" else _choose_csv
-        rows = choose(path, separator, texts, plain)
+    choose = _choose_tsv if separator == "\t" else _choose_csv
+    rows = choose(path, separator, texts, plain) if any('"' in text for text in texts) else plain
     if len(rows[0]) > 1 and all(name.startswith(" ") for name in rows[0][1:]):
         rows = [[field.removeprefix(" ") for field in row] for row in rows]
     return _even(path, separator, [number for number, _ in lines], rows)
@@ -91,10 +89,9 @@ def decoded(path: Path) -> str:
             "it as text in UTF-8."
         )
     if lost := text.count("\ufffd"):
-        logger.warning(
-            "%s: %d letters were lost when the file was converted (U+FFFD), the first in line %d.",
-            path, lost, len(split_lines(text[: text.index("\ufffd") + 1])),
-        )  # fmt: skip
+        line = len(split_lines(text[: text.index("\ufffd") + 1]))
+        said = "%s: %d letters were lost in a conversion (U+FFFD), the first in line %d."
+        logger.warning(said, path, lost, line)
     if mangled := find_mangled(text):
         logger.warning(
             "%s: %r is probably %r in a wrong encoding. Take the file from its source again, and "
@@ -130,16 +127,14 @@ def _choose_tsv(path: Path, separator: str, texts: Sequence[str], plain: Rows) -
     quoted = _quoted(texts, separator)
     if quoted is None:
         return plain
-    names = texts[0].split(separator)
-    fields = [field for row in plain for field in row]
-    marked = [field for field in fields if '"' in field]
+    marked = [field for row in plain for field in row if '"' in field]
+    doubled = [one for one in marked if QUOTED_FIELD.fullmatch(one) and '""' in one[1:-1]]
     if (
-        all(len(name) > 1 and name[0] == name[-1] == '"' for name in names)
-        or all(QUOTED_FIELD.fullmatch(field) and '""' in field[1:-1] for field in marked)
+        all(len(name) > 1 and name[0] == name[-1] == '"' for name in plain[0])
+        or len(doubled) == len(marked)
         or (_is_even(quoted) and not _is_even(plain))
     ):
         return quoted
-    doubled = [one for one in fields if QUOTED_FIELD.fullmatch(one) and '""' in one[1:-1]]
     if doubled:
         raise LingprobError(
             f"{path}: the quotation marks of {doubled[0]} may quote the field or be text. "
@@ -192,12 +187,10 @@ def _even(path: Path, separator: str, numbers: Sequence[int], rows: Rows) -> tup
 
     `numbers` are the numbers of the rows' lines. Raises LingprobError for a row of another length.
     """
-    names, *body = rows
-    names = [name.strip() for name in names]
-    longest = max(map(len, rows))
-    while longest > 1 and not any(row[longest - 1 :] not in ([], [""]) for row in [names, *body]):
-        names, body = names[: longest - 1], [row[: longest - 1] for row in body]
-        longest -= 1
+    rows = [[name.strip() for name in rows[0]], *rows[1:]]
+    filled = [place for row in rows for place, field in enumerate(row, start=1) if field]
+    width = max(filled, default=1)
+    names, *body = [row[:width] for row in rows]
     if names in body:
         raise LingprobError(
             f"{path}, line {numbers[body.index(names) + 1]}: the names of the columns again. If "

@@ -5,6 +5,7 @@ import logging
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,8 @@ def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
 
     Raises OSError if there is no such file, and ValueError if it is no workbook.
     """
-    try:
-        yield from _workbook(path).get_sheet_by_index(0).iter_rows()
-    except CalamineError as error:
-        raise ValueError(str(error)) from error
+    with _workbook(path) as workbook:
+        yield from workbook.get_sheet_by_index(0).iter_rows()
 
 
 def rows_of_only_sheet(path: Path) -> list[list[str]]:
@@ -34,12 +33,9 @@ def rows_of_only_sheet(path: Path) -> list[list[str]]:
     or a formula without a value. Excel turns text such as 1-2 into a date. Other errors are those
     of `rows_of_first_sheet`.
     """
-    try:
-        workbook = _workbook(path)
+    with _workbook(path) as workbook:
         sheets = {name: workbook.get_sheet_by_name(name) for name in workbook.sheet_names}
         filled = {name: rows for name, sheet in sheets.items() if (rows := sheet.to_python())}
-    except CalamineError as error:
-        raise ValueError(str(error)) from error
     if len(filled) > 1:
         raise LingprobError(
             f"{path}: {len(filled)} sheets have rows ({', '.join(filled)}), and a table is one. "
@@ -48,15 +44,14 @@ def rows_of_only_sheet(path: Path) -> list[list[str]]:
     if not filled:
         return []
     ((name, rows),) = filled.items()
-    first_row, first_column = sheets[name].start or (0, 0)
+    first_row, _ = sheets[name].start or (0, 0)
     for number, row in enumerate(rows, start=first_row + 1):
-        for place, cell in enumerate(row, start=first_column + 1):
-            if isinstance(cell, TIMES):
-                raise LingprobError(
-                    f"{path}, sheet {name!r}, row {number}, column {place}: a date or time, "
-                    f"{cell}. If Excel made it from other text, format the column as text and type "
-                    "the text again. Otherwise delete the column, or save the table as CSV."
-                )
+        if times := [cell for cell in row if isinstance(cell, TIMES)]:
+            raise LingprobError(
+                f"{path}, sheet {name!r}, row {number}: a date or time, {times[0]}. If Excel made "
+                "it from other text, format the column as text and type the text again. Otherwise "
+                "delete the column, or save the table as CSV."
+            )
     _check_cells(path, name)
     texts = ([as_text(cell) for cell in row] for row in rows)
     return [row for row in texts if any(row)]
@@ -73,14 +68,11 @@ def _check_cells(path: Path, sheet: str) -> None:
         with zipfile.ZipFile(path) as archive:
             parts = [archive.read(name) for name in archive.namelist() if "worksheets/" in name]
         if hidden := sum(len(re.findall(rb'<row [^>]*hidden="[1t]', part)) for part in parts):
-            logger.warning(
-                "%s: %d rows are hidden by a filter or by hand, and are read like the others. If "
-                "they are not meant, delete them.", path, hidden,
-            )  # fmt: skip
+            logger.warning("%s: %d rows are hidden, and are read like the others.", path, hidden)
         if any(b"<mergeCell " in part for part in parts):
             raise LingprobError(
                 f"{path}, sheet {sheet!r}: merged cells, of which only the first has the value. "
-                "Unmerge them and fill each cell, or save the table as CSV and fill it there."
+                "Unmerge them and fill each cell."
             )
         if not any(b"<f" in part or b't="e"' in part for part in parts):
             return
@@ -108,6 +100,10 @@ def as_text(cell: object) -> str:
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 
-def _workbook(path: Path) -> CalamineWorkbook:
+@contextmanager
+def _workbook(path: Path) -> Iterator[CalamineWorkbook]:
     path.stat()  # a missing file is not a damaged one
-    return CalamineWorkbook.from_path(path)
+    try:
+        yield CalamineWorkbook.from_path(path)
+    except CalamineError as error:
+        raise ValueError(str(error)) from error

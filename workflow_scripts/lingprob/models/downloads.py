@@ -25,7 +25,7 @@ from huggingface_hub import DatasetInfo, ModelInfo, get_token, hf_hub_url
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.io.download import Unavailable, disk_error, receive
 from lingprob.io.files import atomic_path, sha256_of
-from lingprob.io.hub import HubRepository, hub_endpoint
+from lingprob.io.hub import HubRepository
 from lingprob.models.folders import convert_pickles
 
 DESCRIPTION = (
@@ -77,13 +77,13 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     if _is_complete(directory, repository, revision):
         logger.info("%s at %s is in %s already", repository, revision, directory)
         return
-    source = HubRepository("model", repository, revision, endpoint := hub_endpoint())
+    source = HubRepository("model", repository, revision)
     info = source.ask()
     commit = info.sha or revision
     listing = _listing(info, repository)
-    logger.info("%s at %s from %s: %s", repository, commit, endpoint, ", ".join(listing))
+    logger.info("%s at %s from %s: %s", repository, commit, source.endpoint, ", ".join(listing))
     for name, (size, checksum) in listing.items():
-        url = hf_hub_url(repository, name, revision=commit, endpoint=endpoint)
+        url = hf_hub_url(repository, name, revision=commit, endpoint=source.endpoint)
         _fetch(url, directory / name, size, checksum, source)
     for path in directory.iterdir():  # a loader might read them with or instead of the new ones
         is_fetched = ANY_WEIGHTS.fullmatch(path.name) or _describes(path.name)

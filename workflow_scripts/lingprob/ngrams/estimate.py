@@ -75,7 +75,7 @@ def estimate_model(
         tokenizer: another model's tokenizer. None: the model is one of the words of the corpus.
         least_count: smallest number of occurrences of a word that is not replaced by `<unk>`.
 
-    Raises LingprobError if the corpus has no text, or if the model cannot be saved.
+    Raises LingprobError if the corpus has no text.
     """
     from lingprob.ngrams.model import as_language_model
 
@@ -87,13 +87,8 @@ def estimate_model(
     sizes = [tables.vocabulary_size, *map(len, tables.keys[1:])]
     logger.info("n-grams by order: %s", ", ".join(f"{size:,}" for size in sizes))
     transformers_logging.disable_progress_bar()
-    try:
-        as_language_model(tables, mark).save_pretrained(directory)
-        own.save_pretrained(directory)
-    except OSError as error:
-        raise LingprobError(
-            f"{directory}: the model could not be saved ({error}). Free some space and run again."
-        ) from error
+    as_language_model(tables, mark).save_pretrained(directory)
+    own.save_pretrained(directory)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ def estimate_with_kenlm(lines: Iterable[str], order: int, memory_mb: int, target
 
     Lines have their newlines. KenLM sorts in `memory_mb` of memory and puts the rest into the
     target's folder. If a small corpus lacks the counts for a discount, the discounts are fixed.
-    Raises LingprobError with the last lines of a program that failed.
     """
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         text, arpa = Path(scratch, "text"), Path(scratch, "model.arpa")
@@ -45,24 +44,21 @@ def estimate_with_kenlm(lines: Iterable[str], order: int, memory_mb: int, target
 def load_kenlm(path: str | Path) -> Any:
     """Return the `kenlm.Model` in an ARPA or binary file, of order 2 or more.
 
-    Raises LingprobError if the package kenlm is not installed, if the file is not such a model, or
-    if the model has no <unk>.
+    Raises LingprobError if it is no such file, has no <unk>, or if kenlm is not installed.
     """
     try:
         import kenlm
     except ImportError as error:
         raise LingprobError(
-            f"{path}: the package kenlm, which reads such models, is not installed. `pip install "
-            "kenlm` (Python 3.11 or 3.12), or name a corpus or null instead of the file."
+            f"{path}: the package kenlm, which reads such models, is not installed. Install it "
+            "(Python 3.11 or 3.12), or name a corpus instead of the file."
         ) from error
-    if not Path(path).is_file():
-        raise LingprobError(f"{path}: no such n-gram model. Estimate one with lmplz, or name one.")
     try:
         model = kenlm.Model(str(path))
     except (OSError, RuntimeError) as error:
         raise LingprobError(
             f"{path}: kenlm cannot read it ({error}). It must be an n-gram model of order 2 or "
-            "more. A corpus that is also searched may be named instead."
+            "more."
         ) from error
     if model.score(UNKNOWN, bos=False, eos=False) <= NO_UNKNOWN:
         raise LingprobError(

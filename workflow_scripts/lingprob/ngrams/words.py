@@ -82,14 +82,11 @@ def estimate_word_model(documents: Iterable[str], order: int, memory_mb: int, ta
             estimate_with_kenlm(lines, order, memory_mb, temporary)
             return
         model = count_words(documents, order, memory_mb)
-        tables = model.tables
-        named = {
-            f"{name}_{number}": part
-            for name in ("keys", "logprobs", "backoffs")
-            for number, part in enumerate(getattr(tables, name))
-        }
+        arrays: dict[str, Any] = {"words": np.frombuffer("\n".join(model.ids).encode(), np.uint8)}
+        for name, parts in vars(model.tables).items():
+            arrays |= {f"{name}_{number}": part for number, part in enumerate(parts)}
         with open(temporary, "wb") as stream:
-            np.savez(stream, words=np.frombuffer("\n".join(model.ids).encode(), np.uint8), **named)
+            np.savez(stream, **arrays)
 
 
 def count_words(documents: Iterable[str], order: int, memory_mb: int) -> CountedWords:
@@ -101,9 +98,9 @@ def count_words(documents: Iterable[str], order: int, memory_mb: int) -> Counted
         n_words += len(sentence)
         if n_words > most:
             raise LingprobError(
-                f"the corpus has more than {most:,} words, which do not fit in {memory_mb} MB "
-                "when they are counted. Install KenLM (lmplz and build_binary on the PATH, and "
-                "the package kenlm), or name a smaller corpus or none (overlap.ngrams)."
+                f"the corpus has more than {most:,} words, which do not fit in {memory_mb} MB. "
+                "Install KenLM (lmplz and build_binary on the PATH, and the package kenlm), or name "
+                "a smaller corpus or none (overlap.ngrams)."
             )
         if len(sentence):
             sentences.append(sentence)
@@ -119,9 +116,8 @@ def load_word_model(path: str | Path) -> Any:
         return load_kenlm(path)
     with np.load(path) as kept:
         words = kept["words"].tobytes().decode().split("\n")
-        names = ("keys", "logprobs", "backoffs")
-        parts = [
-            [kept[f"{name}_{n}"] for n in range(len(kept)) if f"{name}_{n}" in kept]
-            for name in names
-        ]
-    return CountedWords(NgramTables(*parts), words)
+        parts: dict[str, list[np.ndarray]] = {"keys": [], "logprobs": [], "backoffs": []}
+        for name, of_name in parts.items():
+            while (number := f"{name}_{len(of_name)}") in kept:
+                of_name.append(kept[number])
+    return CountedWords(NgramTables(**parts), words)

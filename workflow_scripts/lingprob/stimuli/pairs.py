@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.io.archives import unpack_tar
 from lingprob.stimuli.tables import (
     NO_RATINGS,
     Entry,
@@ -72,8 +71,11 @@ def zhoblimp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     """Return the pairs of all JSON-lines files in the archive that the authors published."""
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(directory / entry["files"][0]["name"]) as archive:
-            unpack_tar(archive, folder)
-        files = sorted(Path(folder).rglob("*.jsonl"))
+            for member in archive:
+                stream, name = archive.extractfile(member), Path(member.name)
+                if stream and name.suffix == ".jsonl":
+                    Path(folder, name.name).write_bytes(stream.read())
+        files = sorted(Path(folder).iterdir())
         return as_stimuli([read_json_pairs(file, "phenomenon") for file in files], "zh")
 
 

@@ -19,10 +19,9 @@ def read_unigrams(sources: Sequence[str], paths: Sequence[str]) -> dict[str, pd.
 
 
 def sums_table(sums: np.ndarray, sums_of_squares: np.ndarray | None = None) -> pd.DataFrame:
-    """Return a `unigram_sums` table of two arrays (V,).
+    """Return a `unigram_sums` table of two arrays (V,). Squares of token counts are left out.
 
-    For token counts of a corpus, `sums_of_squares` is left out, because each token is a draw of 0
-    or 1, which equals its square.
+    Each token of a corpus is a draw of 0 or 1, which equals its square.
     """
     squares = sums if sums_of_squares is None else sums_of_squares
     return pd.DataFrame(
@@ -39,13 +38,13 @@ def merge_sums(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
     Raises LingprobError if the tables are not of one vocabulary.
     """
-    frames = list(frames)
-    merged = frames[0].copy()
-    for number, frame in enumerate(frames[1:], start=1):
+    first, *others = frames
+    merged = first.copy()
+    for number, frame in enumerate(others, start=1):
         if not np.array_equal(frame["token_id"], merged["token_id"]):
             raise LingprobError(
-                f"unigram sums, shard {number}: {len(frame)} token ids that are not the "
-                f"{len(merged)} of shard 0. Delete the shards of the older run and run again."
+                f"unigram sums: shards 0 and {number} have different token ids. Delete those of "
+                "the older run and run again."
             )
         for column in ("sum", "sum_of_squares"):
             merged[column] += frame[column].to_numpy()
@@ -55,15 +54,11 @@ def merge_sums(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 def smoothed_logprobs(sums: pd.DataFrame, *, smoothing: float, total: int) -> pd.DataFrame:
     """Return the `unigrams` table with probabilities p = (c + a) / (N + a V).
 
-    c is a token's sum, N the total of all sums, V the number of token ids, and a the smoothing. In
-    the table, `count` is c, and `logprob` is ln p (nats). `std_error` is the standard error of ln p
-    by the delta method, null for fewer than two draws. For a corpus it is a lower bound, because
-    tokens within a document are not independent.
-
-    Args:
-        sums: a merged `unigram_sums` table with V rows.
-        smoothing: a.
-        total: number of independent draws behind the sums (generated sequences, or tokens).
+    c is a token's sum in a `unigram_sums` table (column `count`), N the total of all sums, V the
+    number of token ids, and a the smoothing. `logprob` is ln p (nats), and `std_error` its standard
+    error by the delta method, null for fewer than two draws. `total` is the number of independent
+    draws behind the sums (generated sequences, or tokens). For a corpus, the standard error is a
+    lower bound, because tokens within a document are not independent.
 
     Raises LingprobError if a token would have probability zero.
     """
@@ -71,9 +66,9 @@ def smoothed_logprobs(sums: pd.DataFrame, *, smoothing: float, total: int) -> pd
     at_fault = counts + smoothing <= 0
     if at_fault.any():
         raise LingprobError(
-            f"unigrams: token {sums['token_id'].iloc[int(at_fault.argmax())]} never occurs (nor do "
-            f"{at_fault.sum() - 1} others), and with smoothing {smoothing} its log-probability "
-            "would be minus infinity. Use a smoothing above 0, or more text."
+            f"unigrams: {at_fault.sum()} tokens, such as "
+            f"{sums['token_id'].iloc[int(at_fault.argmax())]}, never occur, so that without "
+            "smoothing their log-probability is minus infinity. Use a smoothing above 0."
         )
     logprobs = np.log(counts + smoothing) - math.log(counts.sum() + smoothing * len(counts))
     std_errors = np.full(len(counts), np.nan)

@@ -25,23 +25,18 @@ CLEANED_SPACING = {
 
 
 def published_logprobs(
-    path: str | Path,
-    tokenizer: Any,
-    vocabulary_size: int,
-    *,
-    normalise: bool = False,
+    path: str | Path, tokenizer: Any, vocabulary_size: int, *, normalise: bool = False
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the `unigrams` table of published log-probabilities, and facts for its metadata.
 
     A token gets the value of its decoded string, or else of that string with cleaned-up spacing
-    (morcela, §3.2). Other tokens get the floor, which is the lowest published value. The table has
-    V rows, in which `count` and `std_error` are null. The facts are the coverage of the vocabulary
-    and the effect of normalising.
+    (morcela, §3.2). Other tokens, and ids without a token, get the floor, which is the lowest
+    published value. The table has V rows (`vocabulary_size`), in which `count` and `std_error` are
+    null. The facts are the coverage of the vocabulary and the effect of normalising.
 
     Args:
         path: a JSON object from token strings to natural-log probabilities.
         tokenizer: a tokenizer of transformers. The published values fit GPT-NeoX's best.
-        vocabulary_size: the number V of the model's logits. Ids without a token get the floor.
         normalise: whether to make the table sum to one. The probability of a string is then divided
             evenly among the ids that decode to it. Cleaned-up strings get the floor, and a constant
             is subtracted from all values.
@@ -83,9 +78,8 @@ def published_logprobs(
 def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
     """Return the `unigram_sums` table, of V rows, of published token counts by id.
 
-    The .npy file has non-negative integers of shape (1, n) or (n,) with n at most V, such as the
-    counts of 16,000 batches of the Pile. Ids from n on have a count of 0. Raises LingprobError if
-    the file has other content.
+    The .npy file has non-negative integers of shape (1, n) or (n,) with n at most V. Ids from n on
+    have a count of 0. Raises LingprobError if the file has other content.
     """
     try:
         counts = np.load(path)
@@ -98,9 +92,8 @@ def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
         )
     if counts.size > vocabulary_size:
         raise LingprobError(
-            f"{path}: counts of {counts.size} tokens, but the model's vocabulary has "
-            f"{vocabulary_size}: they belong to another tokenizer. Choose another source of "
-            "unigrams for this model."
+            f"{path}: counts of {counts.size} tokens of another tokenizer, whose vocabulary is not "
+            f"that of {vocabulary_size}. Choose another source of unigrams for this model."
         )
     padded = np.zeros(vocabulary_size, dtype=np.int64)
     padded[: counts.size] = counts.ravel()
@@ -109,17 +102,15 @@ def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
 
 def _read_published(path: Path) -> dict[str, float]:
     try:
-        published = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LingprobError(f"{path}: cannot be read as JSON ({error}).") from error
-    if not isinstance(published, dict) or not published:
-        raise LingprobError(f"{path}: not a JSON object from token strings to log-probabilities.")
-    for key, value in published.items():
-        if not isinstance(value, float | int) or not -np.inf < value <= 0:
-            raise LingprobError(
-                f"{path}: token {key!r} has {value!r}, which is not a natural-log probability."
-            )
-    return {key: float(value) for key, value in published.items()}
+        published = {k: float(v) for k, v in json.loads(path.read_text(encoding="utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise LingprobError(
+            f"{path}: not a JSON object from token strings to log-probabilities ({error})."
+        ) from error
+    odd = [key for key, value in published.items() if not -np.inf < value <= 0]
+    if odd or not published:
+        raise LingprobError(f"{path}: no natural-log probability of token {odd[:1]}.")
+    return published
 
 
 def _cleaned_up(text: str) -> str:

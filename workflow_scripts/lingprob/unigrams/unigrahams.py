@@ -27,7 +27,7 @@ class Sampling:
         length: number of tokens of a response (34 in morcela, Appendix B).
         batch_size: number of responses that are generated together.
         shard: this shard has the batches whose number modulo `n_shards` is `shard`.
-        n_shards: number of shards, whose sums add up to those of one run.
+        n_shards: number of shards.
         top_k: number of most probable tokens from which a token is sampled, None for all.
         suppressed_id: a token that is never sampled, such as the end of the text. With top_k 50
             this is the sampling of the authors' released code. Whole distributions are added in
@@ -55,20 +55,17 @@ def unigrahams_sums(
     The total of a sample for token w is the sum over i = 0..length-1 of P[w | x y_:i]. Here x is
     the prompt, and y is sampled from the model's whole distribution. The expected total is the
     number of times that w occurs in a response of `length` tokens (Theorem 1). An end-of-text token
-    is a token like any other. The last token of a response need not be sampled. Progress is
-    advanced by the number of samples.
+    is a token like any other. The last token of a response need not be sampled.
 
     Returns the sum and the sum of squares of the samples' totals, float64 (V,), and the number of
-    samples of this shard.
-
-    Raises LingprobError if the response does not fit into the context window.
+    samples of this shard. Progress counts samples. Raises LingprobError if the response does not
+    fit into the context window.
     """
     most = lm.context_window - len(prompt_ids) + 1
     if sampling.length > most:
         raise LingprobError(
-            f"unigrahams: length {sampling.length} with a prompt of {len(prompt_ids)} tokens "
-            f"outgrows the context window of {lm.context_window} of {lm.directory}. At most {most} "
-            "is possible."
+            f"unigrahams: responses of {sampling.length} tokens outgrow the context window of "
+            f"{lm.directory}. At most {most} is possible."
         )
     sums, squares = (np.zeros(lm.vocabulary_size) for _ in range(2))
     size, done = sampling.batch_size, 0
