@@ -99,8 +99,8 @@ def count_words(documents: Iterable[str], order: int, memory_mb: int) -> Counted
         if n_words > most:
             raise LingprobError(
                 f"the corpus has more than {most:,} words, which do not fit in {memory_mb} MB. "
-                "Install KenLM (lmplz and build_binary on the PATH, and the package kenlm), or name "
-                "a smaller corpus or none (overlap.ngrams)."
+                "Install KenLM (its programs and the package kenlm), or name a smaller corpus or "
+                "none (overlap.ngrams)."
             )
         if len(sentence):
             sentences.append(sentence)
