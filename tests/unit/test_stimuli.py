@@ -19,10 +19,7 @@ from lingprob.stimuli.linguistic_inquiry import published_scores
 from lingprob.stimuli.syntaxgym import join_regions, read_suite
 
 TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
-PAIR = {
-    "sentence_good": "She sings.", "sentence_bad": "She sing.", "linguistics_term": "agreement",
-    "phenomenon": "verbs",
-}  # fmt: skip
+PAIR = {"sentence_good": "She sings.", "sentence_bad": "She sing."}
 SURPRISALS = {("a", 1): 1.0, ("a", 2): 5.0, ("b", 1): 2.0, ("b", 2): 3.0, ("a", 0): 6.0}
 
 
@@ -86,7 +83,7 @@ def test_own_pairs_need_no_ratings(tmp_path):
     assert stimuli["rating_source"].isna().all()
     assert stimuli["grammatical"].tolist() == [True, False]
     for wanted in ("every", "some"):
-        with pytest.raises(LingprobError, match="no column 'rating'"):
+        with pytest.raises(LingprobError, match=r"no columns \['rating'\]"):
             own(path, ratings=wanted)
 
 
@@ -105,7 +102,7 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
     ("text", "said"),
     [
         ("sentence,rating\n", "no rows"),
-        ("sentense,rating\nA.,1\n", r"no column 'sentence'.*columns\.sentence to 'sentense'\?"),
+        ("sentense,rating\nA.,1\n", r"no columns \['sentence'\].*Set datasets\.mine\.columns"),
         ("sentence,rating\nA.,1\nB.,2\nC.,high\n", r"data row 3.*not a number: 'high'"),
         ("sentence,rating\nA.,1\n  ,2\n", r"data row 2, column 'sentence': an empty sentence"),
         ("item,sentence,rating\na,A.,1\na,B.,2\n", r"data row 2, column 'item': an id that"),
@@ -118,7 +115,7 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
         ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
         ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
         ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
-        ("Sentence,Rating\nA.,3\n", r"columns to {sentence: Sentence, rating: Rating}\?"),
+        ("Sentence,Rating\nA.,3\n", r"Did you mean {sentence: Sentence, rating: Rating}\?"),
         ("good,bad,rating\nA.,B.,3\n", r"a row is a pair, and each sentence needs a rating"),
     ],
 )
@@ -313,7 +310,7 @@ def test_a_row_may_be_a_pair(tmp_path):
         ("good,bad,pair\nA.,B.,1\nC.,D.,1\n", {}, "an id that an earlier row has: '1'"),
         ("good,bad,pair\nA.,B.,\n", {}, "column 'pair': no id"),
         ("Good,bad\nA.,B.\n", {"good": "GOOD"}, r"no columns \['GOOD'\].*mean {GOOD: Good}"),
-        ("fine,bad\nA.,B.\n", {}, "no column 'sentence'"),
+        ("fine,bad\nA.,B.\n", {}, r"no columns \['sentence'\]"),
         ("participant,good,bad\na,A.,B.\n", {"good": "good"}, r"\['sentence', 'rating'\]"),
     ],
 )
@@ -402,8 +399,7 @@ def test_bad_judgments_are_named(tmp_path, row, said):
 
 
 def parse(parser: str, folder: Path, *names: str) -> pd.DataFrame:
-    entry = {"title": "Mine", "kind": "stimuli", "parser": parser}
-    entry = {**entry, "files": [{"name": name} for name in names]}
+    entry = {"parser": parser, "language": "xx", "files": [{"name": name} for name in names]}
     stimuli, _ = build_stimuli("mine", entry, folder, 0)
     assert set(stimuli.columns) == set(SCHEMAS["stimuli"].names)
     return stimuli
@@ -416,12 +412,13 @@ def json_lines(path: Path, *records: dict) -> Path:
 
 
 def test_a_line_of_blimp_becomes_two_rows(tmp_path):
-    json_lines(tmp_path / "one.jsonl", PAIR, {**PAIR, "sentence_good": "A\u2028b."})
+    pair = PAIR | {"linguistics_term": "agreement"}
+    json_lines(tmp_path / "one.jsonl", pair, {**pair, "sentence_good": "A\u2028b."})
     table = parse("blimp", tmp_path, "one.jsonl")
     assert list(table["item_id"]) == ["one.0.good", "one.0.bad", "one.1.good", "one.1.bad"]
     assert list(table["grammatical"]) == [True, False] * 2
     assert list(table["text"])[:2] == ["She sings.", "She sing."]
-    assert set(table["paradigm"] + table["phenomenon"] + table["language"]) == {"oneagreementen"}
+    assert set(table["paradigm"] + table["phenomenon"] + table["language"]) == {"oneagreementxx"}
     assert table["text"].iloc[2] == "A\u2028b."
 
 
@@ -458,14 +455,16 @@ def test_scamp_reads_windows_line_ends(tmp_path):
 
 def test_zhoblimp_reads_all_files_of_its_archive(tmp_path):
     for name, text in (("BA", "我把书看了。"), ("AB", "他来了。")):
-        json_lines(tmp_path / f"{name}.jsonl", {**PAIR, "sentence_good": text})
+        json_lines(
+            tmp_path / f"{name}.jsonl", {**PAIR, "phenomenon": "verbs", "sentence_good": text}
+        )
     with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
         for name in ("BA", "AB"):
             archive.add(tmp_path / f"{name}.jsonl", f"ZhoBLiMP/{name}.jsonl")
     table = parse("zhoblimp", tmp_path, "all.tar.gz")
     assert table["item_id"].tolist() == ["AB.0.good", "AB.0.bad", "BA.0.good", "BA.0.bad"]
     assert table["text"].tolist()[::2] == ["他来了。", "我把书看了。"]
-    assert set(table["language"] + table["phenomenon"]) == {"zhverbs"}
+    assert set(table["language"] + table["phenomenon"]) == {"xxverbs"}
 
 
 def test_cola_has_no_pairs(tmp_path):

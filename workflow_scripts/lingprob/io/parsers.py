@@ -4,7 +4,7 @@ from lingprob.errors import looked_up
 
 TOKEN_ROWS = "token_rows"  # parser of corpora that consist of token ids, not of text
 STIMULI = {
-    "blimp": "lingprob.stimuli.pairs:blimp",
+    "blimp": "lingprob.stimuli.pairs:json_pairs",
     "cola": "lingprob.stimuli.sentences:cola",
     "crows_pairs": "lingprob.stimuli.pairs:crows_pairs",
     "hll": "lingprob.stimuli.sentences:hll",
@@ -13,7 +13,7 @@ STIMULI = {
     "linguistic_inquiry": "lingprob.stimuli.linguistic_inquiry:linguistic_inquiry",
     "minimal_pairs": "lingprob.stimuli.demo_pairs:minimal_pairs",
     "scamp": "lingprob.stimuli.pairs:scamp",
-    "sling": "lingprob.stimuli.pairs:sling",
+    "sling": "lingprob.stimuli.pairs:json_pairs",
     "syntaxgym": "lingprob.stimuli.syntaxgym:syntaxgym",
     "syntaxgym_pairs": "lingprob.stimuli.syntaxgym:syntaxgym_pairs",
     "table": "lingprob.stimuli.own_sentences:own_sentences",

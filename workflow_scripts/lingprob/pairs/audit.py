@@ -41,47 +41,21 @@ class Problem(NamedTuple):
 
 PROBLEMS = {
     "identical": Problem(8, "The two sentences are the same, so neither can be preferred."),
-    "called both": Problem(
-        8, "A sentence of this pair is grammatical here and ungrammatical in another pair, or vice "
-        "versa.",
-    ),
+    "called both": Problem(8, "A sentence of this pair is on the other side in another pair."),
     "repeated": Problem(4, "An earlier pair has the same two sentences, so they count twice."),
-    "in the corpus": Problem(
-        4, "A corpus contains one of the two sentences in full, so a model may have memorised it."
-    ),
-    FLIP: Problem(
-        3, "The preferred sentence depends on the convention: the start token, whether the first "
-        "token counts, or a correction for length or frequency.",
-    ),
-    "never preferred": Problem(
-        2, "No convention prefers the grammatical sentence. The two may be swapped, or the model "
-        "may not know the contrast.",
-    ),
+    "in the corpus": Problem(4, "A corpus contains one of the two sentences in full."),
+    FLIP: Problem(3, "The preferred sentence depends on the start token or on the metric."),
+    "never preferred": Problem(2, "No convention prefers the grammatical sentence."),
     "words": Problem(2, "The sentences differ in more words than a minimal pair needs."),
-    "meaning": Problem(
-        2, "The sentences' embeddings are farther apart than those of nearly all pairs here, so "
-        "their meanings may differ.",
-    ),
-    "message": Problem(
-        2, "The sentences' log-probabilities differ far more or less than in other pairs here of "
-        "their length, so the sentences may not express the same message.",
-    ),
-    "frequency": Problem(
-        2, "The sentences' unigram log-probabilities differ more than their log-probabilities, so "
-        "word frequency alone may decide.",
-    ),
-    "first word": Problem(
-        1, "The sentences differ in their first word, to which a model without a start token gives "
-        "no probability.",
-    ),
-    "length": Problem(
-        1, "The sentences differ in their number of tokens, and log-probability favours the "
-        "shorter sentence.",
-    ),
+    "meaning": Problem(2, "The sentences' embeddings are farther apart than in nearly all pairs."),
+    "message": Problem(2, "The log-probabilities differ far more or less than in similar pairs."),
+    "frequency": Problem(2, "Unigram log-probabilities differ more than log-probabilities."),
+    "first word": Problem(1, "The first words differ. Some models give them no probability."),
+    "length": Problem(1, "The numbers of tokens differ, which favours the shorter sentence."),
     "implausible": Problem(
-        1, "The grammatical sentence is far less probable, per token, than the others here."
+        1, "The grammatical sentence is far less probable than others, per token."
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -268,7 +242,6 @@ def audit(
         flips=named(flipped, ", "),
         problems=named(pd.DataFrame({name: found[name] for name in PROBLEMS}, table.index), "; "),
         weight=sum(found[name] * problem.weight for name, problem in PROBLEMS.items()),
-        words=found["words"],
     )
     order = np.lexsort([-table["mismatch"].abs(), -table["weight"]])
     table = table.iloc[order].reset_index(drop=True)

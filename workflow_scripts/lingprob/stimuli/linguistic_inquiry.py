@@ -22,8 +22,19 @@ from lingprob.stimuli.tables import (
     read_csv_utf8,
 )
 
-LI_PAIRS = "linguistic_inquiry_data.csv"
-LI_LARGE_PAIRS = "LI_Large_pairs.csv"
+# Columns of each published table of pairs, with their names in `pairs_as_sentences`.
+LI_COLUMNS = {
+    "Good ID": "good_id", "Good Sentence": "good", "Good Sentence LS": "good_rating",
+    "Bad ID": "bad_id", "Bad Sentence": "bad", "Bad Sentence LS": "bad_rating",
+}  # fmt: skip
+LI_LARGE_COLUMNS = {
+    "sentence_grammatical": "good", "LS_grammatical": "good_rating",
+    "sentence_ungrammatical": "bad", "LS_ungrammatical": "bad_rating", "source": "phenomenon",
+}  # fmt: skip
+LI_ADGER_COLUMNS = {
+    "gramm_sentence": "good", "gramm_judgement": "good_rating", "ungramm_sentence": "bad",
+    "ungramm_judgement": "bad_rating", "dataset": "phenomenon",
+}  # fmt: skip
 JUDGMENTS = "sprouse2013_LS/LI.ls.results.csv"
 # Column of each published model's scores, and its factor to nats (the trigrams' are decimal logs).
 SCORES = {
@@ -44,20 +55,13 @@ def linguistic_inquiry(dataset: str, entry: Entry, directory: Path, seed: int) -
     The pairs are those of the MORCELA paper's file. Its filters (§3.3), run again on the raw files,
     give 709 of them, and tests/science/test_published_stimuli.py lists the others.
     """
-    pairs = read_csv_utf8(directory / LI_PAIRS)
-    table = pd.DataFrame(
-        {
-            "pair_id": pairs["Good ID"] + " / " + pairs["Bad ID"],
-            "phenomenon": articles(pairs["Good ID"]),
-            "paradigm": pairs["Bad ID"].str.replace(r"\.\d+$", "", regex=True),  # one example
-        }
+    pairs = read_csv_utf8(directory / "linguistic_inquiry_data.csv")
+    pairs = pairs.rename(columns=LI_COLUMNS).assign(
+        pair_id=pairs["Good ID"] + " / " + pairs["Bad ID"],
+        phenomenon=articles(pairs["Good ID"]),
+        paradigm=pairs["Bad ID"].str.replace(r"\.\d+$", "", regex=True),  # one example
     )
-    for side in SIDES:
-        name = side.capitalize()
-        table[f"{side}_id"] = pairs[f"{name} ID"]
-        table[side] = pairs[f"{name} Sentence"]
-        table[f"{side}_rating"] = pairs[f"{name} Sentence LS"]
-    stimuli = pairs_as_sentences(table, "en", "human")
+    stimuli = pairs_as_sentences(pairs, "en", "human")
     return stimuli, read_judgments(directory / JUDGMENTS, stimuli["item_id"])
 
 
@@ -92,25 +96,12 @@ def li_large(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     published only for the first study. The studies spell some authors' names with other capitals,
     so articles are in lower case.
     """
-    pairs = read_csv_utf8(directory / LI_LARGE_PAIRS)
+    pairs = read_csv_utf8(directory / "LI_Large_pairs.csv").rename(columns=LI_LARGE_COLUMNS)
     pair_id = "pair." + pairs["pair_ID"].astype(str)
-    table = pd.DataFrame(
-        {
-            "pair_id": pair_id,
-            "phenomenon": pairs["source"],
-            "paradigm": articles(pairs["Bad ID"]).str.lower(),
-        }
-    )
-    items = []
-    for side, name in zip(SIDES, ("grammatical", "ungrammatical"), strict=True):
-        table[side] = pairs[f"sentence_{name}"]
-        table[f"{side}_rating"] = pairs[f"LS_{name}"]
-        published = pd.DataFrame(
-            {"published_id": pairs[f"{side.capitalize()} ID"], "item_id": pair_id + f".{side}"}
-        )
-        items.append(published[pairs["source"] == "Sprouse"])
-    stimuli = pairs_as_sentences(table, "en", "human")
-    published = pd.concat(items)
+    pairs = pairs.assign(pair_id=pair_id, paradigm=articles(pairs["Bad ID"]).str.lower())
+    stimuli = pairs_as_sentences(pairs, "en", "human")
+    published = stimuli.assign(published_id=pairs[["Good ID", "Bad ID"]].to_numpy().ravel())
+    published = published.loc[published["phenomenon"] == "Sprouse", ["item_id", "published_id"]]
     judged = read_judgments(directory / JUDGMENTS, published["published_id"].drop_duplicates())
     judged = judged.rename(columns={"item_id": "published_id"}).merge(published, on="published_id")
     return stimuli, judged[["participant_id", "item_id", "rating", "z"]]
@@ -122,18 +113,9 @@ def li_adger(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     The phenomenon is the source, the paradigm the article or the chapter of the textbook.
     """
     pairs = read_scored_pairs(directory / entry["files"][0]["name"])
-    table = pd.DataFrame(
-        {
-            "pair_id": pairs.index,
-            "phenomenon": pairs["dataset"].to_numpy(),
-            "paradigm": articles(pairs["ungramm_id"]).str.lower().to_numpy(),
-            "good": pairs["gramm_sentence"].to_numpy(),
-            "bad": pairs["ungramm_sentence"].to_numpy(),
-            "good_rating": pairs["gramm_judgement"].to_numpy(),
-            "bad_rating": pairs["ungramm_judgement"].to_numpy(),
-        }
-    )
-    return pairs_as_sentences(table, "en", "human"), NO_RATINGS
+    pairs = pairs.assign(paradigm=articles(pairs["ungramm_id"]).str.lower())
+    pairs = pairs.rename(columns=LI_ADGER_COLUMNS).rename_axis("pair_id").reset_index()
+    return pairs_as_sentences(pairs, "en", "human"), NO_RATINGS
 
 
 def read_scored_pairs(path: Path) -> pd.DataFrame:

@@ -8,11 +8,10 @@ from unicodedata import normalize
 
 import pandas as pd
 
-from lingprob.errors import LingprobError, nearest
+from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.table_files import (
     as_boolean,
-    as_setting,
     label_of,
     names_alike,
     need_columns,
@@ -188,17 +187,8 @@ def as_stimuli(
     frame, named = one_row_per_sentence(path, frame, named, wanted != "none")
     columns = {key: named.get(key, key) for key in COLUMNS}
     must_exist = {"sentence", *named} | (set() if wanted == "none" else {"rating"})
-    for key, column in columns.items():
-        if key in must_exist and column not in frame.columns:
-            close = nearest(column, map(str, frame.columns), 1)
-            alike = names_alike(frame, [*COLUMNS, *SIDES])
-            remedy = f"{setting}.{key}" + (f" to {close[0]!r}?" if close else ".")
-            if len(alike) > 1:
-                remedy = f"{setting} to {as_setting(alike)}?"
-            raise LingprobError(
-                f"{path}: no column {column!r} for `{key}`. The file has {list(frame.columns)}. "
-                f"Set {remedy}"
-            )
+    needed = [column for key, column in columns.items() if key in must_exist]
+    need_columns(path, frame, needed, f"Set {setting}.")
     given = {key: frame[column] for key, column in columns.items() if column in frame.columns}
     texts = {
         key: (text_of if key == "sentence" else label_of)(path, columns[key], values)

@@ -23,21 +23,18 @@ from lingprob.stimuli.tables import (
     read_lines,
 )
 
-CROWS_PAIRS_FILE = "crows_pairs_anonymized.csv"
 
-
-def read_json_pairs(path: Path, phenomenon: str) -> pd.DataFrame:
+def read_json_pairs(path: Path) -> pd.DataFrame:
     """Return good, bad, phenomenon and paradigm of a JSON-lines file with one pair per line.
 
-    The argument `phenomenon` is the key that names the phenomenon. The paradigm is the file's name.
+    The paradigm is the file's name, because SLING's key `paradigm` puts twelve files under one.
     """
-    records = [json.loads(line) for line in read_lines(path)]
-    names = {"sentence_good": "good", "sentence_bad": "bad", phenomenon: "phenomenon"}
-    table = pd.DataFrame(records)[list(names)].rename(columns=names)
-    return table.assign(paradigm=path.stem)
+    names = {"sentence_good": "good", "sentence_bad": "bad", "linguistics_term": "phenomenon"}
+    table = pd.DataFrame([json.loads(line) for line in read_lines(path)]).rename(columns=names)
+    return table[["good", "bad", "phenomenon"]].assign(paradigm=path.stem)
 
 
-def as_stimuli(paradigms: Iterable[pd.DataFrame], language: str) -> Parsed:
+def as_stimuli(paradigms: Iterable[pd.DataFrame], entry: Entry) -> Parsed:
     """Return a `stimuli` table without ratings from one table of pairs per paradigm.
 
     The tables have good, bad, phenomenon and paradigm. Pairs are numbered from 0 in each table.
@@ -46,25 +43,15 @@ def as_stimuli(paradigms: Iterable[pd.DataFrame], language: str) -> Parsed:
     pairs = pd.concat(paradigms)
     pair_id = pairs["paradigm"] + "." + pairs.index.astype(str)
     pairs = pairs.assign(pair_id=pair_id).reset_index(drop=True)
-    return pairs_as_sentences(pairs, language), NO_RATINGS
+    return pairs_as_sentences(pairs, entry["language"]), NO_RATINGS
 
 
-def blimp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the pairs of all paradigms. `phenomenon` is BLiMP's `linguistics_term`.
+def json_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
+    """Return the pairs of the JSON-lines files of BLiMP or SLING.
 
-    Seven pairs consist of identical sentences.
+    In 7 pairs of BLiMP and in 24 of SLING, both sentences are the same.
     """
-    files = [directory / file["name"] for file in entry["files"]]
-    return as_stimuli([read_json_pairs(file, "linguistics_term") for file in files], "en")
-
-
-def sling(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
-    """Return the pairs of the listed files. In 24 of 40,000 pairs, both sentences are the same.
-
-    The paradigm is the file's name, because the key `paradigm` puts twelve files under one name.
-    """
-    files = [directory / file["name"] for file in entry["files"]]
-    return as_stimuli([read_json_pairs(file, "phenomenon") for file in files], "zh")
+    return as_stimuli((read_json_pairs(directory / file["name"]) for file in entry["files"]), entry)
 
 
 def zhoblimp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
@@ -75,8 +62,7 @@ def zhoblimp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
                 stream, name = archive.extractfile(member), Path(member.name)
                 if stream and name.suffix == ".jsonl":
                     Path(folder, name.name).write_bytes(stream.read())
-        files = sorted(Path(folder).iterdir())
-        return as_stimuli([read_json_pairs(file, "phenomenon") for file in files], "zh")
+        return as_stimuli(map(read_json_pairs, sorted(Path(folder).iterdir())), entry)
 
 
 def scamp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
@@ -85,7 +71,7 @@ def scamp(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     Text is as published: lower case, with a space before the full stop. Paradigms belong to no
     phenomenon, so each is its own.
     """
-    return as_stimuli([read_scamp(directory / file["name"]) for file in entry["files"]], "en")
+    return as_stimuli((read_scamp(directory / file["name"]) for file in entry["files"]), entry)
 
 
 def read_scamp(path: Path) -> pd.DataFrame:
@@ -106,7 +92,7 @@ def crows_pairs(dataset: str, entry: Entry, directory: Path, seed: int) -> Parse
     The condition is the pair's direction and the sentence's side: `stereo/less`, `stereo/more`,
     `antistereo/less` or `antistereo/more`.
     """
-    raw = read_csv_utf8(directory / CROWS_PAIRS_FILE, dtype="string")
+    raw = read_csv_utf8(directory / "crows_pairs_anonymized.csv", dtype="string")
     pair_id = "crows_" + raw.index.astype(str)
     pairs = pd.DataFrame(
         {
