@@ -10,16 +10,11 @@ from lingprob.catalog import read_published
 from lingprob.papers.run import Run
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Dataset, Options, string_scores
-from lingprob.stimuli.distances import EditFilter
 
 VOCABULARY = 1000
-OPTIONS = Options(
-    bins=10, filter=EditFilter(comparison="below", population="all"), bootstrap=30,
-    resample="pairs", seed=1, scale="demo",
-)  # fmt: skip
-READING = OPTIONS.filter
+OPTIONS = Options(bootstrap=30, resample="pairs", seed=1, scale="demo")
 PUBLISHED = read_published("string_probability")
-TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstrap=60)
+TWO_BINS = replace(OPTIONS, bins=2, bootstrap=60)
 
 
 def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> Dataset:
@@ -82,7 +77,7 @@ def data_set(
 
 
 def scored(dataset: Dataset) -> pd.DataFrame:
-    return string_scores("m", dataset, 100, TWO_BINS)
+    return string_scores("m", dataset, 100, "demo")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from lingprob.figures import palette, style
 from lingprob.figures.labels import dataset_label, group_handles, label_provenance, legend_above
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, whiskers
-from lingprob.papers.morcela.parameter_figures import NAMES
+from lingprob.papers.morcela.parameter_figures import STYLES
 from lingprob.papers.run import Run
 
 PARTS = {
@@ -30,7 +30,7 @@ def draw_decomposition(table: pd.DataFrame, run: Run) -> Figure:
     if table.empty:
         return blank("no data set has pairs, paradigms or articles")
     rows = list(table.groupby(["dataset", "grouping"], sort=False))
-    names = [name for name in NAMES if name in set(table["linking_function"])]
+    names = [name for name in STYLES if name in set(table["linking_function"])]
     figure, axes = grid(
         len(rows), len(PARTS), width=style.PAGE_INCHES / len(PARTS), height=1.5,
         margins=(0.0, 0.9), sharex=True, sharey="row",
@@ -43,7 +43,7 @@ def draw_decomposition(table: pd.DataFrame, run: Run) -> Figure:
         label = dataset_label("Pearson r", dataset, datasets, run.titles)
         of_row[0].set_ylabel(label, fontsize=6)
     for ax in axes[-1]:
-        ax.set_xticks(range(len(names)), [NAMES[name] for name in names], fontsize=5.5)
+        ax.set_xticks(range(len(names)), [STYLES[name][0] for name in names], fontsize=5.5)
         ax.tick_params(axis="x", rotation=90)
     legend_above(figure, group_handles(table["model"], run.models))
     label_provenance(figure, [run.scale], table["rating_source"])

@@ -11,7 +11,7 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.run import Run
 from lingprob.papers.string_probability.tables import count_datasets, count_filters
 from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
+from lingprob.stimuli.distances import PAPER_FILTER, edit_threshold, measure_pairs, pair_texts
 from lingprob.stimuli.linguistic_inquiry import SCORES, published_scores
 from lingprob.stimuli.syntaxgym import read_suite
 
@@ -97,11 +97,10 @@ def test_ratings_of_li_and_the_1883_filtered_pairs(mirror):
     ratings = stimuli.pivot(index="pair_id", columns="condition", values="rating")
     assert (ratings["good"] - ratings["bad"]).isna().sum() == 104
     distances = measure_pairs(stimuli, "li_large", lambda texts: np.ones((len(texts), 1)))
-    reading = EditFilter()
-    assert edit_threshold(stimuli, distances, reading) == 18
+    assert edit_threshold(stimuli, distances, PAPER_FILTER) == 18
     tables = {"li_large": stimuli}
     run = Run("", titles={"li_large": "LI"}, published=read_published("string_probability"))
-    about = ({"li_large": distances}, reading, run)
+    about = ({"li_large": distances}, run)
     filters = count_filters(tables, *about)
     used = filters.loc[filters["used"], ["kept", "kept_published"]]
     assert used.to_numpy().tolist() == [[1883, 1883]]

@@ -236,7 +236,7 @@ def test_scores_follow_one_convention_in_stimulus_order():
     assert found[["item_id", "logprob"]].to_numpy().tolist() == [["s1", 1.0], ["s2", 1.0]]
     stimuli = pd.DataFrame({"item_id": ["s2", "s1"], "rating": [0.2, 0.1], "pair_id": ["p", "q"]})
     rated = with_ratings("d", stimuli, found)
-    assert list(rated) == [*scores, "rating", "pair_id"]
+    assert list(rated) == ["item_id", "rating", "pair_id", *scores.columns[1:]]
     assert rated[["item_id", "rating"]].to_numpy().tolist() == [["s2", 0.2], ["s1", 0.1]]
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.morcela.claims import SMALL, STATISTICS, morcela_quantities
-from lingprob.papers.morcela.trends import points_of, printed_sizes
+from lingprob.papers.morcela.tables import printed_fits
+from lingprob.papers.morcela.trends import points_of
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import compare_numbers, judge_claims
 from lingprob.scorecard.estimates import slope_within
@@ -41,7 +42,7 @@ def paper_tables(*, printed_r: bool = False) -> dict[str, pd.DataFrame]:
     the gain of two models' MORCELA over it.
     """
     rows = []
-    for model in printed_sizes(PUBLISHED).index:
+    for model in printed_fits(PUBLISHED)["model"].unique():
         sse = {name: printed(model, name)["sse"] for name in FUNCTIONS[1:]}
         r = {name: np.sqrt(1 - value / 878.9) for name, value in sse.items()}
         if printed_r:

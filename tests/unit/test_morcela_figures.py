@@ -9,7 +9,6 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import save_figures
 from lingprob.papers.morcela.figures import draw, highest_r, source_name
-from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.tables import tabulate
 from lingprob.papers.run import Run
 from morcela_for_tests import fits, tables_of, two_datasets
@@ -86,12 +85,6 @@ def test_figures_say_that_ratings_are_simulated(tmp_path):
     save_figures(figures, [tmp_path / f"{name}.png" for name in figures])
     assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in figures)
     assert plt.get_fignums() == open_before
-
-
-def test_many_models_of_a_family_are_numbered():
-    names = ["pythia-12b", "pythia-70m", "opt-125m", "pythia-1b", "pythia-70m", "opt-30b"]
-    assert numbered(names, RUN.models) == {"pythia-70m": 1, "pythia-1b": 2, "pythia-12b": 3}
-    assert numbered(["smollm2-135m", "pythia-70m"], RUN.models) == {}
 
 
 def test_sources_are_named_without_the_model():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.morcela.claims import STATISTICS
-from lingprob.papers.morcela.trends import drawn_values, draws_of, points_of, printed_sizes
+from lingprob.papers.morcela.tables import printed_fits
+from lingprob.papers.morcela.trends import drawn_values, draws_of, points_of
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import role_of
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
@@ -19,8 +20,9 @@ from lingprob.stats.linking import resample_linking_functions
 
 PUBLISHED = read_published("morcela")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
-SIZES = np.log10(printed_sizes(PUBLISHED))
 RUN = Run("demo", Catalog().models)
+SIZES = {name: np.log10(RUN.models[name]["parameters"])
+         for name in printed_fits(PUBLISHED)["model"].unique()}  # fmt: skip
 TRENDS = ["r_rises_with_size", "beta_falls_with_size", "gamma_rises_with_size",
           "beta_falls_with_r", "gamma_rises_with_r"]  # fmt: skip
 

@@ -24,8 +24,8 @@ from lingprob.stimuli.distances import (
     edit_threshold,
     equal_bins,
     measure_pairs,
+    near_pairs,
     pair_texts,
-    pairs_in_use,
 )
 from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 from site_for_tests import links_of
@@ -358,7 +358,7 @@ def test_the_filter_keeps_what_its_reading_says():
     for population in ("rated", "all"):
         for comparison in ("below", "at_most"):
             reading = EditFilter("characters", 0.75, comparison, population)
-            found = pairs_in_use(stimuli, "mine", distances, reading)
+            found = near_pairs(stimuli, "mine", distances, reading)
             threshold = edit_threshold(stimuli, distances, reading)
             kept[population, comparison] = (threshold, "".join(found))
     assert kept == {
@@ -367,7 +367,7 @@ def test_the_filter_keeps_what_its_reading_says():
     }  # fmt: skip
     distances["levenshtein_words"] = [0, 7, 9, 4, 2, 1]  # with a median of 3
     words = EditFilter("words", 0.5, "at_most", "all")
-    assert "".join(pairs_in_use(stimuli, "mine", distances, words)) == "p0p4"
+    assert "".join(near_pairs(stimuli, "mine", distances, words)) == "p0p4"
 
 
 def test_rated_pairs_are_those_of_the_stimuli():

@@ -1,7 +1,6 @@
 """The three predictions on made scores: against scipy, scikit-learn, plain loops and by hand."""
 
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,9 @@ from lingprob.papers.string_probability.analysis import (
     FOLLOWERS,
     POOLED,
     analyse,
-    confounds,
     correlations_of,
-    curves_of,
+    pair_tables,
+    roc_points,
     separation_rows,
 )
 from lingprob.papers.string_probability.claims import PAIRED, compare, counted
@@ -35,14 +34,12 @@ from lingprob.papers.string_probability.data import (
     units,
     variables,
 )
-from lingprob.papers.string_probability.tables import UNITS, count_datasets, count_filters
+from lingprob.papers.string_probability.tables import count_datasets, count_filters
 from lingprob.stats.resampling import correlation_interval, resamples, widened
 from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.distances import COMPARISONS, POPULATIONS, EditFilter
 from strings_for_tests import (
     OPTIONS,
     PUBLISHED,
-    READING,
     TWO_BINS,
     VOCABULARY,
     data_set,
@@ -88,8 +85,8 @@ def test_prediction_1_equals_scipy_s_r(datasets, results):
 
 def test_prediction_2_uses_near_pairs_with_both_ratings(datasets, results):
     pairs = wide(datasets[1])
-    edits = datasets[1].distances["levenshtein_characters"]
-    near = pairs[pairs["levenshtein_characters"] < np.quantile(edits, 0.75)]
+    edits = datasets[1].distances["levenshtein_characters"].drop(8)
+    near = pairs[pairs["levenshtein_characters"] <= np.quantile(edits, 0.75)]
     rated = near.dropna(subset="rating")
     row = found(results, "rated", subset="overall").iloc[0]
     assert row["n"] == len(rated)
@@ -110,15 +107,15 @@ def test_the_edit_filter_is_of_prediction_2_alone():
     for name in ("string_separation", "string_roc"):
         pd.testing.assert_frame_equal(every[name], other[name])
     n = every["string_correlations"].query("subset == 'overall'").set_index("prediction")["n"]
-    far = made("mine", {2}).distances["levenshtein_characters"]
-    near = (far < far.quantile(0.75)).sum() - 2  # of equal sentences, and without a rating
+    rated = made("mine", {2}).distances["levenshtein_characters"].drop(8)
+    near = (rated <= rated.quantile(0.75)).drop(7).sum()  # the sentences of 7 are equal
     assert n.to_dict() == {1: 119, 2: near}
 
 
 def test_prediction_3_shares_pairs_with_prediction_2_alone():
     """Without Prediction 1, the table has the near pairs only, as Table 1a counts LI."""
     every, rated = (
-        string_scores("m", made("mine", numbers), VOCABULARY, OPTIONS)
+        string_scores("m", made("mine", numbers), VOCABULARY, "demo")
         for numbers in ({1, 2, 3}, {2, 3})
     )
     near = every[every["meaning_matched"].eq(True)].reset_index(drop=True)
@@ -213,17 +210,7 @@ def test_a_sentence_that_nobody_called_grammatical_is_named(datasets):
     unknown.loc[3, "grammatical"] = None
     broken = Dataset("mine", dataset.predictions, unknown, dataset.scores, dataset.distances)
     with pytest.raises(LingprobError, match="'mine', item 's3'"):
-        string_scores("m", broken, VOCABULARY, OPTIONS)
-
-
-def test_a_filter_without_pairs_says_what_to_change(datasets):
-    dataset = datasets[1]
-    alike = dataset.distances.assign(levenshtein_characters=2)
-    same = Dataset("mine", dataset.predictions, dataset.stimuli, dataset.scores, alike)
-    with pytest.raises(LingprobError, match=r"at least 2 characters.*prediction_2"):
-        string_scores("m", same, VOCABULARY, OPTIONS)
-    at_most = replace(OPTIONS, filter=EditFilter(population="all"))
-    assert string_scores("m", same, VOCABULARY, at_most)["meaning_matched"].sum() == 2 * 119
+        string_scores("m", broken, VOCABULARY, "demo")
 
 
 def test_a_convention_that_was_not_scored_is_named(datasets):
@@ -246,19 +233,13 @@ def test_clusters_widen_intervals_where_paradigms_differ(datasets):
     assert widths[1] > 1.5 * widths[0]
 
 
-@pytest.mark.parametrize(
-    ("unit", "comparison", "population"), [*product(UNITS, COMPARISONS, POPULATIONS)]
-)
-def test_counts_filters_and_analysis_agree(datasets, unit, comparison, population):
-    """Under any reading, one function decides and all three tables show its answer."""
+def test_counts_filters_and_analysis_agree(datasets):
     rated = datasets[1]
-    reading = EditFilter(unit, comparison=comparison, population=population)
-    options = replace(OPTIONS, filter=reading)
-    analysed = string_scores("m", rated, VOCABULARY, options)["meaning_matched"].sum() / 2
-    tables, about = {"li_large": rated.stimuli}, ({"li_large": rated.distances}, reading)
-    filters = count_filters(tables, *about, run_of())
+    analysed = string_scores("m", rated, VOCABULARY, "demo")["meaning_matched"].sum() / 2
+    tables, distances = {"li_large": rated.stimuli}, {"li_large": rated.distances}
+    filters = count_filters(tables, distances, run_of())
     assert (len(filters), filters["used"].sum()) == (8, 1)
-    counted = count_datasets(tables, tables, *about, run_of(li_large="LI")).iloc[0]
+    counted = count_datasets(tables, tables, distances, run_of(li_large="LI")).iloc[0]
     (kept,) = filters.loc[filters["used"], "kept"]
     assert analysed == kept == counted["counted"] < counted["used_pairs"] == 119
     assert counted["counted_published"] == 1883
@@ -273,10 +254,9 @@ def test_all_pairs_are_counted_if_data_are_complete():
 
 def test_the_scorecard_checks_counts_and_claims(datasets, results):
     counted = {"blimp": datasets[0].stimuli}
-    counts = count_datasets(counted, counted, {}, READING, run_of(blimp="BLiMP"))
+    counts = count_datasets(counted, counted, {}, run_of(blimp="BLiMP"))
     rated = datasets[1]
-    given = ({"li_large": rated.stimuli}, {"li_large": rated.distances})
-    filters = count_filters(*given, READING, run_of())
+    filters = count_filters({"li_large": rated.stimuli}, {"li_large": rated.distances}, run_of())
     toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
     # "The moons emerge" is less likely than "*The moon emerge", as the paper says of GPT-2.
     words = toy["text"].str.rstrip(".").str.split()
@@ -328,7 +308,8 @@ def test_bins_need_a_pair_each(pairs, bins):
 @pytest.mark.parametrize(("pairs", "told"), [(10, True), (9, False)])
 def test_confounds_are_told_of_five_pairs_a_bin(pairs, told):
     dataset = data_set("d", pairs, {1})
-    assert len(confounds("m", [dataset], scored(dataset), TWO_BINS)) == told * (2 + 1) * 6
+    tables = pair_tables("m", [dataset], scored(dataset), TWO_BINS)
+    assert len(tables["string_confounds"]) == told * (2 + 1) * 6
 
 
 @pytest.fixture(scope="module")
@@ -368,9 +349,7 @@ def test_a_metric_with_gaps_has_no_area():
         assert list(rows.index[rows[column].notna()]) == known
     assert (rows["n_pairs"] == 12).all()
     assert "lead" not in rows  # a claim needs all of its comparison
-    assert curves_of(table).groupby("metric", sort=False).size().to_dict() == dict.fromkeys(
-        known, 201
-    )
+    assert [point["metric"] for point in roc_points(table)] == [*np.repeat(known, 201)]
 
 
 def test_flat_set_intervals_equal_a_loop_over_draws():
@@ -430,8 +409,6 @@ def test_units_by_hand():
     assert units(table, "pairs").tolist() == [0, 1, 0, 2, 3, 4, 4]
     assert units(table, "clusters").tolist() == [0, 0, 0, 1, 2, 3, 3]
     assert units(table[:3], "clusters").tolist() == [0, 1, 0]  # one paradigm: its pairs
-    with pytest.raises(LingprobError, match=r"resample: 'paradigms' is not one of"):
-        units(table, "paradigms")
 
 
 def test_names_that_join_alike_are_of_different_pairs():
@@ -463,7 +440,7 @@ def test_counts_of_data_sets_with_and_without_pairs():
     run = run_of(**dict.fromkeys(given, "T"))
     mine.loc[3, "text"] = mine.loc[2, "text"]
     used = {**given, "mine": mine.iloc[2:]}
-    table = count_datasets(given, used, {}, TWO_BINS.filter, run).set_index("dataset")
+    table = count_datasets(given, used, {}, run).set_index("dataset")
     columns = ["identical_pairs", "duplicated_sentences", "counted", "missing_ratings",
                "used_pairs", "used_sentences"]  # fmt: skip
     found = table.loc[["blimp", "mine", "cola"], columns]

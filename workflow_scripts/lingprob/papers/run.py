@@ -1,14 +1,14 @@
 """Facts about a run for a paper's figures, tables and scorecard."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 import pandas as pd
 
-from lingprob.scorecard.comparison import MADE_HERE, Statistic
+from lingprob.scorecard.comparison import MADE_HERE, Quantities, Statistic
 from lingprob.scorecard.verdicts import Estimate
 
 logger = logging.getLogger(__name__)
@@ -20,6 +20,8 @@ FAILED = "failed"  # the only column of a table whose function raised an error
 Tables = Mapping[str, pd.DataFrame]
 # A paper's part of the catalog (`catalog.read_published`).
 Published = Mapping[str, Any]
+# The units in which papers print numbers of parameters.
+SIZES = {"millions": 1e6, "billions": 1e9}
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,16 @@ class Run:
     titles: Mapping[str, str] = field(default_factory=dict)
     published: Published = field(default_factory=dict)
     note: str = ""
+
+    def model_notes(self, models: Iterable[str]) -> str:
+        """Return the notes on models and on the run, each once."""
+        notes = [self.models[name].get("note") for name in dict.fromkeys(models)]
+        return " ".join(filter(None, dict.fromkeys([*notes, self.note])))
+
+    def printed(self, row: str) -> float | None:
+        """Return the first number that the paper prints in a row, or None if it prints none."""
+        rows = [item["rows"] for item in self.published.get("items", []) if row in item["rows"]]
+        return float(rows[0][row][0]) if rows else None
 
 
 def statistic(
@@ -65,6 +77,17 @@ def judged(table: pd.DataFrame, run: Run) -> pd.DataFrame:
     """
     made = {name for name, look in run.models.items() if look.get("source") in MADE_HERE}
     return table if made >= set(table["model"]) else table[~table["model"].isin(made)]
+
+
+def parameter_counts(models: Iterable[str], run: Run) -> Quantities:
+    """Return the number of parameters of each of the run's models, in both SIZES."""
+    known = {name: run.models.get(name, {}).get("parameters") for name in models}
+    return {
+        (f"{name}/parameters", unit): Estimate.exact(parameters / one)
+        for name, parameters in known.items()
+        if parameters
+        for unit, one in SIZES.items()
+    }
 
 
 def make_each(makers: Mapping[str, Callable[[], pd.DataFrame]]) -> dict[str, pd.DataFrame]:

@@ -3,7 +3,6 @@
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,7 @@ from rapidfuzz.distance import Levenshtein
 from lingprob.errors import LingprobError
 
 Embed = Callable[[list[str]], NDArray[np.float32]]
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "below": operator.lt,
-    "at_most": operator.le,
-}
+COMPARISONS = {"below": operator.lt, "at_most": operator.le}
 POPULATIONS = ("rated", "all")
 
 
@@ -96,6 +92,9 @@ class EditFilter:
     population: str = "rated"
 
 
+PAPER_FILTER = EditFilter()
+
+
 def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: EditFilter) -> float:
     """Return the limit of the edit distance under an interpretation (`reading`) of the filter.
 
@@ -113,17 +112,20 @@ def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: Edit
     return float(edits.quantile(reading.quantile))
 
 
-def pairs_in_use(
-    stimuli: pd.DataFrame, dataset: str, distances: pd.DataFrame | None, reading: EditFilter
-) -> pd.Index:
-    """Return the ids of pairs whose two sentences differ, in the order of the table.
-
-    With `distances` (a `minimalness` table of rated pairs), the filter leaves pairs out.
-    """
+def different_pairs(stimuli: pd.DataFrame, dataset: str) -> pd.Index:
+    """Return the ids of pairs whose two sentences differ, in the order of the table."""
     texts = pair_texts(stimuli, dataset)
-    different = texts.index[texts["good"] != texts["bad"]]
-    if distances is None:
-        return different
+    return texts.index[texts["good"] != texts["bad"]]
+
+
+def near_pairs(
+    stimuli: pd.DataFrame,
+    dataset: str,
+    distances: pd.DataFrame,
+    reading: EditFilter = PAPER_FILTER,
+) -> pd.Index:
+    """Return the ids of `different_pairs` that the filter keeps, given a `minimalness` table."""
+    different = different_pairs(stimuli, dataset)
     edits = distances.set_index("pair_id")[f"levenshtein_{reading.unit}"].reindex(different)
     threshold = edit_threshold(stimuli, distances, reading)
     return different[COMPARISONS[reading.comparison](edits, threshold).to_numpy()]

@@ -74,16 +74,14 @@ def refuse_unscored(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -
 
 
 def with_ratings(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return sentence scores with ratings and units, in the order of `stimuli`.
+    """Return ratings and units with sentence scores, in the order of `stimuli`.
 
     The order is the same for all models, so they share folds and resamples. Raises LingprobError if
     a sentence has no rating or no score.
     """
     refuse_unscored(dataset, stimuli, scores)
     columns = ["item_id", "rating", "pair_id", "paradigm", "phenomenon"]
-    about = stimuli[[name for name in columns if name in stimuli]]
-    place = pd.Series(range(len(about)), index=about["item_id"])
-    rated = scores.merge(about, on="item_id", how="left")
+    rated = stimuli[[name for name in columns if name in stimuli]].merge(scores, on="item_id")
     refuse_rows(
         rated["rating"].isna(),
         "data set {dataset!r}, item {item_id!r}: no rating, and linking functions are fitted "
@@ -91,8 +89,7 @@ def with_ratings(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> p
         rated,
         dataset=dataset,
     )
-    order = rated["item_id"].map(place).argsort(kind="stable")
-    return rated.iloc[order].reset_index(drop=True)
+    return rated
 
 
 def rating_source(stimuli: pd.DataFrame) -> str:
@@ -161,26 +158,25 @@ def fit_model(
                 clusters=clusters[1][group.index],
                 **fitting,
             )
-            about = {"dataset": dataset, "rating_source": rating_source(data_set.stimuli)}
-            about["cluster"] = clusters[0]
+            source = rating_source(data_set.stimuli)
+            about = {"dataset": dataset, "rating_source": source, "cluster": clusters[0]}
             fits = fits.assign(**about, unigrams=unigrams, bos=bos, kept_together=kept[0])
             is_default = (bos, unigrams) == default_convention
             tables.append(fits.assign(default_convention=is_default))
             if is_default and group["unigram_logprob"].notna().any():
                 resampled.append(draws.assign(**about, n=len(group)))
+    about = {"model": model, "scale": scale}
     return (
-        as_table(tables, "linking_functions", model, scale),
-        as_table(resampled, "linking_draws", model, scale),
+        as_table(tables, "linking_functions", **about),
+        as_table(resampled, "linking_draws", **about),
     )
 
 
-def as_table(
-    tables: Sequence[pd.DataFrame], schema: str, model: str, scale: str, **about: str
-) -> pd.DataFrame:
-    """Concatenate a model's tables to a schema's columns, with the constant columns `about`."""
+def as_table(tables: Sequence[pd.DataFrame], schema: str, **about: str) -> pd.DataFrame:
+    """Concatenate tables to a schema's columns, with the constant columns `about`."""
     columns = SCHEMAS[schema].names
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
-    return table.assign(model=model, scale=scale, **about)[columns]
+    return table.assign(**about)[columns]
 
 
 def correlate_participant_groups(
@@ -195,15 +191,14 @@ def correlate_participant_groups(
 
     Arguments are names of data sets, with their `stimuli` and `ratings` tables (morcela, §3.4).
     """
-    columns = SCHEMAS["intergroup_correlation"].names
-    tables = [pd.DataFrame(columns=columns)]
+    tables = []
     for dataset, items, judgments in zip(datasets, stimuli, ratings, strict=True):
         if len(judgments):
-            table = split_half(judgments, seed=seed).assign(dataset=dataset, scale=scale)
             people = judgments["participant_id"].nunique()
-            table = table.assign(judgments=len(judgments), participants=people)
-            tables.append(table.assign(rating_source=rating_source(items)))
-    return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
+            table = split_half(judgments, seed=seed).assign(judgments=len(judgments))
+            about = {"dataset": dataset, "rating_source": rating_source(items)}
+            tables.append(table.assign(participants=people, **about))
+    return as_table(tables, "intergroup_correlation", scale=scale)
 
 
 def predict_datasets(
@@ -239,8 +234,8 @@ def predict_datasets(
         refuse_unscored(dataset, data_set.stimuli, scores)
         rows = data_set.stimuli.merge(scores, on="item_id")
         for name, sample in samples.items():
-            about = {"dataset": dataset, "fitted_to": name}
-            about["rating_source"] = rating_source(datasets[name].stimuli)
+            source = rating_source(datasets[name].stimuli)
+            about = {"dataset": dataset, "fitted_to": name, "rating_source": source}
             unit = sampling_units(sample, cluster)[1]
             without_unigrams = rows["unigram_logprob"].isna().all()
             for function in LINKING_FUNCTIONS:
@@ -248,7 +243,8 @@ def predict_datasets(
                     found = _predicted(function, sample, unit, rows, within=name == dataset)
                     tables.append(found.assign(**about))
     bos, unigrams = convention
-    return as_table(tables, "predicted_ratings", model, scale, bos=bos, unigrams=unigrams)
+    about = {"model": model, "scale": scale, "bos": bos, "unigrams": unigrams}
+    return as_table(tables, "predicted_ratings", **about)
 
 
 def _predicted(

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.morcela.tables import (
+    AGREEMENT,
     PAPER_DATASET,
     default_fits,
     parameter_differences,
-    printed_agreement,
     slope_may_be_zero,
 )
-from lingprob.papers.morcela.trends import SIZES, less_in_opt, printed_sizes, trend
-from lingprob.papers.run import Found, Run, Tables, judged, statistic
+from lingprob.papers.morcela.trends import less_in_opt, trend
+from lingprob.papers.run import Found, Run, Tables, judged, parameter_counts, statistic
 from lingprob.scorecard.comparison import Quantities, Statistic, score
 from lingprob.scorecard.verdicts import Estimate
 
@@ -25,6 +25,7 @@ SMALL = {"opt-125m": "pythia-160m", "opt-350m": "pythia-410m"}
 # A difference of BIC below 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
 NO_EVIDENCE = 2.0
 RULE = "2 to either side is a rule of thumb, not an interval"
+NOTES = {"human": "", "simulated": "simulated ratings"}
 WITHOUT_SLOPE = "the slope of log-probability may be 0"
 # The sentences of Figure 1.
 EXAMPLES = {
@@ -52,12 +53,7 @@ def estimate_of(fit: dict, column: str) -> Estimate:
     """
     if column in ("beta", "gamma") and slope_may_be_zero(fit):
         return Estimate(float(fit[column]), np.nan, np.nan, int(fit["n"]), WITHOUT_SLOPE)
-    return Estimate.of(fit, column, fit["n"], note_on(fit["rating_source"]))
-
-
-def note_on(rating_source: str) -> str:
-    """Return a note if ratings are simulated, else an empty string."""
-    return "simulated ratings" if rating_source == "simulated" else ""
+    return Estimate.of(fit, column, fit["n"], NOTES[fit["rating_source"]])
 
 
 def bic_difference(tables: Tables, run: Run) -> Found:
@@ -71,7 +67,7 @@ def bic_difference(tables: Tables, run: Run) -> Found:
         if {"morcela", "morcela_beta_1"} <= set(bic.index):
             value = float(bic["morcela_beta_1"] - bic["morcela"])
             ends = (value - NO_EVIDENCE, value + NO_EVIDENCE)
-            note = "; ".join(filter(None, [RULE, note_on(group["rating_source"].iloc[0])]))
+            note = "; ".join(filter(None, [RULE, NOTES[group["rating_source"].iloc[0]]]))
             yield f"{model}/{dataset}", Estimate(value, *ends, note=note)
 
 
@@ -158,7 +154,8 @@ def morcela_quantities(tables: Tables, run: Run) -> Quantities:
     fits = every[every["dataset"] == PAPER_DATASET]
     halves = tables["intergroup_correlation"]
     halves = halves[(halves["dataset"] == PAPER_DATASET) & (halves["definition"] == "equal_halves")]
-    found = _sentences(tables["stimuli"]) | _sizes(every["model"], run) | _gains(fits, run)
+    found = _sentences(tables["stimuli"]) | _gains(fits, run)
+    found |= parameter_counts(every["model"], run)
     for fit in fits.to_dict("records"):
         row, note = f"{fit['model']}/{fit['linking_function']}", f"{fit['bos']}, {fit['unigrams']}"
         for column in ("beta", "gamma", "r_cv"):
@@ -169,7 +166,7 @@ def morcela_quantities(tables: Tables, run: Run) -> Quantities:
             found[row, column] = Estimate.exact(float(fit[column]), note)
     for half in halves.to_dict("records"):
         about = Estimate.of(half, "r", note=half["description"])
-        found[f"{PAPER_DATASET}/intergroup_correlation", "r"] = about
+        found[AGREEMENT, "r"] = about
     return found
 
 
@@ -186,18 +183,6 @@ def _sentences(stimuli: pd.DataFrame) -> Quantities:
     return found
 
 
-def _sizes(names: pd.Series, run: Run) -> Quantities:
-    """Return the number of parameters of each fitted model, in the unit of Table 1."""
-    found: Quantities = {}
-    sizes = printed_sizes(run.published)
-    for model, printed in sizes[sizes.index.isin(names)].items():
-        parameters = run.models[model]["parameters"]
-        unit = "billions" if printed >= SIZES["billions"] else "millions"
-        if parameters:
-            found[f"{model}/parameters", unit] = Estimate.exact(parameters / SIZES[unit])
-    return found
-
-
 def _gains(fits: pd.DataFrame, run: Run) -> Quantities:
     """Return MORCELA's gains in r over log-probability and SLOR, and in % of SLOR's error.
 
@@ -205,7 +190,7 @@ def _gains(fits: pd.DataFrame, run: Run) -> Quantities:
     run's own r between groups would make percentages differ from the paper's.
     """
     found: Quantities = {}
-    ceiling = printed_agreement(run.published, PAPER_DATASET) or np.nan
+    ceiling = run.printed(AGREEMENT) or np.nan
     for model, group in fits.groupby("model", sort=False):
         by_name = {fit["linking_function"]: fit for fit in group.to_dict("records")}
         if not {"morcela", "slor", "logprob"} <= set(by_name):

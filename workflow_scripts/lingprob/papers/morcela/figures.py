@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Collection
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -27,9 +28,8 @@ from lingprob.figures.panels import blank, draw_differences, grid, whiskers
 from lingprob.figures.style import draw_each
 from lingprob.papers.morcela.parameter_figures import (
     FIXED,
-    NAMES,
-    PARAMETER_LABELS,
-    R_LABEL,
+    LABELS,
+    STYLES,
     frequency_slopes,
     parameters_by_correlation,
     quality_of,
@@ -40,27 +40,13 @@ from lingprob.papers.morcela.tables import (
     default_fits,
     main_dataset,
     parameter_differences,
-    printed_agreement,
     slope_may_be_zero,
     with_certain_parameters,
 )
 from lingprob.papers.run import Run, Tables
 
 NO_UNIGRAMS = "no model has unigrams, without which MORCELA and SLOR cannot be fitted"
-STYLES = {
-    "logprob": (palette.GREY, "v"),
-    "mean_logprob": (palette.SKY, "^"),
-    "slor": (palette.ORANGE, "s"),
-    "morcela_gamma_0": (palette.PURPLE, "P"),
-    "morcela_beta_1": (palette.GREEN, "D"),
-    "morcela": (palette.BLUE, "o"),
-}
-SHORT_LABELS = {"beta": "β", "gamma": "γ (nats)"}
-QUANTITIES = {"r_cv": R_LABEL, "beta": PARAMETER_LABELS["beta"], "gamma": PARAMETER_LABELS["gamma"]}
 ROW_INCHES = 0.2
-MOST_WRITTEN = 6  # most models for which cells also show the difference as text
-# Most models and panels for slanted names that do not overlap.
-MOST_SLANTED = 24
 OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "trends")
 
 
@@ -105,9 +91,7 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
     figures = draw_each(
         {"figure_2": lambda: correlation_by_model(*correlations, compared)} | of_morcela
     )
-    notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
-    note = " ".join(filter(None, notes))
-    left = uncertain_parameters(fits, run)
+    note, left = run.model_notes(fits["model"]), uncertain_parameters(fits, run)
     for name, figure in figures.items():
         said = " ".join(filter(None, [note, left if name in OF_PARAMETERS else ""]))
         label_provenance(figure, every["scale"], every["rating_source"], note=said)
@@ -115,17 +99,10 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
 
 
 def uncertain_parameters(fits: pd.DataFrame, run: Run) -> str:
-    """Return a note on models whose parameters figures leave out, or ''.
-
-    The parameters are MORCELA's, unless the note names an ablation.
-    """
+    """Return a note on models for which figures leave out a parameter, or ''."""
     learned = fits["linking_function"].str.startswith("morcela")
-    left = fits.loc[learned & slope_may_be_zero(fits), ["model", "linking_function"]]
-    titles = [
-        str(run.models[name]["title"])
-        + ("" if "morcela" in some.to_numpy() else f" ({', '.join(NAMES[one] for one in some)})")
-        for name, some in left.groupby("model", sort=False)["linking_function"]
-    ]
+    left = fits.loc[learned & slope_may_be_zero(fits), "model"]
+    titles = [run.models[name]["title"] for name in dict.fromkeys(left)]
     why = "No gamma and beta, because the slope of log-probability may be 0"
     return f"{why}: {'; '.join(titles)}." if titles else ""
 
@@ -139,16 +116,21 @@ def correlation_by_model(
 ) -> Figure:
     """Draw Figures 2 and 3: cross-validated r of each linking function, by model size.
 
-    Rows are data sets, panels are families. Filled markers are values of this run, with 95%
-    bootstrap intervals. Hollow markers are computed from the published SSE.
+    Rows are data sets, panels are families, with models sorted by training steps and then by size.
+    Filled markers are values of this run, with 95% bootstrap intervals. Hollow markers are computed
+    from the published SSE.
     """
     models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
     fits, theirs = (
         table[table["linking_function"].isin(linking_functions)] for table in (fits, published)
     )
-    panels = family_panels(fits, theirs, models)
+    every = palette.in_families([*fits["model"], *theirs["model"]], models)
+    panels = [
+        sorted(names, key=lambda name: models[name]["place"][-1])
+        for _, names in groupby(every, key=lambda name: models[name]["family"])
+    ]
     shifts = np.linspace(-0.15, 0.15, len(linking_functions))
-    widths = [1.2 + len(names) for names in panels.values()]
+    widths = [1.2 + len(names) for names in panels]
     width = 0.32 * sum(widths) / len(widths)
     figure, axes = grid(
         len(datasets), len(panels), width=width, height=2.1, margins=(1.6, 0.8), narrowest=4.4,
@@ -157,49 +139,22 @@ def correlation_by_model(
     for row, dataset in zip(axes, datasets, strict=True):
         rows = [table[table["dataset"] == dataset] for table in (fits, theirs, agreement)]
         scored = pd.concat([rows[0]["model"], rows[1]["model"]])
-        for ax, names in zip(row, panels.values(), strict=True):
+        for ax, names in zip(row, panels, strict=True):
             ax.set_visible(scored.isin(names).any())
             for linking_function, shift in zip(linking_functions, shifts, strict=True):
                 place = {name: x + shift for x, name in enumerate(names)}
                 _plot_family(ax, rows[0], rows[1], place, linking_function, models)
-            _name_models(ax, names, models, upright=sum(widths) > MOST_SLANTED)
+            titles = [" ".join(short_title(name, models).split()) for name in names]
+            ax.set_xticks(range(len(names)), titles, fontsize=6, rotation=90)
             ax.set_xlim(-0.6, len(names) - 0.4)
             ax.set_title(str(models[names[0]]["family_title"]))
-            _draw_ceiling(ax, rows[2], printed_agreement(run.published, dataset))
+            _draw_ceiling(ax, rows[2], run.printed(f"{dataset}/intergroup_correlation"))
         first = next((ax for ax in row if ax.get_visible()), row[0])
-        first.set_ylabel(dataset_label(R_LABEL, dataset, datasets, run.titles))
+        first.set_ylabel(dataset_label(LABELS["r_cv"], dataset, datasets, run.titles))
         first.tick_params(labelleft=True)
     handles = linking_function_handles(linking_functions, not theirs.empty, not agreement.empty)
     legend_above(figure, handles)
     return figure
-
-
-def family_panels(
-    fits: pd.DataFrame, published: pd.DataFrame, models: Models
-) -> dict[str, list[str]]:
-    """Return each family's models that have a point, sorted by training steps, then by size.
-
-    Families of this run come first.
-    """
-    names = [*fits["model"], *(published["model"] if len(published) else [])]
-    panels: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        panels.setdefault(models[name]["family"], []).append(name)
-    return {
-        family: sorted(palette.by_size(group, models), key=lambda name: models[name]["place"][-1])
-        for family, group in panels.items()
-    }
-
-
-def _name_models(ax: Axes, names: list[str], models: Models, upright: bool) -> None:
-    """Write the models' names below a panel, vertical if `upright` or if names have two lines."""
-    titles = [short_title(name, models) for name in names]
-    if len(names) > 1 and (upright or any("\n" in title for title in titles)):
-        titles = [" ".join(title.split()) for title in titles]
-        ax.tick_params(axis="x", rotation=90, labelsize=6)
-    else:
-        ax.tick_params(axis="x", rotation=45)
-    ax.set_xticks(range(len(names)), titles)
 
 
 def _plot_family(
@@ -214,7 +169,7 @@ def _plot_family(
 
     A line joins each group of a family, such as all sizes after one step of training.
     """
-    colour, marker = STYLES[linking_function]
+    _, colour, marker = STYLES[linking_function]
     of_panel, ours = (
         table[table["linking_function"] == linking_function]
         .assign(x=lambda rows: rows["model"].map(place))
@@ -252,7 +207,7 @@ def linking_function_handles(
     linking_functions: list[str], published: bool, ceiling: bool
 ) -> list[Line2D]:
     """Return legend entries for linking functions and, if shown, published values and ceilings."""
-    handles = [handle(NAMES[name], *STYLES[name]) for name in linking_functions]
+    handles = [handle(*STYLES[name]) for name in linking_functions]
     if published:
         handles.append(published_handle(":"))
     if ceiling:
@@ -280,24 +235,24 @@ def conventions(fits: pd.DataFrame, run: Run) -> Figure:
     blocks = list(shown.groupby([family, shown["dataset"]], sort=False))
     labels = [list(dict.fromkeys(block["row"])) for _, block in blocks]
     figure, axes = grid(
-        len(blocks), len(QUANTITIES), width=style.PAGE_INCHES / 3,
+        len(blocks), len(LABELS), width=style.PAGE_INCHES / 3,
         height=ROW_INCHES * (sum(map(len, labels)) / len(labels) + 2), margins=(0.0, 0.9),
         sharex="col", sharey="row", height_ratios=[len(rows) + 2 for rows in labels],
         width_ratios=[1.2, 1, 1],
     )  # fmt: skip
     several = shown["dataset"].nunique() > 1
     for of_block, ((_, dataset), block), rows in zip(axes, blocks, labels, strict=True):
-        for ax, quantity in zip(of_block, QUANTITIES, strict=True):
+        for ax, quantity in zip(of_block, LABELS, strict=True):
             _plot_rows(ax, block, quantity, rows, models)
         of_block[0].set_yticks(range(len(rows)), rows, fontsize=5.5)
         of_block[0].set_ylim(len(rows) - 0.4, -0.6)
         title = str(models[block["model"].iloc[0]]["family_title"])
         of_dataset = f": {wrapped_title(dataset, run.titles, 60)}" if several else ""
         of_block[0].set_title(f"{title}{of_dataset}", loc="left")
-    for ax, label in zip(axes[-1], QUANTITIES.values(), strict=True):
+    for ax, label in zip(axes[-1], LABELS.values(), strict=True):
         ax.set_xlabel(label)
     handles = group_handles(shown["model"], models, "none")
-    slor = handle("SLOR", STYLES["slor"][0], "s", "none", markerfacecolor="white")
+    slor = handle(*STYLES["slor"], "none", markerfacecolor="white")
     legend_above(figure, [*handles, slor])
     return figure
 
@@ -320,7 +275,7 @@ def _plot_rows(
         look, y = models[fit["model"]], place[fit["row"]] + shifts[fit["model"]]
         if fit["linking_function"] == "slor":
             if quantity == "r_cv":
-                ax.plot(fit["r_cv"], y, "s", color=STYLES["slor"][0], markerfacecolor="white",
+                ax.plot(fit["r_cv"], y, "s", color=STYLES["slor"][1], markerfacecolor="white",
                         markersize=small)  # fmt: skip
             continue
         ends = whiskers(fit[quantity], fit[f"{quantity}_low"], fit[f"{quantity}_high"])
@@ -352,16 +307,11 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
         titles = [str(run.models[name]["title"]) for name in names]
         for ax, parameter in zip(of_row, ("beta", "gamma"), strict=True):
             told = part[(part[f"{parameter}_low"] > 0) | (part[f"{parameter}_high"] < 0)]
-            image, matrix = draw_differences(ax, names, told, parameter)
+            image, _ = draw_differences(ax, names, told, parameter)
             figure.colorbar(image, ax=ax, shrink=0.7)
-            if len(names) <= MOST_WRITTEN:
-                for (y, x), value in np.ndenumerate(matrix):
-                    colour = "white" if abs(value) > 0.6 * image.get_clim()[1] else palette.BLACK
-                    text = f"{value:+.2f}" if np.isfinite(value) else ""
-                    ax.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
             ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
             ax.set_yticks(range(len(names)), titles, fontsize=5.5)
-            name = SHORT_LABELS[parameter]
+            name = LABELS[parameter]
             ax.set_title(f"{name}: row minus column\n(grey: interval includes 0)", fontsize=8)
         of_row[0].set_ylabel(dataset_label("", dataset, shown, run.titles))
     return figure

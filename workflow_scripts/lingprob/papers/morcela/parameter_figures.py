@@ -1,6 +1,6 @@
 """Draw Figures 4 to 6 of MORCELA and its trends: parameters, and slopes on frequency."""
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,17 +36,20 @@ from lingprob.figures.panels import (
 from lingprob.papers.run import Run, Tables
 
 Fit = Mapping[Any, Any]  # one row of `linking_functions`
-R_LABEL = "Pearson r with ratings"
-PARAMETER_LABELS = {"gamma": "Optimal γ (nats)", "beta": "Optimal β"}
-NAMES = {
-    "logprob": "Log-probability",
-    "mean_logprob": "Mean log-probability",
-    "slor": "SLOR",
-    "morcela_gamma_0": "MORCELA (γ = 0)",
-    "morcela_beta_1": "MORCELA (β = 1)",
-    "morcela": "MORCELA",
+LABELS = {
+    "r_cv": "Pearson r with ratings",
+    "gamma": "Optimal γ (nats)",
+    "beta": "Optimal β",
 }
-ROWS = {"r_cv": R_LABEL, **PARAMETER_LABELS}
+# Name, colour and marker of each linking function.
+STYLES = {
+    "logprob": ("Log-probability", palette.GREY, "v"),
+    "mean_logprob": ("Mean log-probability", palette.SKY, "^"),
+    "slor": ("SLOR", palette.ORANGE, "s"),
+    "morcela_gamma_0": ("MORCELA (γ = 0)", palette.PURPLE, "P"),
+    "morcela_beta_1": ("MORCELA (β = 1)", palette.GREEN, "D"),
+    "morcela": ("MORCELA", palette.BLUE, "o"),
+}
 FIXED = {"gamma": 0.0, "beta": 1.0}  # SLOR's values
 
 
@@ -56,8 +59,8 @@ def parameters_by_correlation(
     """Draw Figures 4 and 6: optimal gamma (top) and beta (bottom) against r.
 
     Each data set has two rows, and each linking function one column. Points of this run have 95%
-    bootstrap intervals. Published points (of MORCELA) are hollow and joined in order of model size,
-    with names at the smallest and largest model. Dotted: the value that SLOR fixes.
+    bootstrap intervals. Published points (of MORCELA) are hollow and joined in order of model size.
+    Dotted: the value that SLOR fixes.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
     free = {
@@ -78,15 +81,17 @@ def parameters_by_correlation(
             chosen = f"linking_function == {linking_function!r} and dataset == {dataset!r}"
             ours, theirs = fits.query(chosen), published.query(chosen)
             _plot_parameter(ax, ours, parameter, models)
-            if parameter in theirs:
-                _plot_published(ax, theirs, parameter, models, numbered(fits["model"], models))
+            theirs = theirs.dropna(subset=[parameter]).set_index("model", drop=False)
+            theirs = theirs.loc[palette.by_size(theirs.index, models)]
+            join_models(ax, theirs, "r_cv", parameter, models, hollow=True)
+            _name_ends(ax, theirs[~theirs["model"].isin(ours["model"])], "r_cv", parameter, models)
             ax.axhline(FIXED[parameter], color=palette.GREY, linewidth=0.8, linestyle=":")
-            ax.set_title(NAMES[linking_function])
+            ax.set_title(STYLES[linking_function][0])
             ax.margins(0.15)
-        label = dataset_label(PARAMETER_LABELS[parameter], dataset, datasets, run.titles)
+        label = dataset_label(LABELS[parameter], dataset, datasets, run.titles)
         axes[row, 0].set_ylabel(label)
     for ax in axes[-1]:
-        ax.set_xlabel(R_LABEL)
+        ax.set_xlabel(LABELS["r_cv"])
     legend_above(figure, _legend(fits, published, models), columns=4)
     return figure
 
@@ -112,6 +117,8 @@ def frequency_slopes(
         of_fit = (bins["model"] == fit["model"]) & (bins["start_token"] == fit["start_token"])
         _plot_bins(axes[0], bins[of_fit & (bins["n_tokens"] > 1)], fit, models)
     for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
+        ax.set_xlabel("Slope of token on unigram\nlog-probability")
+        ax.set_ylabel(LABELS[quantity])
         _plot_parameter(ax, morcela[first], quantity, models, x="slope")
         for fit in morcela[~first].to_dict("records"):
             _with_interval(ax, fit, "slope", quantity, models, hollow=True)
@@ -119,10 +126,7 @@ def frequency_slopes(
     axes[0].set_ylabel("Token log-probability (nats)")
     corpora = [wrapped_title(corpus, run.titles) for corpus in dict.fromkeys(slopes["corpus"])]
     axes[0].set_title(" / ".join(corpora))
-    for ax, label in zip(axes[1:], (R_LABEL, PARAMETER_LABELS["beta"]), strict=True):
-        ax.set_xlabel("Slope of token on unigram\nlog-probability")
-        ax.set_ylabel(label)
-    handles = _legend(morcela, fits.iloc[:0], models)
+    handles = group_handles(morcela["model"], models, "none")
     if not first.all():
         look = {"markerfacecolor": "white"}
         handles.append(handle("after a start token", palette.BLACK, "o", "none", **look))
@@ -160,65 +164,27 @@ def _with_interval(
 def _plot_parameter(
     ax: Axes, fits: pd.DataFrame, parameter: str, models: Models, x: str = "r_cv"
 ) -> None:
-    """Plot fits with intervals of x and y, and with names, or numbers in large groups."""
-    numbers = numbered(fits["model"], models)
-    for fit in fits.dropna(subset=[x, parameter]).to_dict("records"):
+    """Plot fits, one per model, with intervals of x and y."""
+    fits = fits.dropna(subset=[x, parameter])
+    for fit in fits.to_dict("records"):
         _with_interval(ax, fit, x, parameter, models)
-        point, look = (fit[x], fit[parameter]), models[fit["model"]]
-        if fit["model"] not in numbers:
-            name_point(ax, look["title"], *point)
-            continue
-        ax.plot(*point, color=look["colour"], marker=look["marker"], markersize=7, zorder=3)
-        inside: dict[str, Any] = {"xytext": (0, 0), "ha": "center", "va": "center"}
-        number = str(numbers[fit["model"]])
-        name_point(ax, number, *point, color="white", fontsize=5, zorder=4, **inside)
+    _name_ends(ax, fits, x, parameter, models)
 
 
-def numbered(names: Iterable[str], models: Models) -> dict[str, int]:
-    """Return numbers by size, from 1, for the models of each group that has more than two."""
-    groups: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        groups.setdefault(models[name]["group"], []).append(name)
-    return {
-        name: place
-        for group in groups.values()
-        if len(group) > 2
-        for place, name in enumerate(palette.by_size(group, models), start=1)
-    }
+def _name_ends(ax: Axes, fits: pd.DataFrame, x: str, y: str, models: Models) -> None:
+    """Write the names of the smallest and largest model of each group at their points."""
+    points = fits.set_index("model")[[x, y]]
+    for names in points.groupby(lambda name: models[name]["group"]).groups.values():
+        first, *_, last = 2 * palette.by_size(names, models)
+        for name in dict.fromkeys((first, last)):
+            colour = models[name]["colour"]
+            name_point(ax, short_title(name, models), *points.loc[name], color=colour)
 
 
 def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list[Line2D]:
-    """Return a legend's entries for groups, with the meaning of numbers, and published values."""
-    numbers = numbered(fits["model"], models)
+    """Return a legend's entries for groups of models and, if there are any, published values."""
     handles = group_handles([*fits["model"], *published["model"]], models, "none")
-    for one in handles:
-        group = [name for name in numbers if models[name]["group"] == one.get_label()]
-        if group:
-            first, *_, last = sorted(group, key=numbers.__getitem__)
-            # A group's name has a state of training after a comma.
-            ends = [short_title(name, models).partition(",")[0] for name in (first, last)]
-            sizes = " to ".join(" ".join(end.split()) for end in ends)
-            one.set_label(f"{one.get_label()} (1 to {len(group)}: {sizes})")
-    return handles + ([] if published.empty else [published_handle()])
-
-
-def _plot_published(
-    ax: Axes, rows: pd.DataFrame, parameter: str, models: Models, numbers: Container[str]
-) -> None:
-    """Plot published values as hollow points, joined by model size within a family.
-
-    The first and last points have names, unless points of this run have numbers.
-    """
-    rows = rows.dropna(subset=[parameter])
-    sizes = rows["model"].map(lambda name: models[name]["parameters"])
-    rows = rows.loc[sizes.sort_values().index]
-    join_models(ax, rows, "r_cv", parameter, models, hollow=True)
-    for _, group in rows.groupby(rows["model"].map(lambda name: models[name]["group"])):
-        for _, row in group.iloc[[0, -1]].iterrows():
-            if row["model"] in numbers:
-                continue
-            title, colour = short_title(row["model"], models), models[row["model"]]["colour"]
-            name_point(ax, title, row["r_cv"], row[parameter], color=colour)
+    return handles if published.empty else [*handles, published_handle()]
 
 
 def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run: Run) -> Figure:
@@ -242,11 +208,11 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
         for table in (ours, theirs)
     )
     figure, axes = grid(
-        len(ROWS), 2, width=style.PAGE_INCHES / 2, height=1.9, margins=(0.0, 0.8), sharey="row",
+        len(LABELS), 2, width=style.PAGE_INCHES / 2, height=1.9, margins=(0.0, 0.8), sharey="row",
         sharex="col",
     )  # fmt: skip
     finished = complete(ours, run.models)
-    for row, (quantity, label) in zip(axes, ROWS.items(), strict=True):
+    for row, (quantity, label) in zip(axes, LABELS.items(), strict=True):
         draw_against(row[0], ours, "bits", quantity, run.models)
         draw_against(row[1], finished, "parameters", quantity, run.models)
         draw_against(row[1], theirs, "parameters", quantity, run.models, hollow=True)
@@ -261,8 +227,7 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size / 1e6:,g}"))
         ax.xaxis.set_minor_formatter(NullFormatter())
     shown = pd.concat([ours.dropna(subset="bits"), finished.dropna(subset="parameters"), theirs])
-    handles = group_handles(shown["model"], run.models, "none")
-    legend_above(figure, handles + ([] if theirs.empty else [published_handle()]), columns=4)
+    legend_above(figure, _legend(shown, theirs, run.models), columns=4)
     return figure
 
 

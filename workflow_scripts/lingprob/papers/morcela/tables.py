@@ -11,6 +11,8 @@ from lingprob.papers.run import Published, Run, Tables, make_each
 
 Models = Mapping[str, Mapping[str, Any]]
 PAPER_DATASET = "linguistic_inquiry"
+# The row of the printed r between two groups of judgments.
+AGREEMENT = f"{PAPER_DATASET}/intergroup_correlation"
 TABLES_OF_FITS = ("Table 2", "Table 3", "Table 4")
 PARAMETERS = ["beta", "gamma", "r_cv"]
 
@@ -22,8 +24,8 @@ def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     return make_each(
         {
             "table_2": lambda: table_2(fits, theirs, run.models),
-            "table_3": lambda: table_of_criteria(fits, theirs, run.models, 3),
-            "table_4": lambda: table_of_criteria(fits, theirs, run.models, 4),
+            "table_3": lambda: table_of_criteria(fits, theirs, run.models, pythia=False),
+            "table_4": lambda: table_of_criteria(fits, theirs, run.models, pythia=True),
             "differences": lambda: parameter_differences(fits, tables["linking_draws"]),
         }
     )
@@ -40,51 +42,47 @@ def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.D
     theirs = published.loc[
         published["linking_function"] == "morcela", ["model", "dataset", "beta", "gamma", "r_cv"]
     ]
-    return _side_by_side(ours, theirs, ["model", "dataset"], models).drop(columns="place")
+    return _side_by_side(ours, theirs, ["model", "dataset"], models)
 
 
 def table_of_criteria(
-    fits: pd.DataFrame, published: pd.DataFrame, models: Models, number: int
+    fits: pd.DataFrame, published: pd.DataFrame, models: Models, *, pythia: bool
 ) -> pd.DataFrame:
     """Return AIC, BIC and SSE by linking function, with the published values, sorted by BIC.
 
-    Table 4 has the Pythia models, Table 3 the OPT models and all others.
+    Table 4 has the Pythia models (`pythia`), Table 3 all others.
     """
-    family = {3: "opt", 4: "pythia"}[number]
-    shown = {"slor", "morcela", "morcela_beta_1", "morcela_gamma_0"}
-
-    def belongs(model: str) -> bool:
-        own = models[model]["family"]
-        return own == family or (number == 3 and own != "pythia")
-
+    shown = ["slor", "morcela", "morcela_beta_1", "morcela_gamma_0"]
+    keys = ["model", "dataset", "linking_function"]
     ours = fits.loc[
-        fits["linking_function"].isin(shown) & fits["model"].map(belongs),
+        fits["linking_function"].isin(shown),
         ["dataset", "rating_source", "model", "bos", "unigrams", "linking_function"]
         + ["aic", "bic", "sse", "predictors", "n", "scale"],
     ]
-    keys = ["model", "dataset", "linking_function"]
-    theirs = published.loc[published["model"].map(belongs), [*keys, "aic", "bic", "sse"]]
-    table = _side_by_side(ours, theirs, keys, models)
-    table = table.assign(order=table["bic"].fillna(table["bic_published"]))
-    by = ["place", "dataset", "order"]
-    return table.sort_values(by, kind="stable", ignore_index=True).drop(columns=["order", "place"])
+    table = _side_by_side(ours, published[[*keys, "aic", "bic", "sse"]], keys, models)
+    of_pythia = table["model"].map(lambda name: models[name]["family"] == "pythia")
+    return table[of_pythia == pythia].reset_index(drop=True)
 
 
 def _side_by_side(
     ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], models: Models
 ) -> pd.DataFrame:
-    """Join a run's rows and the published rows by their keys, in order of models.
+    """Join a run's rows and the published rows by their keys, in order of models, then of BIC.
 
-    Published columns end in _published. `place` is a model's number in that order.
+    Published columns end in _published.
     """
     table = ours.merge(theirs, on=keys, how="outer", suffixes=("", "_published"))
     published = [column for column in table.columns if column.endswith("_published")]
     compared = [name for column in published for name in (column[: -len("_published")], column)]
     first = [*keys, *compared]
     table = table[first + [column for column in table.columns if column not in first]]
-    place = {model: number for number, model in enumerate(models)}
-    table = table.assign(place=table["model"].map(place))
-    return table.sort_values("place", kind="stable", ignore_index=True)
+    order = pd.DataFrame({"model": table["model"].map(list(models).index)})
+    if "bic" in table:
+        order = order.assign(
+            dataset=table["dataset"], bic=table["bic"].fillna(table["bic_published"])
+        )
+    order = order.sort_values(list(order), kind="stable")
+    return table.loc[order.index].reset_index(drop=True)
 
 
 def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +123,7 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
 def comparable_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
     """Return `printed_fits`, or no rows if `fits` lacks the paper's data set."""
     table = printed_fits(published)
-    return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
+    return table[table["dataset"].isin(fits["dataset"])]
 
 
 def printed_fits(published: Published) -> pd.DataFrame:
@@ -146,13 +144,6 @@ def printed_fits(published: Published) -> pd.DataFrame:
     table = pd.DataFrame(list(rows.values()), index=index).reset_index()
     r = np.sqrt(1 - table["sse"] / published["total_sum_of_squares"])
     return table.assign(dataset=PAPER_DATASET, r=r)
-
-
-def printed_agreement(published: Published, dataset: str) -> float | None:
-    """Return the printed r between two groups of judgments, or None for other data sets."""
-    key = f"{PAPER_DATASET}/intergroup_correlation"
-    rows = [item["rows"][key] for item in published.get("items", []) if key in item["rows"]]
-    return float(rows[0][0]) if rows and dataset == PAPER_DATASET else None
 
 
 def with_certain_parameters(fits: pd.DataFrame) -> pd.DataFrame:

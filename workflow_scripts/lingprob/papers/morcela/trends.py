@@ -13,42 +13,40 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.morcela.tables import default_fits, with_certain_parameters
-from lingprob.papers.run import Found, Published, Run, Tables, judged, statistic
+from lingprob.papers.run import Found, Run, Tables, judged, statistic
 from lingprob.scorecard.comparison import PAPER, role_of
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import Estimate
-
-SIZES = {"millions": 1e6, "billions": 1e9}
 
 
 @statistic
 def trend(tables: Tables, run: Run, x: str, y: str) -> Found:
     """Yield the slope of y on x (columns of `points_of`) over models, within families."""
-    draws = draws_of(tables)
-    for dataset, every in points_of(tables, run).items():
-        if not {x, y} <= set(every):
-            continue
-        for about, points in populations(every, run, "models"):
-            known = points.dropna(subset=[x, y])
-            slope = slope_within(known[x], known[y], known["family"])
-            slope = widened(slope, drawn_slopes(draws.get(dataset), known, x, y))
-            yield f"{about}/{dataset}", _or_too_few(slope, known)
+    for about, known, draws in known_points(tables, run, "models", x, y):
+        slope = slope_within(known[x], known[y], known["family"])
+        yield about, _or_too_few(widened(slope, drawn_slopes(draws, known, x, y)), known)
 
 
 def less_in_opt(tables: Tables, run: Run) -> Found:
     """Yield the slope of r on log10 parameters over OPT models minus that over Pythia models."""
+    for about, known, draws in known_points(tables, run, "opt and pythia", "size", "r"):
+        slopes = slope_difference(known["size"], known["r"], known["family"], "pythia", "opt")
+        pythia, opt = (
+            drawn_slopes(draws, known[known["family"] == name], "size", "r")
+            for name in ("pythia", "opt")
+        )
+        yield about, _or_too_few(widened(slopes, opt - pythia), known)
+
+
+def known_points(
+    tables: Tables, run: Run, name: str, x: str, y: str
+) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame | None]]:
+    """Yield the points with x and y of each population and data set, and the data set's draws."""
     draws = draws_of(tables)
     for dataset, every in points_of(tables, run).items():
-        if "r" not in every:
-            continue
-        for about, points in populations(every, run, "opt and pythia"):
-            known = points.dropna(subset=["size", "r"])
-            slopes = slope_difference(known["size"], known["r"], known["family"], "pythia", "opt")
-            pythia, opt = (
-                drawn_slopes(draws.get(dataset), known[known["family"] == name], "size", "r")
-                for name in ("pythia", "opt")
-            )
-            yield f"{about}/{dataset}", _or_too_few(widened(slopes, opt - pythia), known)
+        if {x, y} <= set(every):
+            for about, points in populations(every, run, name):
+                yield f"{about}/{dataset}", points.dropna(subset=[x, y]), draws.get(dataset)
 
 
 def populations(points: pd.DataFrame, run: Run, name: str) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -56,11 +54,9 @@ def populations(points: pd.DataFrame, run: Run, name: str) -> Iterator[tuple[str
 
     The name of all models gets the role `also` (`role_of`), so they do not decide the verdict.
     """
+    names = points.index.get_level_values("model")
     about_models = {key: value for key, value in run.published.items() if key == "models"}
-    own = [
-        role_of(about_models, {}, model, "", run) == PAPER
-        for model in points.index.get_level_values("model")
-    ]
+    own = [role_of(about_models, {}, model, "", run) == PAPER for model in names]
     if any(own):
         yield name, points[own]
     if not all(own):
@@ -92,16 +88,6 @@ def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
         slopes = tables["frequency_slopes"].groupby("model")["slope"].first()
         points["frequency_slope"] = names.map(slopes)
     return {str(dataset): part for dataset, part in points.groupby(level="dataset", sort=False)}
-
-
-def printed_sizes(published: Published) -> pd.Series:
-    """Return the number of parameters of each model, as Table 1 prints it, by model."""
-    sizes = {}
-    for item in published["items"]:
-        if item["item"] == "Table 1":
-            for name, values in item["rows"].items():
-                sizes[name.partition("/")[0]] = values[0] * SIZES[item["columns"][0]]
-    return pd.Series(sizes)
 
 
 def draws_of(tables: Tables) -> dict[str, pd.DataFrame]:

@@ -5,7 +5,6 @@ vary less, and higher if lengths vary more. So they are also tested by r at a co
 and by r with both sentence lengths partialled out.
 """
 
-import logging
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -15,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.string_probability.data import (
     METRICS,
     Dataset,
@@ -39,7 +37,6 @@ from lingprob.stats.resampling import (
 from lingprob.stats.roc import area_under_roc, resampled_areas, roc_curve
 from lingprob.stimuli.distances import equal_bins
 
-logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ENDS = ("", "_low", "_high")
@@ -71,62 +68,46 @@ def analyse(
     """
     if not datasets:
         raise LingprobError(
-            f"string_probability: the scores of {model!r} cover no data set of prediction_1 to "
-            "prediction_3 in its language. Add one, or remove the model from "
-            "string_probability.models."
+            f"string_probability: no data set in the language of {model!r}. Add one, or remove the "
+            "model from string_probability.models."
         )
-    tables = [string_scores(model, dataset, vocabulary_size, options) for dataset in datasets]
+    tables = [string_scores(model, dataset, vocabulary_size, options.scale) for dataset in datasets]
     scores = pd.concat(tables, ignore_index=True)
     third = [dataset.name for dataset in datasets if 3 in dataset.predictions]
     of_third = scores[scores["dataset"].isin(third)]
-    separated, curves = separation(model, of_third, pooled_datasets, options)
     return {
         "string_scores": scores,
-        "string_correlations": correlations(model, datasets, scores, options),
-        "string_confounds": confounds(model, datasets, scores, options),
-        "string_separation": separated,
-        "string_roc": curves,
+        **pair_tables(model, datasets, scores, options),
+        **separation(model, of_third, pooled_datasets, options),
     }
 
 
-def correlations(
+def pair_tables(
     model: str, datasets: Sequence[Dataset], scores: pd.DataFrame, options: Options
-) -> pd.DataFrame:
-    """Return the `string_correlations` table: Predictions 1 and 2, overall and by bin (§4.4, §5.2).
+) -> dict[str, pd.DataFrame]:
+    """Return `string_correlations` and `string_confounds`: Predictions 1 and 2 (§4.4, §5.2).
 
-    Prediction 1 correlates the log-probabilities of a pair's two sentences. Prediction 2 correlates
-    the difference of their ratings with that of their log-probabilities, and leaves out pairs
-    without both ratings.
+    Confounds need FEWEST pairs in each bin.
     """
-    rows = [
-        {**about, **row}
-        for about, pairs in tested_pairs(datasets, scores)
-        for row in correlations_of(pairs, options)
-    ]
-    undefined = [row for row in rows if np.isnan(row["r"])]
-    for row in undefined[:5]:
-        logger.warning(
-            "Prediction %d, %s, %s %s: no correlation, because fewer than 3 pairs vary",
-            row["prediction"], row["dataset"], row["subset"], row["name"],
-        )  # fmt: skip
-    return table_of(rows, "string_correlations", model=model, scale=options.scale)
-
-
-def tested_pairs(
-    datasets: Sequence[Dataset], scores: pd.DataFrame
-) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Yield a description and the pairs, with columns x and y, for each data set and prediction.
-
-    These are Predictions 1 and 2. The description has `dataset`, `prediction` and `simulated`
-    (whether ratings of Prediction 2 are simulated).
-    """
+    r: list[dict[str, Any]] = []
+    confounds: list[dict[str, Any]] = []
     for dataset in datasets:
         pairs = pairs_of(scores[scores["dataset"] == dataset.name])
         for prediction in sorted(dataset.predictions & {1, 2}):
             chosen = variables(pairs, prediction)
             simulated = prediction == 2 and chosen["rating_source"].eq("simulated").any()
-            about = {"dataset": dataset.name, "prediction": prediction}
-            yield {**about, "simulated": bool(simulated)}, chosen
+            about = {
+                "dataset": dataset.name,
+                "prediction": prediction,
+                "simulated": bool(simulated),
+            }
+            r += [{**about, **row} for row in correlations_of(chosen, options)]
+            if len(chosen) >= FEWEST * options.bins:
+                confounds += [{**about, **row} for row in confounds_of(chosen, options)]
+    return {
+        name: table_of(rows, name, model=model, scale=options.scale)
+        for name, rows in (("string_correlations", r), ("string_confounds", confounds))
+    }
 
 
 def correlations_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
@@ -150,23 +131,10 @@ def correlations_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any
             "r_low": low,
             "r_high": high,
         }
-        for end, of in (("mean", "mean"), ("low", "min"), ("high", "max")):
-            row[f"cosine_{end}"] = group["cosine_distance"].agg(of)
-        rows.append(row)
+        cosine = group["cosine_distance"]
+        row |= {"cosine_mean": cosine.mean(), "cosine_low": cosine.min()}
+        rows.append({**row, "cosine_high": cosine.max()})
     return rows
-
-
-def confounds(
-    model: str, datasets: Sequence[Dataset], scores: pd.DataFrame, options: Options
-) -> pd.DataFrame:
-    """Return the `string_confounds` table: each quantity in each bin, and its change over bins."""
-    rows = [
-        {**about, **row}
-        for about, pairs in tested_pairs(datasets, scores)
-        if len(pairs) >= FEWEST * options.bins
-        for row in confounds_of(pairs, options)
-    ]
-    return table_of(rows, "string_confounds", model=model, scale=options.scale)
 
 
 def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
@@ -269,15 +237,11 @@ def without_lengths(covariance: Array) -> Array:
 
 def separation(
     model: str, scores: pd.DataFrame, pooled_datasets: Sequence[str], options: Options
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> dict[str, pd.DataFrame]:
     """Return the tables `string_separation` and `string_roc`: Prediction 3 (§6.3).
 
-    Args:
-        model: its name.
-        scores: `string_scores` of the data sets that test Prediction 3.
-        pooled_datasets: data sets that are also analysed as one. A sample then has the weight of
-            the data set that it was drawn from.
-        options: of the analyses.
+    The data sets `pooled_datasets` are also analysed as one. A sample then has the weight of the
+    data set that it was drawn from.
     """
     groups = [(name, "", group) for name, group in scores.groupby("dataset", sort=False)]
     groups += [
@@ -288,18 +252,16 @@ def separation(
     if together["dataset"].nunique() > 1:
         groups.append((POOLED, "", together))
     rows: list[dict[str, Any]] = []
-    curves = [pd.DataFrame(columns=["dataset"])]
+    points: list[dict[str, Any]] = []
     for name, phenomenon, group in groups:
         about = {"dataset": name, "phenomenon": phenomenon}
         rows += [{**about, **row} for row in separation_rows(group, options)]
         if not phenomenon:
-            curves.append(curves_of(group).assign(dataset=name))
-    about = {"model": model, "scale": options.scale}
-    roc = pd.concat(curves, ignore_index=True).assign(**about)
-    return (
-        table_of(rows, "string_separation", **about),
-        roc.reindex(columns=SCHEMAS["string_roc"].names).astype({"metric": object}),
-    )
+            points += [{"dataset": name, **point} for point in roc_points(group)]
+    return {
+        name: table_of(found, name, model=model, scale=options.scale)
+        for name, found in (("string_separation", rows), ("string_roc", points))
+    }
 
 
 def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
@@ -320,19 +282,15 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
     resampling: dict[str, Any] = {"draws": options.bootstrap, "seed": options.seed}
     found = [area_under_roc(column, positive, weight) for column in columns.T]
     drawn = resampled_areas(columns, positive, unit, weight=weight, **resampling)
-    areas = {
-        name: np.append(value, draws)
-        for name, value, draws in zip(known, found, drawn, strict=True)
-    }
-    right = np.full((len(group), len(known)), np.nan)
+    areas = dict(zip(known, np.column_stack([found, drawn]), strict=True))
     if len(pairs):
         first = (~pair_id.duplicated() & pair_id.notna()).to_numpy()
         sides = ([f"{name}_{side}" for name in known] for side in ("good", "bad"))
-        right[first] = preferences(*(pairs[names] for names in sides))
+        right = preferences(*(pairs[names] for names in sides))
         resampling |= {"units": int(unit.max()) + 1, "weight": weight[first]}
-        shares = [np.average(right[first], axis=0, weights=weight[first])[None]]
-        shares.append(resampled_means(right[first], unit[first], **resampling))
-        accuracies = dict(zip(known, np.concatenate(shares).T, strict=True))
+        share = np.average(right, axis=0, weights=weight[first])
+        shares = np.vstack([share, resampled_means(right, unit[first], **resampling)])
+        accuracies = dict(zip(known, shares.T, strict=True))
     else:
         accuracies = dict.fromkeys(known, np.full(options.bootstrap + 1, np.nan))
     best = np.max([areas[name] for name in FOLLOWERS if name in known], axis=0)
@@ -363,16 +321,13 @@ def bounded(quantities: dict[str, Array], sizes: NDArray) -> dict[str, float]:
     return row
 
 
-def curves_of(group: pd.DataFrame) -> pd.DataFrame:
-    """Return each metric's ROC curve at evenly spaced false positive rates."""
+def roc_points(group: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the points of each metric's ROC curve at evenly spaced false positive rates."""
     positive = group["grammatical"].to_numpy(dtype=bool)
     weight = group["weight"].to_numpy(dtype=float)
-    at = np.linspace(0, 1, ROC_POINTS)
-    names = ["metric", "false_positive_rate", "true_positive_rate"]
-    curves = [pd.DataFrame(columns=names)]
+    rates = np.linspace(0, 1, ROC_POINTS)
     for name in METRICS:
         if group[name].notna().all() and 0 < positive.sum() < len(positive):
-            false, true = roc_curve(group[name].to_numpy(dtype=float), positive, weight)
-            values = (name, at, np.interp(at, false, true))
-            curves.append(pd.DataFrame(dict(zip(names, values, strict=True))))
-    return pd.concat(curves[1:] or curves, ignore_index=True)
+            curve = roc_curve(group[name].to_numpy(dtype=float), positive, weight)
+            for false, true in zip(rates, np.interp(rates, *curve), strict=True):
+                yield {"metric": name, "false_positive_rate": false, "true_positive_rate": true}

@@ -3,13 +3,12 @@
 A population is a model on a data set, or a model alone for the eight strings about the moon.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.run import Found, Run, Tables, judged, statistic
+from lingprob.papers.run import Found, Run, Tables, judged, parameter_counts, statistic
 from lingprob.papers.string_probability.analysis import POOLED
 from lingprob.papers.string_probability.data import METRICS
 from lingprob.scorecard.comparison import Quantities, Statistic, score
@@ -22,7 +21,6 @@ LOWEST_ACCURACY = 0.7
 # The data sets of minimal pairs, together "280K" pairs (§1).
 PAIRED = ("blimp", "scamp_plausible", "scamp_implausible", "syntaxgym_pairs", "zhoblimp", "sling",
           "li_large", "hll")  # fmt: skip
-UNITS = {"millions": 1e6, "billions": 1e9}
 
 
 def estimate_of(row: dict, column: str, count: str) -> Estimate:
@@ -43,6 +41,14 @@ def of_rows(tables: Tables, run: Run, table: str, column: str, **where: object) 
 def correlation(prediction: int) -> Statistic:
     """Return the statistic of Prediction 1a or 2a: r over all pairs of a data set."""
     return of_rows("string_correlations", "r", prediction=prediction, subset="overall")
+
+
+@statistic
+def of_metric(tables: Tables, run: Run, metric: str, column: str, count: str) -> Found:
+    """Yield a column of one metric's row of `string_separation` per data set, if it is known."""
+    rows = tables["string_separation"].dropna(subset=[column])
+    for row in rows[(rows["phenomenon"] == "") & (rows["metric"] == metric)].to_dict("records"):
+        yield f"{row['model']}/{row['dataset']}", estimate_of(row, column, count)
 
 
 def change_over_bins(prediction: int, quantity: str) -> Statistic:
@@ -71,14 +77,6 @@ def surprisal_difference(tables: Tables, run: Run, difference: str) -> Found:
         yield str(model), Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
 
 
-def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield MODEL/DATASET and the rows of `string_separation` of whole data sets, by metric."""
-    table = tables["string_separation"]
-    table = table[table["phenomenon"] == ""]
-    for (model, dataset), group in table.groupby(["model", "dataset"], sort=False):
-        yield f"{model}/{dataset}", group.set_index("metric")
-
-
 def highest_area(tables: Tables, run: Run) -> Found:
     """Yield the highest area under the ROC curve of all metrics, per model and data set.
 
@@ -87,16 +85,14 @@ def highest_area(tables: Tables, run: Run) -> Found:
     are known and the accuracy on pairs is at least LOWEST_ACCURACY. If a data set has no pairs, the
     mean accuracy on the model's other data sets is used.
     """
-    groups = dict(whole(tables))
-    accuracies: dict[str, list[float]] = {}
-    for about, metrics in groups.items():
-        found = float(metrics.loc["logprob", "accuracy"])
-        if np.isfinite(found) and not about.endswith(f"/{POOLED}"):
-            accuracies.setdefault(about.partition("/")[0], []).append(found)
-    for about, metrics in groups.items():
-        own = float(metrics.loc["logprob", "accuracy"])
-        others = accuracies.get(about.partition("/")[0], [np.nan])
-        told = own if np.isfinite(own) else float(np.mean(others))
+    table = tables["string_separation"]
+    table = table[table["phenomenon"] == ""]
+    of_logprob = table[(table["metric"] == "logprob") & (table["dataset"] != POOLED)]
+    means = of_logprob.groupby("model")["accuracy"].mean()
+    for (model, dataset), group in table.groupby(["model", "dataset"], sort=False):
+        about, metrics = f"{model}/{dataset}", group.set_index("metric")
+        own = metrics.loc["logprob", "accuracy"]
+        told = means[model] if np.isnan(own) else own
         unknown = [name for name in METRICS if pd.isna(metrics["auc"].get(name))]
         if unknown:
             yield about, replace(NOTHING, note=f"not known: {', '.join(unknown)}")
@@ -107,14 +103,6 @@ def highest_area(tables: Tables, run: Run) -> Found:
             highest = metrics[["auc", "auc_low", "auc_high"]].max().to_dict()
             n = metrics[["n_grammatical", "n_ungrammatical"]].sum(axis=1).iloc[0]
             yield about, estimate_of({**highest, "n": n}, "auc", "n")
-
-
-@statistic
-def of_metric(tables: Tables, run: Run, metric: str, column: str, count: str) -> Found:
-    """Yield a column of one metric's row of `string_separation`, per model and data set."""
-    for about, metrics in whole(tables):
-        if metric in metrics.index and pd.notna(metrics.loc[metric, column]):
-            yield about, estimate_of(metrics.loc[metric].to_dict(), column, count)
 
 
 STATISTICS: dict[str, Statistic] = {
@@ -149,7 +137,7 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
     kept = {
         name: judged(table, run) if "model" in table else table for name, table in tables.items()
     }
-    return score(STATISTICS, kept, ours | sizes(run), run)
+    return score(STATISTICS, kept, ours | parameter_counts(run.models, run), run)
 
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:
@@ -167,13 +155,3 @@ def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:
     if pairs.notna().all():
         found["all/pairs", "thousands"] = Estimate.exact(float(pairs.sum()) / 1000)
     return found
-
-
-def sizes(run: Run) -> Quantities:
-    """Return the parameters of the models of this run, in both units of Table 1b."""
-    return {
-        (f"{name}/parameters", unit): Estimate.exact(entry["parameters"] / one)
-        for name, entry in run.models.items()
-        for unit, one in UNITS.items()
-        if entry.get("parameters")
-    }

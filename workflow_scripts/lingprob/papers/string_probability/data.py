@@ -1,20 +1,19 @@
 """Prepare one model's scores of data sets for the predictions of Hu et al. (2026)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import refuse_rows
 from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.conventions import scores_under
-from lingprob.stimuli.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
+from lingprob.stimuli.distances import different_pairs, near_pairs
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
-RESAMPLED = ("clusters", "pairs")
 TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
 
 
@@ -46,7 +45,6 @@ class Options:
         resample: resampled units, `clusters` (articles, suites or paradigms) or `pairs`.
         seed: seed of the resamples.
         scale: scale of the run.
-        filter: filter of rated pairs by edit distance (§5.1).
         bins: number of bins by cosine distance (§4.2).
     """
 
@@ -54,7 +52,6 @@ class Options:
     resample: str
     seed: int
     scale: str
-    filter: EditFilter = field(default_factory=EditFilter)
     bins: int = 10
 
 
@@ -108,19 +105,17 @@ def assemble(
 
 def countable_sentences(stimuli: pd.DataFrame, dataset: str) -> int:
     """Return the number of sentences that have no pair, or whose pair has different sentences."""
-    texts = pair_texts(stimuli, dataset)
-    different = int((texts["good"] != texts["bad"]).sum())
-    return 2 * different + int(stimuli["pair_id"].isna().sum())
+    return 2 * len(different_pairs(stimuli, dataset)) + int(stimuli["pair_id"].isna().sum())
 
 
 def string_scores(
-    model: str, dataset: Dataset, vocabulary_size: int | None, options: Options
+    model: str, dataset: Dataset, vocabulary_size: int | None, scale: str
 ) -> pd.DataFrame:
     """Return the `string_scores` table of a data set: each sentence's metrics.
 
-    Pairs of identical sentences are left out. `meaning_matched` tells the pairs of Prediction 2,
-    which differ by few edits (string_probability, §5.1). Prediction 3 uses these pairs too if
-    Prediction 1 does not use the data set: Table 1a counts 1,883 pairs of LI for both.
+    Pairs of identical sentences are left out. Prediction 2 uses the `meaning_matched` pairs, which
+    differ by few edits (string_probability, §5.1). Prediction 3 uses these alone if Prediction 1
+    does not use the data set: Table 1a counts 1,883 pairs of LI for both.
     """
     stimuli = dataset.stimuli
     refuse_rows(
@@ -132,37 +127,22 @@ def string_scores(
     )
     columns = ["item_id", "pair_id", "grammatical", "phenomenon", "paradigm", "rating"]
     table = stimuli[[*columns, "rating_source"]]
-    different = pairs_in_use(stimuli, dataset.name, None, options.filter)
+    different = different_pairs(stimuli, dataset.name)
     table = table[table["pair_id"].isna() | table["pair_id"].isin(different)]
-    if 2 in dataset.predictions:
-        table = table.assign(meaning_matched=table["pair_id"].isin(near_pairs(dataset, options)))
-        if 1 not in dataset.predictions:
-            table = table[table["pair_id"].isna() | table["meaning_matched"]]
     if dataset.distances is not None:
         distances = dataset.distances[["pair_id", "cosine_distance"]]
         table = table.merge(distances, on="pair_id", how="left")
+        if 2 in dataset.predictions:
+            near = table["pair_id"].isin(near_pairs(stimuli, dataset.name, dataset.distances))
+            table = table.assign(meaning_matched=near)
+            if 1 not in dataset.predictions:
+                table = table[table["pair_id"].isna() | near]
     table = table.merge(dataset.scores, on="item_id", how="left", validate="one_to_one")
     metrics = paper_metrics(table, vocabulary_size)
     table = table.drop(columns=["logprob"]).join(metrics)
-    table = table.assign(
-        model=model, dataset=dataset.name, weight=dataset.weight, scale=options.scale
-    )
+    table = table.assign(model=model, dataset=dataset.name, weight=dataset.weight, scale=scale)
     names = SCHEMAS["string_scores"].names
     return table.assign(**{name: None for name in names if name not in table})[names]
-
-
-def near_pairs(dataset: Dataset, options: Options) -> pd.Index:
-    """Return the ids of the pairs that the filter by edit distance keeps for Prediction 2."""
-    reading = options.filter
-    kept = pairs_in_use(dataset.stimuli, dataset.name, dataset.distances, reading)
-    if kept.empty:
-        edits = edit_threshold(dataset.stimuli, dataset.distances, reading)
-        raise LingprobError(
-            f"data set {dataset.name!r}: the filter by edit distance keeps none of its pairs, "
-            f"because all differ by at least {edits:g} {reading.unit}. Take it out of "
-            "string_probability.prediction_2."
-        )
-    return kept
 
 
 def units(table: pd.DataFrame, resample: str) -> NDArray[np.int64]:
@@ -172,8 +152,6 @@ def units(table: pd.DataFrame, resample: str) -> NDArray[np.int64]:
     paradigm that pairs were sampled from. A sentence without either is its own unit. If all rows
     have one paradigm, their pairs are resampled.
     """
-    if resample not in RESAMPLED:
-        raise LingprobError(f"string_probability.resample: {resample!r} is not one of {RESAMPLED}.")
     unit = table["pair_id"]
     if unit.isna().any():
         unit = unit.fillna(table["item_id"])
@@ -207,16 +185,11 @@ def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return one row per pair from the `string_scores` table of one data set.
 
-    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source,
-    meaning_matched, weight and, for good and bad, every metric, the rating and the length as
-    NAME_good and NAME_bad.
+    METRICS, rating and n_tokens are there for both sentences, as NAME_good and NAME_bad.
     """
     paired = scores[scores["pair_id"].notna()]
-    about = paired.drop_duplicates("pair_id").set_index("pair_id")
-    pairs = about[
-        ["dataset", "paradigm", "phenomenon", "cosine_distance", "rating_source"]
-        + ["meaning_matched", "weight"]
-    ]
+    about = ["dataset", "paradigm", "cosine_distance", "rating_source", "meaning_matched"]
+    pairs = paired.drop_duplicates("pair_id").set_index("pair_id")[about]
     for side, suffix in ((True, "_good"), (False, "_bad")):
         chosen = paired[paired["grammatical"] == side].set_index("pair_id")
         pairs = pairs.join(chosen[[*METRICS, "rating", "n_tokens"]].add_suffix(suffix))

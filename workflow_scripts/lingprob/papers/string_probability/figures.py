@@ -1,6 +1,6 @@
 """Draw Figures 1 to 8 of the paper on string probability (Hu et al. 2026)."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from itertools import product
 
 import numpy as np
@@ -46,7 +46,6 @@ CONFOUND_LINES = {
     "r_common_spread": ("r at a common spread", palette.BLUE, "--"),
     "r_without_length": ("r without length", palette.ORANGE, ":"),
 }
-TREND_COLUMNS = 4
 # Values at chance.
 NOTHING_TOLD = {"auc": 0.5, "accuracy": 0.5, "r": 0.0}
 
@@ -84,27 +83,17 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
         "deconfounded": lambda: deconfounded(confounds, run),
         "quality": lambda: quality(tables, run),
     }
-    # The models of figures whose models are not those of `scores`.
-    shown = {
-        "figure_1a": toy[:0], "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r,
-        "figure_4b": separation, "figure_8": separation, "quality": separation,
-        "deconfounded": confounds,
-    }  # fmt: skip
     figures = draw_each(makers)
     second = correlations[correlations["prediction"] == 2]
-    sources = ["simulated"] if second["simulated"].any() else []
+    notes = {"figure_1a": run.note, "figure_1b": run.model_notes(toy["model"])}
     for name, figure in figures.items():
-        rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
-        # The label of simulated ratings is alone, in large type.
-        said = [] if rated else notes(shown.get(name, scores)["model"], run)
-        label_provenance(figure, [run.scale], sources if rated else [], note=" ".join(said))
+        note = notes.get(name, run.model_notes(separation["model"]))
+        rated = name.startswith("figure_3") or name == "deconfounded"
+        if rated and second["simulated"].any():
+            label_provenance(figure, [run.scale], ["simulated"])
+        else:
+            label_provenance(figure, [run.scale], note=note)
     return figures
-
-
-def notes(models: Iterable[str], run: Run) -> list[str]:
-    """Return the notes on these models and on the run, each once."""
-    shown = [run.models[name].get("note") for name in dict.fromkeys(models)]
-    return [note for note in dict.fromkeys([*shown, run.note]) if note]
 
 
 def toy_cube() -> Figure:
@@ -178,11 +167,9 @@ def pairs_by_prediction(
         if pd.notna(row.r):
             said = f"r = {row.r:.2f} [{row.r_low:.2f}, {row.r_high:.2f}]\nn = {row.n:,}"
         ax.text(0.03, 0.97, said, transform=ax.transAxes, va="top", fontsize=6)
-    ratings = scores[scores["dataset"].isin(overall["dataset"])].groupby("dataset")["rating"]
-    unit = " (z)" if (ratings.min() < 0).all() else ""  # users' may be means of 1 to 7
     labels = {
         1: ("log p, grammatical (nats)", "log p, ungrammatical (nats)"),
-        2: (f"Rating difference{unit}", "log p difference (nats)"),
+        2: ("Rating difference", "log p difference (nats)"),
     }[prediction]
     name_axes(axes, *labels)
     return figure
@@ -223,14 +210,11 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
     return figure
 
 
-def bin_edges(correlations: pd.DataFrame, dataset: str) -> list[float]:
+def bin_edges(bins: pd.DataFrame, dataset: str) -> list[float]:
     """Return the edges of a data set's bins by cosine distance, the lowest first."""
-    chosen = correlations[(correlations["dataset"] == dataset) & (correlations["subset"] == "bin")]
-    bins = chosen.drop_duplicates("name").assign(number=lambda table: table["name"].astype(int))
-    if bins.empty:
-        return []
-    bins = bins.sort_values("number")
-    return [float(bins["cosine_low"].iloc[0]), *bins["cosine_high"].astype(float)]
+    chosen = bins[bins["dataset"] == dataset].drop_duplicates("name")
+    chosen = chosen.sort_values("name", key=lambda names: names.astype(int))
+    return [*chosen["cosine_low"][:1], *chosen["cosine_high"]]
 
 
 def deconfounded(confounds: pd.DataFrame, run: Run) -> Figure:
@@ -266,10 +250,10 @@ def deconfounded(confounds: pd.DataFrame, run: Run) -> Figure:
 
 
 def quality(tables: Tables, run: Run) -> Figure:
-    """Draw r of Predictions 1 and 2, area under the ROC curve and accuracy of log p, by data set.
+    """Draw r, area under the ROC curve and accuracy of log p against bits per byte, by data set.
 
-    The x axis has bits per byte of grammatical sentences. Lines join the states of one training,
-    and the orders of n-grams. Intervals are 95% of the bootstrap.
+    Bits per byte are of grammatical sentences. Lines join the states of one training, and the
+    orders of n-grams. Intervals are 95% of the bootstrap.
 
     Only models that read from left to right (`causal`) have bits per byte. Imported scores and
     pseudo-log-likelihoods are no code lengths of a text.
@@ -279,16 +263,13 @@ def quality(tables: Tables, run: Run) -> Figure:
     points = points.merge(quality_of(tables), on=["model", "dataset"])
     points = points.dropna(subset=["bits", "value"])
     panels = list(points.groupby(["label", "dataset"], sort=False))
-    figure, axes = wrapped(len(panels), columns=TREND_COLUMNS, height=1.6)
-    for place, (ax, ((label, dataset), panel)) in enumerate(zip(axes, panels, strict=True)):
+    figure, axes = wrapped(len(panels), height=1.8)
+    for ax, ((label, dataset), panel) in zip(axes, panels, strict=True):
         draw_against(ax, panel, "bits", "value", run.models)
         frame(ax, panel, "value")
         ax.axhline(NOTHING_TOLD[panel["quantity"].iloc[0]], color=palette.GREY, linewidth=0.8)
-        ax.set_title(wrapped_title(str(dataset), run.titles, 21), fontsize=7)
-        if place % TREND_COLUMNS == 0 or panels[place - 1][0][0] != label:
-            ax.set_ylabel(str(label), fontsize=7)
-        if place + TREND_COLUMNS >= len(panels):
-            ax.set_xlabel(BITS_LABEL.format("its\ngrammatical sentences"), fontsize=7)
+        ax.set_title(f"{wrapped_title(str(dataset), run.titles)}\n{label}", fontsize=7)
+    name_axes(axes, BITS_LABEL.format("its\ngrammatical sentences"), "")
     legend_above(figure, group_handles(points["model"], run.models, "none"), columns=4)
     return figure
 
@@ -302,7 +283,7 @@ def points_of(tables: Tables) -> pd.DataFrame:
     parts = [
         (overall[overall["prediction"] == 1], "r", "r of Prediction 1"),
         (overall[overall["prediction"] == 2], "r", "r of Prediction 2"),
-        (whole, "auc", "Area under ROC\ncurve of log p"),
+        (whole, "auc", "Area under ROC curve"),
         (whole[whole["n_pairs"] > 0], "accuracy", "Accuracy on pairs"),
     ]
     found = []

@@ -28,8 +28,6 @@ ROW_LETTERS = 22  # width of a line of text next to a row of densities
 HIGHEST_AUC = 0.75
 # Beyond these quantiles a few long sentences would squeeze the rest.
 SHOWN = (0.002, 0.998)
-# Largest number of models whose markers fit side by side in a narrow panel.
-MOST_ABREAST = 6
 
 
 def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
@@ -92,35 +90,29 @@ def metric_panels(
 ) -> Figure:
     """Return a figure with one panel per data set, metrics along x and one marker per model.
 
-    Models are ordered by family and size. Panels are twice as wide for more than MOST_ABREAST.
+    Models are ordered by family and size.
     """
     datasets = list(dict.fromkeys(rows["dataset"]))
     names = palette.in_families(rows["model"], run.models)
-    columns = 4 if len(names) <= MOST_ABREAST else 2
     figure, axes = wrapped(
-        len(datasets), columns=columns, width=style.PAGE_INCHES / columns, height=2.0, sharey=True
+        len(datasets), columns=2, width=style.PAGE_INCHES / 2, height=2.0, sharey=True
     )
-    reach = 0.25 if columns == 4 else 0.38
-    shifts = np.linspace(-reach, reach, len(names)) if len(names) > 1 else [0.0]
+    shifts = 0.8 * ((np.arange(len(names)) + 0.5) / max(len(names), 1) - 0.5)
     for ax, dataset in zip(axes, datasets, strict=True):
         for name, shift in zip(names, shifts, strict=True):
             chosen = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
             found = chosen.set_index("metric").reindex(METRICS)
+            ends = whiskers(found[value], found[f"{value}_low"], found[f"{value}_high"])
             ax.errorbar(
-                np.arange(len(METRICS)) + shift,
-                found[value],
-                yerr=whiskers(found[value], found[f"{value}_low"], found[f"{value}_high"]),
-                fmt=run.models[name]["marker"],
-                color=run.models[name]["colour"],
-                markersize=3,
-                linewidth=0.8,
-            )
+                np.arange(len(METRICS)) + shift, found[value], ends, markersize=3, linewidth=0.8,
+                color=run.models[name]["colour"], fmt=run.models[name]["marker"],
+            )  # fmt: skip
         ax.axhline(lines[0], color=palette.GREY, linewidth=0.8)
         ax.axhline(lines[1], color=palette.GREY, linewidth=0.8, linestyle=":")
         ax.set_xticks(range(len(METRICS)), [short for short, _ in METRICS.values()], rotation=60)
         ax.tick_params(axis="x", labelsize=6)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-    name_axes(axes, "", label, columns)
+    name_axes(axes, "", label, columns=2)
     legend_above(figure, few_handles(names, run.models), columns=3)
     return figure
 

@@ -3,23 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import product
-from typing import Any
 
 import pandas as pd
 
 from lingprob.papers.run import Run, Tables, make_each
 from lingprob.stimuli.distances import (
     COMPARISONS,
+    PAPER_FILTER,
     POPULATIONS,
     EditFilter,
+    different_pairs,
     edit_threshold,
+    near_pairs,
     pair_texts,
-    pairs_in_use,
 )
 
 Frames = Mapping[str, pd.DataFrame]
 UNITS = ("characters", "words")
-COUNTS, FILTER = "Table 1a", "§5.1"
 
 
 def tabulate(tables: Tables, run: Run, distances: Frames) -> dict[str, pd.DataFrame]:
@@ -31,30 +31,17 @@ def tabulate(tables: Tables, run: Run, distances: Frames) -> dict[str, pd.DataFr
         distances: `minimalness` of the rated data sets.
     """
     whole, used = (
-        {
-            str(name): part.reset_index(drop=True)
-            for name, part in tables[table].groupby("dataset", sort=False)
-        }
-        for table in ("whole", "stimuli")
+        dict(tuple(tables[name].groupby("dataset", sort=False))) for name in ("whole", "stimuli")
     )
-    reading = EditFilter()
     return make_each(
         {
-            "datasets": lambda: count_datasets(whole, used, distances, reading, run),
-            "filters": lambda: count_filters(used, distances, reading, run),
+            "datasets": lambda: count_datasets(whole, used, distances, run),
+            "filters": lambda: count_filters(used, distances, run),
         }
     )
 
 
-def published_value(published: Mapping[str, Any], item: str, row: str) -> float | None:
-    """Return the number in a row of an item of the paper's numbers, or None if there is none."""
-    rows = [entry["rows"] for entry in published["items"] if entry["item"] == item]
-    return next((float(one[row][0]) for one in rows if row in one), None)
-
-
-def count_datasets(
-    whole: Frames, used: Frames, distances: Frames, reading: EditFilter, run: Run
-) -> pd.DataFrame:
+def count_datasets(whole: Frames, used: Frames, distances: Frames, run: Run) -> pd.DataFrame:
     """Return one row per data set: its counts, omissions, and the paper's count.
 
     `counted` has the units of the paper: pairs of different sentences, rated pairs that pass the
@@ -65,7 +52,6 @@ def count_datasets(
     Args:
         whole, used: `stimuli` tables by data set. `used` has samples of `whole`, or equals it.
         distances: `minimalness` tables of rated data sets.
-        reading: interpretation of the filter.
         run: the paper's run.
     """
     rows = []
@@ -74,12 +60,10 @@ def count_datasets(
         identical = int((texts["good"] == texts["bad"]).sum())
         paired = stimuli["pair_id"].notna().any()
         unrated = stimuli["rating"].isna()
-        pairs = len(pairs_in_use(used[name], name, None, reading))
+        pairs = len(different_pairs(used[name], name))
+        counted, quantity = len(texts) - identical if paired else len(stimuli), "counted"
         if name in distances:
-            counted = len(pairs_in_use(used[name], name, distances[name], reading))
-        else:
-            counted = len(texts) - identical if paired else len(stimuli)
-        section, quantity = (FILTER, "kept") if name in distances else (COUNTS, "counted")
+            counted, quantity = len(near_pairs(used[name], name, distances[name])), "kept"
         rows.append(
             {
                 "dataset": name,
@@ -91,7 +75,7 @@ def count_datasets(
                 # In a data set without any rating, none counts as omitted.
                 "missing_ratings": 0 if unrated.all() else int(unrated.sum()),
                 "counted": counted,
-                "counted_published": published_value(run.published, section, f"{name}/{quantity}"),
+                "counted_published": run.printed(f"{name}/{quantity}"),
                 "used_pairs": pairs,
                 "used_sentences": 2 * pairs + int(used[name]["pair_id"].isna().sum()),
                 "rating_source": stimuli["rating_source"].fillna("").max(),
@@ -101,13 +85,13 @@ def count_datasets(
     return pd.DataFrame(rows)
 
 
-def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: Run) -> pd.DataFrame:
+def count_filters(stimuli: Frames, distances: Frames, run: Run) -> pd.DataFrame:
     """Return one row per rated data set and reading of the filter: how many pairs it keeps (§5.1).
 
-    `used` marks the reading `chosen`. `distances` are `minimalness` tables.
+    `used` marks the reading of the analyses. `distances` are `minimalness` tables.
     """
     readings = [
-        EditFilter(unit, chosen.quantile, comparison, population)
+        EditFilter(unit, PAPER_FILTER.quantile, comparison, population)
         for unit, comparison, population in product(UNITS, COMPARISONS, POPULATIONS)
     ]
     rows = [
@@ -116,9 +100,9 @@ def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: R
             **asdict(reading),
             "edits": edit_threshold(stimuli[name], table, reading),
             "pairs": len(table),
-            "kept": len(pairs_in_use(stimuli[name], name, table, reading)),
-            "kept_published": published_value(run.published, FILTER, f"{name}/kept"),
-            "used": reading == chosen,
+            "kept": len(near_pairs(stimuli[name], name, table, reading)),
+            "kept_published": run.printed(f"{name}/kept"),
+            "used": reading == PAPER_FILTER,
             "scale": run.scale,
         }
         for name, table in distances.items()
