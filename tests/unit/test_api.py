@@ -389,7 +389,7 @@ ORDERED = (-NUMBERS, None, NUMBERS, NUMBERS[::-1])
     ("call", "said"),
     [
         (lambda lm: lm.score([]), "there are no sentences"),
-        (lambda lm: lm.score(["The cat sat.", " "]), "sentence 2 is empty. Fill it in"),
+        (lambda lm: lm.score(["The cat sat.", " "]), "sentence 2 is ' ', which is no text"),
         (lambda lm: lm.score(["The cat sat.", None]), "sentence 2 is None, which is no text"),
         (lambda lm: lm.score(PAIRS), r"no columns \['sentence'\]. It has \['good'"),
         (lambda lm: lm.score(["A.", "B."], context=["C."]), "1 contexts for 2 texts"),
@@ -428,8 +428,8 @@ def test_wrong_input_of_calls_is_named(lm, call, said):
     ("model", "options", "said"),
     [
         ("smolm2-135m", {}, "unknown model 'smolm2-135m'. Did you mean 'smollm2-135m'"),
-        ("./absent", {}, "no such folder"),
-        ("/absent/model", {"revision": "main"}, "no such folder"),
+        ("./absent", {}, "neither a folder that exists nor"),
+        ("/absent/model", {"revision": "main"}, "neither a folder that exists nor"),
         ("some/model", {}, "which revision"),
         ("some/model@main", {"revision": "v1"}, "two revisions"),
         ("some/model/more", {"revision": "main"}, "neither a folder that exists nor"),

@@ -121,7 +121,7 @@ def test_patterns_are_corpora_and_copies_are_refused(folder, place):
         certified(folder, PLANTED, "*.jsonl")
     with pytest.raises(LingprobError, match=r"'one\.jsonl' is also the name of a file"):
         lingprob.find_overlap(PLANTED, ["two", "one.jsonl"], tokenizer=folder / "tiny")
-    with pytest.raises(LingprobError, match="corpus texts are a data frame"):
+    with pytest.raises(LingprobError, match="corpus texts are a DataFrame"):
         lingprob.find_overlap(PLANTED, pd.DataFrame({"text": ["A cat."]}))
 
 

@@ -61,7 +61,6 @@ def place(folder, tmp_path, monkeypatch) -> Path:
     hub = lambda source, **_: PAIRS.copy() if source == "hub:lab/pairs" else read(source)  # noqa: E731
     read = lingprob.read_table
     monkeypatch.setattr("lingprob.read_table", hub)
-    monkeypatch.setattr("lingprob.api.tables.read_table", hub)
     return tmp_path
 
 

@@ -213,13 +213,6 @@ def test_damaged_weights_are_an_error(tmp_path):
         scorer.score([np.arange(3, 9)], 0)
 
 
-def test_windows_wider_than_the_model_are_refused(llama):
-    """The last token of a window is not fed, so that one more than the model's own fits."""
-    assert len(Scorer(llama).score([np.arange(3, 9)], 0, window=65)[0]) == 6
-    with pytest.raises(LingprobError, match="window of 66 tokens is longer than the 64"):
-        Scorer(llama).score([np.arange(3, 9)], 0, window=66)
-
-
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [("float32", 1e-3), ("bfloat16", 0.15), ("float16", 0.02)]
 )

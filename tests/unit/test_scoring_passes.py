@@ -111,25 +111,6 @@ def test_states_are_kept_once_a_text_tries_them(llama):
         assert [*scorer.forward.after_starts] == kept
 
 
-class Counted:
-    """Progress that keeps the messages."""
-
-    def __init__(self) -> None:
-        self.counts: list[int] = []
-
-    def advance(self, count: int) -> None:
-        self.counts.append(count)
-
-
-def test_progress_counts_a_text_with_its_copies(llama):
-    """Three without a score at once. The last one takes several windows."""
-    texts = [[5], [], [5], range(3, 9), range(3, 9), range(3, 143)]
-    progress = Counted()
-    Scorer(llama).score([np.array(ids, dtype=int) for ids in texts], None, progress=progress)
-    assert progress.counts[0] == 3
-    assert sorted(progress.counts[1:]) == [1, 2]
-
-
 ONE_ROW = VOCABULARY_SIZE * 9  # logits
 
 

@@ -10,7 +10,7 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.io.shards import Shards
 from lingprob.io.tables import read_table, write_table
-from lingprob.models.loading import Tokens, load_language_model
+from lingprob.models.loading import load_language_model
 from lingprob.scoring.engine import Scorer, shard_ranges
 from lingprob.scoring.stimuli import score_stimuli
 from models_for_tests import SENTENCES, passes, save_tiny_model
@@ -90,8 +90,7 @@ def test_shards_of_another_setting_are_not_used(language_model, tmp_path, change
 @pytest.mark.parametrize(
     ("text", "start_token", "message"),
     [
-        ("", "bos", r"'toy', row 3, item_id 'item3': the sentence is empty"),
-        ("  ", "bos", r"item_id 'item3': the sentence is empty"),
+        ("", "bos", r"'toy', row 3, item_id 'item3': the tokenizer has no token"),
         ("a", "none", r"'toy', row 3, item_id 'item3': 'a' is a single token.*bos"),
     ],
 )
@@ -106,13 +105,6 @@ def test_sentences_without_a_score_are_refused_first(
 
     assert forwards(language_model, call)[1] == 0
     assert not (tmp_path / "shards").exists()
-
-
-def test_a_text_without_tokens_is_refused(language_model, monkeypatch):
-    nothing = Tokens(*np.empty((3, 0), dtype=np.int32))
-    monkeypatch.setattr(language_model, "tokenize", lambda texts: [nothing] * len(texts))
-    with pytest.raises(LingprobError, match=r"item_id 'one': the tokenizer has no token"):
-        score(language_model, None, texts=["?"], items=["one"])
 
 
 @pytest.mark.parametrize("damage", ["cut", "emptied", "flipped"])

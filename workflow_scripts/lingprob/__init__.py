@@ -46,9 +46,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lingprob.api.inputs import read_table
     from lingprob.api.model import Model, load
     from lingprob.api.overlap import certify, find_overlap
-    from lingprob.api.tables import read_table
     from lingprob.errors import LingprobError
     from lingprob.stats.linking import fit_linking_functions
 
@@ -89,7 +89,7 @@ _PLACES = {
     "find_overlap": "lingprob.api.overlap",
     "fit_linking_functions": "lingprob.stats.linking",
     "load": "lingprob.api.model",
-    "read_table": "lingprob.api.tables",
+    "read_table": "lingprob.api.inputs",
 }
 
 

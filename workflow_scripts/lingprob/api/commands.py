@@ -4,6 +4,7 @@ import argparse
 import gc
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,16 @@ from typing import Any
 import pandas as pd
 
 import lingprob
-from lingprob.api import tables
 from lingprob.api.cli import HUB
 from lingprob.api.inputs import COLUMNS, as_frame, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
-from lingprob.errors import LingprobError, looked_up, nearest
+from lingprob.errors import looked_up
 from lingprob.io.files import atomic_path
 from lingprob.io.table_files import (
     FORMATS,
     label_of,
     names_alike,
+    need_columns,
     numeric,
     read_frame,
     refuse,
@@ -44,10 +45,7 @@ def run(options: argparse.Namespace) -> None:
     table = CALLS.get(options.command, of_model)(options)
     write(table if options.digits is None else table.round(options.digits), options.output)
     if options.output:
-        print(
-            f"{len(table):,} rows: {options.output}{NOTES.get(options.command, '')}",
-            file=sys.stderr,
-        )
+        print(f"{len(table):,} rows: {options.output}", file=sys.stderr)
 
 
 def of_model(options: argparse.Namespace) -> pd.DataFrame:
@@ -61,7 +59,7 @@ def of_model(options: argparse.Namespace) -> pd.DataFrame:
 
 def audit(options: argparse.Namespace) -> pd.DataFrame:
     """Return a table of the problems in minimal pairs."""
-    pairs = read_pairs(options)
+    pairs = read_table(options)
     return load(options).audit(pairs, corpora=options.corpus or ())
 
 
@@ -133,14 +131,7 @@ def guard(options: argparse.Namespace) -> pd.DataFrame:
     return guard_formulas(read_frame(Path(options.input)))
 
 
-# Notes that are printed after the name of the output file.
-NOTES = {
-    "score": " (log-probabilities in nats)",
-    "surprisal": " (bits, in the column `surprisal`, which counts the space after each word)",
-}
-
-
-def load(options: argparse.Namespace) -> lingprob.Model:
+def load(options: argparse.Namespace) -> "lingprob.Model":
     """Load the options' model. A wrong name raises an error before torch is imported."""
     find_model(options.model, family=options.family, config=options.config)
     gc.disable()  # as in `cli.main`
@@ -163,33 +154,16 @@ def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.Da
 
     Raises LingprobError if the table lacks a column that `--column` names or the command needs.
     """
-    frame = tables.read_table(
-        options.input, split=options.split, configuration=options.configuration
-    )
-    for name, _ in options.columns:
-        looked_up("column", name, dict.fromkeys(OURS), "(--column)")
+    where = options.input
+    frame = lingprob.read_table(where, split=options.split, configuration=options.configuration)
     ours = {theirs: name for name, theirs in options.columns}
-    wanted = [*ours, *(name for name in needed if name not in ours.values())]
-    alike = names_alike(frame, [name for name in OURS if name not in ours.values()])
-    spelt = {name: theirs for name, theirs in alike.items() if theirs not in ours}
-    for column in wanted:
-        if column not in frame.columns:
-            close = nearest(column, map(str, frame.columns), 1)
-            found = {ours.get(column, column): close[0] if close else "YOURS"}
-            found = spelt if column in spelt else found
-            named = " ".join(f"--column {name}={theirs}" for name, theirs in found.items())
-            known = close or column in spelt
-            raise LingprobError(
-                f"{options.input}: no column {column!r}. It has {list(frame.columns)[:12]}. "
-                + (f"Did you mean {named}?" if known else f"Name the right one: {named}.")
-            )
-    warn_of_spelling(options.input, spelt, "Name them with --column.")
-    return frame.rename(columns=ours)
-
-
-def read_sentences(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the input table, which must have a column `sentence`."""
-    return read_table(options, ["sentence"])
+    for name in ours.values():
+        looked_up("column", name, dict.fromkeys(OURS), "(--column)")
+    need_columns(where, frame, ours, "Correct --column.")
+    frame = frame.rename(columns=ours)
+    need_columns(where, frame, needed, "Name each with --column, as in --column sentence=Text.")
+    warn_of_spelling(where, names_alike(frame, OURS), "Name them with --column.")
+    return frame
 
 
 def read_texts(options: argparse.Namespace) -> pd.DataFrame | list[str]:
@@ -198,12 +172,6 @@ def read_texts(options: argparse.Namespace) -> pd.DataFrame | list[str]:
     if options.input.startswith(HUB) or path.suffix.lower() in FORMATS:
         return read_table(options, ["text"])
     return read_passages(path, options.passages)
-
-
-def read_pairs(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the input table of pairs, with one row per pair or per sentence."""
-    frame = read_table(options)
-    return frame if "sentence" in frame.columns else read_table(options, ("good", "bad"))
 
 
 def column_of_texts(options: argparse.Namespace) -> list[str]:
@@ -225,12 +193,12 @@ def write(table: pd.DataFrame, output: Path | None) -> None:
 Call = Callable[[argparse.Namespace], Any]
 # For each command that runs a model: how it reads its input, and the options of its method.
 METHODS: dict[str, tuple[Call, tuple[str, ...]]] = {
-    "score": (read_sentences, ("bos", "chat")),
-    "tokens": (read_sentences, ("bos",)),
+    "score": (partial(read_table, needed=["sentence"]), ("bos", "chat")),
+    "tokens": (partial(read_table, needed=["sentence"]), ("bos",)),
     "next-tokens": (attrgetter("input"), ("top", "bos")),
     "next-words": (attrgetter("input"), ("top", "bos")),
     "surprisal": (read_texts, ("bos",)),
-    "compare": (read_pairs, ("by", "bos")),
+    "compare": (read_table, ("by", "bos")),
 }
 CALLS: dict[str, Call] = {
     "audit": audit,

@@ -119,22 +119,20 @@ class NgramModels:
 
     def load(self, source: str) -> Any:
         """Return the n-gram model of a corpus or file. It is estimated if the cache lacks it."""
-        if source not in self.loaded:
-            self.loaded[source] = self._read(source)
+        with tempfile.TemporaryDirectory() as scratch:
+            if source not in self.loaded:
+                path = self._estimated(source, scratch) if source in self.corpora else source
+                self.loaded[source] = load_word_model(path)
         return self.loaded[source]
 
-    def _read(self, source: str) -> Any:
-        if source not in self.corpora:
-            return load_word_model(source)
-        kept = is_pinned(source, self.run)
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = self.cache / "results/ngrams" if kept else Path(scratch)
-            folder.mkdir(parents=True, exist_ok=True)
-            corpus = self.corpora[source]
-            target = folder / f"{f'{source}-{content_of(corpus)}' if kept else 'own'}.ngrams"
-            if not target.is_file():
-                estimate_word_model(corpus.documents(), ORDER, MEMORY_MB, target)
-            return load_word_model(target)
+    def _estimated(self, source: str, scratch: str) -> Path:
+        corpus, path = self.corpora[source], Path(scratch, "own.ngrams")
+        if is_pinned(source, self.run):
+            path = self.cache / f"results/ngrams/{source}-{content_of(corpus)}.ngrams"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            estimate_word_model(corpus.documents(), ORDER, MEMORY_MB, path)
+        return path
 
 
 def content_of(corpus: Corpus) -> str:

@@ -2,13 +2,12 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lingprob.api.distributions import score_alone
 from lingprob.errors import LingprobError, looked_up
 from lingprob.models.loading import LanguageModel
 from lingprob.models.masked import MaskedLanguageModel
@@ -43,7 +42,7 @@ class LeftToRight:
         # On a CPU, texts after contexts have their own default batch size.
         default = setting if lm.device.type == "cuda" else None
         self.context_scorer = Scorer(lm, tokens_per_batch or default, self.scorer.forward)
-        lm.start_id(self.policy(self.default)["start_token"])
+        self.default = self._default_policy()
 
     def __repr__(self) -> str:
         return f"model {self.name}"
@@ -59,8 +58,7 @@ class LeftToRight:
         """Return the start token of a BOS policy."""
         return self.policy(bos)["start_token"]
 
-    @cached_property
-    def default(self) -> str:
+    def _default_policy(self) -> str:
         """Return the default BOS policy: a start token precedes the text, and every token counts.
 
         The start token is the first one of the model's own policies that its tokenizer has, or else
@@ -74,8 +72,10 @@ class LeftToRight:
                 counted.setdefault(catalog.start_token_of(name), name)
         for start_token in (*map(catalog.start_token_of, self.own_policies), *START_TOKENS):
             literal = catalog.start_tokens[start_token]
-            if literal != "none" and start_token in counted and self._has(literal):
-                return counted[start_token]
+            if literal != "none" and start_token in counted:
+                with suppress(LingprobError):
+                    self.lm.start_id(literal)
+                    return counted[start_token]
         logger.warning(
             "%s: its tokenizer has no start token, so the first token of a sentence has no "
             "probability and is left out (BOS policy 'none').", self.name,
@@ -98,19 +98,13 @@ class LeftToRight:
         self, stimuli: pd.DataFrame, conventions: Iterable[str], unigrams: Unigrams
     ) -> pd.DataFrame:
         """Return the `sentence_scores` table of a `stimuli` table under several BOS policies."""
-        policies = {bos: self.policy(bos) for bos in conventions}
-        start_tokens = dict.fromkeys(policy["start_token"] for policy in policies.values())
-        scores = {start_token: self._scores(stimuli, start_token) for start_token in start_tokens}
-        return summarise_sentences(stimuli, scores, policies, unigrams)
-
-    def _scores(self, stimuli: pd.DataFrame, start_token: str) -> pd.DataFrame:
         items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
-        if len(texts) == 1:
-            # The scorer's checks would take longer than scoring a single sentence.
-            alone = score_alone(self.lm, items[0], texts[0], start_token)
-            if alone is not None:
-                return alone
-        return score_stimuli(self.scorer, items, texts, start_token, dataset=SENTENCES)
+        policies = {bos: self.policy(bos) for bos in conventions}
+        scores = {
+            start_token: score_stimuli(self.scorer, items, texts, start_token, dataset=SENTENCES)
+            for start_token in {policy["start_token"] for policy in policies.values()}
+        }
+        return summarise_sentences(stimuli, scores, policies, unigrams)
 
     def tokens_in_context(
         self, contexts: list[str], texts: list[str], bos: str, separator: str
@@ -161,18 +155,12 @@ class LeftToRight:
                 "policy %r.", self.name, different.sum(), len(different), bos,
             )  # fmt: skip
 
-    def _has(self, start_token: str) -> bool:
-        try:
-            self.lm.start_id(start_token)
-        except LingprobError:
-            return False
-        return True
-
 
 class BothSides:
     """A masked model, which gives pseudo-log-likelihoods. Its conventions are corrections."""
 
     convention_column = "correction"
+    scorer: Any = None  # which only a causal model has
 
     def __init__(
         self,
@@ -206,27 +194,15 @@ class BothSides:
         read = {one: {"start_token": one, "first_token": "scored"} for one in scores}
         return summarise_sentences(stimuli, scores, read, unigrams)
 
-    def audited_conventions(self) -> list[str]:
-        """Raise LingprobError, because a masked model has no start tokens to vary."""
+    def start_token(self, *_: Any) -> Any:
+        """Raise LingprobError for a call that only a model from left to right can answer."""
         raise self._refusal(
-            "an audit compares start tokens, which it has not. Use `compare`, or load a causal "
+            "it has no start tokens to compare, reads no context before a text and predicts no "
+            "next token. Use `score`, `surprisal` or `compare` without contexts, or load a causal "
             "model"
         )
 
-    def tokens_in_context(self, *_: Any) -> pd.DataFrame:
-        """Raise LingprobError, because a masked model does not read a context before a text."""
-        raise self._refusal(
-            "it has no probability of a sentence after a context. Leave the context out, or load a "
-            "causal model"
-        )
-
-    tokens_in_chat = tokens_in_context
-
-    def start_token(self, _: str) -> str:
-        """Raise LingprobError, because a masked model predicts no next token."""
-        raise self._refusal(
-            "it predicts no next token. Use `score` or `surprisal`, or load a causal model"
-        )
+    audited_conventions = tokens_in_context = tokens_in_chat = start_token
 
     def surprisal(self, words: pd.DataFrame, bos: str | None) -> pd.DataFrame:
         """Return each word's surprisal (bits) given the rest of its passage, for a `words` table.

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from weakref import WeakSet
 
 import numpy as np
 import pandas as pd
@@ -14,81 +13,45 @@ from lingprob.errors import LingprobError
 from lingprob.io.text_units import split_words
 from lingprob.models.loading import LanguageModel
 from lingprob.models.tokenizer import encode
-from lingprob.scoring.key_values import forget_lengths, rotation_of
-from lingprob.scoring.stimuli import scores_table
+from lingprob.scoring.engine import Scorer
+from lingprob.scoring.forward import plain_logits
 
 SPACE = re.compile(r"\s")
 AT_ONCE = 16  # candidate words or beginnings in one forward pass
 MOST = 5000  # candidate words or beginnings in all passes
-_CAUSAL: WeakSet[LanguageModel] = WeakSet()  # models that were checked
-# The change of a distribution, or of a mean log-probability (nats), that a later token may cause.
-CAUSAL = 1e-3
 
 
-def log_distributions(lm: LanguageModel, ids: Sequence[int]) -> torch.Tensor:
+def log_distributions(scorer: Scorer, ids: Sequence[int]) -> torch.Tensor:
     """Return ln p of every token of the vocabulary after each of n ids, float32 (n, V).
 
-    Raises LingprobError if the ids do not fit into the context window.
+    Raises LingprobError if the ids do not fit into the context window, or if the model is not
+    causal.
     """
+    lm = scorer.language_model
     if len(ids) > lm.context_window:
         raise LingprobError(
             f"a text of {len(ids)} tokens does not fit the context window of {lm.context_window}. "
             "Shorten it, or use `score` or `surprisal`, which read long texts in windows."
         )
-    first, last = int(ids[0]), int(ids[-1])
-    if lm not in _CAUSAL:
-        # Two tokens show whether one sees the next.
-        one, other = _logprobs(lm, [[first, last], [first, abs(last - 1)]])[:, 0]
-        lm.check_finite(one.exp().numpy())
-        if not (one.exp() - other.exp()).abs().sum() < CAUSAL:
-            raise LingprobError(
-                f"{lm.directory}: a later token changes the probabilities before it, so this is "
-                "not a causal model as loaded. Check its config.json, or choose another model."
-            )
-        _CAUSAL.add(lm)
-    return _logprobs(lm, [list(ids)])[0]
+    scorer.prepare([np.array([*ids, ids[-1]])], None)  # which checks the model
+    return _logprobs(lm, [ids])[0]
 
 
-@torch.no_grad()
 def _logprobs(lm: LanguageModel, rows: Sequence[Sequence[int]]) -> torch.Tensor:
-    forget_lengths(lm.model, lm.device)
-    logits = lm.model(torch.tensor(rows, device=lm.device), use_cache=False).logits
-    return logits.float().log_softmax(-1).cpu()
+    return plain_logits(lm, rows).float().log_softmax(-1).cpu()
 
 
-def start_ids(lm: LanguageModel, start_token: str) -> list[int]:
-    """Return a list with the id of a start token, or an empty list for 'none'."""
+def _start_ids(lm: LanguageModel, start_token: str) -> list[int]:
     start_id = lm.start_id(start_token)
     return [] if start_id is None else [start_id]
 
 
-def score_alone(lm: LanguageModel, item: str, text: str, start_token: str) -> pd.DataFrame | None:
-    """Return the `scores` table of one text from one forward pass, or None if it needs a `Scorer`.
-
-    A text needs a `Scorer` if it is too long or has no token to score, if the model has no logits,
-    or if its log-probabilities depend on later tokens or on the length of a pass.
-    """
-    tokens = lm.tokenize([text])[0]
-    ids = [*start_ids(lm, start_token), *tokens.ids.tolist()]
-    n = len(ids) - 1  # log-probabilities
-    if hasattr(lm.model, "logprobs_at") or rotation_of(lm.model.config) is not None:
-        return None
-    if not (0 < n < lm.context_window - 1 and len(tokens.ids)):
-        return None
-    rows = [[*ids, last] for last in (ids[-1], abs(ids[-1] - 1))]
-    wanted = torch.tensor(rows)[:, 1 : n + 1, None]
-    found, other = _logprobs(lm, rows)[:, :n].gather(2, wanted)[..., 0]
-    if not (found - other).abs().mean() < CAUSAL:
-        return None
-    logprob = np.append(np.full(len(tokens.ids) - n, np.nan), found.numpy())
-    return scores_table([item], [text], {text: tokens}, {text: logprob})
-
-
 def describe_tokens(
-    lm: LanguageModel, contexts: list[str], texts: list[str], start_token: str, separator: str
+    scorer: Scorer, contexts: list[str], texts: list[str], start_token: str, separator: str
 ) -> pd.DataFrame:
     """Return the table of `Model.tokens`: one row per token of each text after its context."""
-    before = start_ids(lm, start_token)
+    lm = scorer.language_model
+    before = _start_ids(lm, start_token)
     tables = []
     for number, (context, text) in enumerate(zip(contexts, texts, strict=True), start=1):
         whole = f"{context}{separator}{text}" if context else text
@@ -100,7 +63,7 @@ def describe_tokens(
                 "Correct the sentence, leave it out, or choose another model."
             )
         ids = tokens.ids.astype(np.int64)
-        logprobs = log_distributions(lm, [*before, *ids])
+        logprobs = log_distributions(scorer, [*before, *ids])
         # Row k predicts token k + 1. Without a start token nothing predicts the first one.
         predicting = logprobs[: len(ids)] if before else logprobs[:-1]
         own = predicting.gather(1, torch.from_numpy(ids[len(ids) - len(predicting) :])[:, None])
@@ -128,11 +91,12 @@ def describe_tokens(
     return pd.concat(tables, ignore_index=True).astype({"rank": "Int64"})
 
 
-def likeliest_tokens(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
+def likeliest_tokens(scorer: Scorer, context: str, start_token: str, top: int) -> pd.DataFrame:
     """Return the table of `Model.next_tokens`: the `top` most likely tokens after a context."""
-    ids = [*start_ids(lm, start_token), *(lm.tokenize([context])[0].ids if context else [])]
+    lm = scorer.language_model
+    ids = [*_start_ids(lm, start_token), *(lm.tokenize([context])[0].ids if context else [])]
     _check(ids, top, "next_tokens")
-    logprobs, chosen = log_distributions(lm, ids)[-1].topk(min(top, lm.vocabulary_size))
+    logprobs, chosen = log_distributions(scorer, ids)[-1].topk(min(top, lm.vocabulary_size))
     return pd.DataFrame(
         {
             "rank": np.arange(1, len(chosen) + 1),
@@ -149,20 +113,20 @@ def _check(ids: list[int], top: int, call: str) -> None:
         raise LingprobError(f"{call}: give a context or a start token, and a whole `top` from 1.")
 
 
-def likeliest_words(lm: LanguageModel, context: str, start_token: str, top: int) -> pd.DataFrame:
+def likeliest_words(scorer: Scorer, context: str, start_token: str, top: int) -> pd.DataFrame:
     """Return the table of `Model.next_words`: the `top` most likely words after a context.
 
     The search is exact: it extends every beginning of a word that is more probable than the least
     probable of the best words so far. As in `Model.surprisal`, only the tokenizer's own
     segmentation of a word counts.
     """
-    words = split_words(context)
+    lm, words = scorer.language_model, split_words(context)
     text = " ".join(words)
     of_text = lm.tokenize([text])[0].ids.tolist() if words else []
-    before = [*start_ids(lm, start_token), *of_text]
+    before = [*_start_ids(lm, start_token), *of_text]
     _check(before, top, "next_words")
     spaces, begin, inner = word_tokens(lm)
-    first = log_distributions(lm, before)[-1]
+    first = log_distributions(scorer, before)[-1]
     # The first word of a text has no space before it, but some tokenizers write one.
     shift = first[spaces].logsumexp(0).item() if words else 0.0
     queue = Candidates()

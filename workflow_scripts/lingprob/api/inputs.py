@@ -9,9 +9,16 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from lingprob.api.cli import HUB
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.io.table_files import need_columns, refuse_names, text_of, warn_of_outer_space
+from lingprob.io.table_files import (
+    need_columns,
+    read_frame,
+    refuse_names,
+    text_of,
+    warn_of_outer_space,
+)
 from lingprob.io.tables import as_table
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import refuse_halves, sentence_ends, split_lines, split_words
@@ -28,24 +35,62 @@ Given: TypeAlias = str | Iterable[object] | pd.DataFrame
 Context: TypeAlias = str | Iterable[str | None] | None
 
 
+def read_table(
+    source: str | Path, *, split: str = "train", configuration: str | None = None
+) -> pd.DataFrame:
+    """Return the table in a file, or all rows of a data set on the Hugging Face hub.
+
+    Args:
+        source: a CSV, TSV, Parquet, Excel (.xlsx) or JSON-lines (.jsonl) file, or
+            `hub:owner/name@revision`. Without a revision, the newest commit is read and logged.
+        split, configuration: the part of a data set on the hub, as in the `datasets` library.
+
+    Raises LingprobError that names the missing file, repository, revision or part.
+    """
+    if not str(source).startswith(HUB):
+        frame = read_frame(Path(source))
+        frame.attrs["source"] = str(source)
+        return frame
+    import httpx2
+    import pyarrow as pa
+    from huggingface_hub.errors import HfHubHTTPError
+
+    from lingprob.io.hub import HubRepository
+    from lingprob.io.hub_rows import ROWS_PER_PART, open_stream
+
+    name, _, revision = str(source).removeprefix(HUB).partition("@")
+    repository = HubRepository("dataset", name, revision or "main")
+    commit = str(repository.ask().sha)
+    entry = {"repository": name, "revision": commit, "split": split}
+    try:
+        stream = open_stream(name, {**entry, "configuration": configuration})
+        tables = list(stream.with_format("arrow").iter(ROWS_PER_PART))
+    except (OSError, httpx2.HTTPError, HfHubHTTPError) as error:
+        raise repository.unreachable(f"{type(error).__name__}: {error}") from error
+    if not tables:
+        raise LingprobError(f"{source}: split {split!r} has no rows. Choose another split.")
+    frame = pa.concat_tables(tables, promote_options="default").to_pandas()
+    frame.attrs["source"] = f"{HUB}{name}@{commit}"
+    logger.info("%s, split %s: %d rows", frame.attrs["source"], split, len(frame))
+    return frame
+
+
 def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = False) -> list[str]:
     """Return one or several texts as a list. `what` is the word for a text in messages.
 
     Raises LingprobError for a data frame, an empty list, a value that is no text or, unless
     allowed, an empty text. Also raises it for sets and mappings, whose texts have no order.
     """
-    if isinstance(given, pd.DataFrame):
-        raise LingprobError(f"the {what}s are a data frame. Give one of its columns.")
-    if not isinstance(given, Iterable) or isinstance(given, Mapping | Set | bytes):
-        raise LingprobError(f"the {what}s are {given!r:.60}, which is no list of texts. Give one.")
+    wrong = isinstance(given, pd.DataFrame | Mapping | Set | bytes)
+    if wrong or not isinstance(given, Iterable):
+        kind = type(given).__name__
+        raise LingprobError(f"the {what}s are a {kind}, which is no list of texts. Give one.")
     texts = [given] if isinstance(given, str) else list(given)
     for row, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
+        if not isinstance(text, str) or not (may_be_empty or text.strip()):
             raise LingprobError(
                 f"{what} {row} is {text!r}, which is no text. Fill it in or drop it."
             )
-        if not (may_be_empty or text.strip()):
-            raise LingprobError(f"{what} {row} is empty. Fill it in or drop it.")
     if not texts:
         raise LingprobError(f"there are no {what}s. Give at least one.")
     found = [str(text) for text in texts]

@@ -261,7 +261,9 @@ class Model:
         separator, texts = self._separator(context_separator), frame["sentence"].tolist()
         contexts = as_contexts(context, frame, separator) or [""] * len(texts)
         start_token = self.direction.start_token(convention)
-        table = distributions.describe_tokens(self.lm, contexts, texts, start_token, separator)
+        table = distributions.describe_tokens(
+            self.direction.scorer, contexts, texts, start_token, separator
+        )
         return with_own_columns(frame, table.assign(bos=convention), {"sentence", "context"})
 
     def next_tokens(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
@@ -281,7 +283,7 @@ class Model:
             as_texts([context], "context", True), "the next token usually brings its own space"
         )
         start_token = self.direction.start_token(self.direction.convention(bos))
-        return distributions.likeliest_tokens(self.lm, context, start_token, top)
+        return distributions.likeliest_tokens(self.direction.scorer, context, start_token, top)
 
     def next_words(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
         """Return the most likely next words after a context, with one row per word.
@@ -305,7 +307,7 @@ class Model:
         """
         start_token = self.direction.start_token(self.direction.convention(bos))
         as_texts([context], "context", True)
-        return distributions.likeliest_words(self.lm, context, start_token, top)
+        return distributions.likeliest_words(self.direction.scorer, context, start_token, top)
 
     def compare(
         self,
@@ -356,14 +358,23 @@ class Model:
         Returns:
             The `audit` table. lingprob.io.schemas describes its columns.
         """
-        from lingprob.api.pairs import audit_pairs
+        from lingprob.api.pairs import PAIRS, find_leakage, measure_distances
+        from lingprob.pairs.audit import Evidence, audit
 
         conventions = self.direction.audited_conventions()
         paired = as_pairs(pairs, self.language)
         scores = self.direction.sentence_scores(paired, conventions, self.unigrams)
-        convention = (conventions[0], next(iter(self.unigrams), "imported"))
         searched = [corpora] if isinstance(corpora, str | Path) else list(corpora)
-        return audit_pairs(self, paired, scores, convention, searched)
+        found = Evidence(
+            PAIRS,
+            paired,
+            scores,
+            (conventions[0], next(iter(self.unigrams), "imported")),
+            measure_distances(paired, self.language, self.run, self.cache, self.lm.device),
+            find_leakage(paired, searched, self.name, self.run, self.cache),
+        )
+        settings = self.run.settings
+        return audit(found, self.name, settings["audit"]["words_edited"], settings["scale"])[0]
 
     def _separator(self, given: str | None) -> str:
         if given is None:

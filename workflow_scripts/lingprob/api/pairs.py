@@ -1,25 +1,19 @@
 """Preferences between the sentences of minimal pairs, and audits of minimal pairs."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from lingprob.api.prepared_models import is_current
 from lingprob.errors import looked_up
-from lingprob.pairs.audit import Evidence, audit, sides_of
+from lingprob.pairs.audit import Evidence, sides_of
 from lingprob.stats.resampling import accuracies, preferences
 from lingprob.stimuli.distances import pair_texts
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
-
-if TYPE_CHECKING:
-    from lingprob.api.model import Model
 
 logger = logging.getLogger(__name__)
 
@@ -63,31 +57,8 @@ def preference_table(
     return table.rename_axis(by).reset_index()
 
 
-def audit_pairs(
-    lm: Model,
-    paired: pd.DataFrame,
-    scores: pd.DataFrame,
-    convention: tuple[str, str],
-    corpora: list[str | Path],
-) -> pd.DataFrame:
-    """Return the `audit` table of minimal pairs.
-
-    Args:
-        lm: the model that scored the pairs.
-        paired: a `stimuli` table of pairs.
-        scores: the `sentence_scores` of these stimuli.
-        convention: the BOS policy and unigram source that the audit compares with others.
-        corpora: names or files of the corpora in which the sentences are searched.
-    """
-    distances = measure_distances(paired, lm.language, lm.run, lm.cache, str(lm.lm.device))
-    leakage = find_leakage(paired, corpora, lm.name, lm.run, lm.cache) if corpora else None
-    evidence = Evidence(PAIRS, paired, scores, convention, distances, leakage)
-    settings = lm.run.settings
-    return audit(evidence, lm.name, settings["audit"]["words_edited"], settings["scale"])[0]
-
-
 def measure_distances(
-    paired: pd.DataFrame, language: str, run: Run, cache: Path, device: str
+    paired: pd.DataFrame, language: str, run: Run, cache: Path, device: object
 ) -> pd.DataFrame | None:
     """Return the `minimalness` table of pairs, or None if the language has no embedding model."""
     from lingprob.models.folders import read_manifest
@@ -103,14 +74,16 @@ def measure_distances(
     if not is_current(manifest, entry):
         prepare_embedding(name, entry, manifest)
     directory = read_manifest(manifest)["directory"]
-    embed = SentenceEmbedder(directory, entry["context_window"], device)
+    embed = SentenceEmbedder(directory, entry["context_window"], str(device))
     return measure_pairs(paired, PAIRS, embed)
 
 
 def find_leakage(
     paired: pd.DataFrame, corpora: list[str | Path], model: str, run: Run, cache: Path
-) -> pd.DataFrame:
+) -> pd.DataFrame | None:
     """Return the `audit_leakage` table: each sentence's longest overlap with each corpus."""
+    if not corpora:
+        return None
     from lingprob.api.corpora import find_corpus
     from lingprob.models.tokenizer import open_tokenizer
     from lingprob.overlap.search import find_sentences

@@ -67,15 +67,8 @@ def find_model(
                 "name a repository of the hub."
             )
         name, entry = folder_entry(folder, family, catalog)
-    elif folder.is_file():
-        raise LingprobError(
-            f"{text}: a file. Give the folder of a model: config.json, weights (.safetensors) and "
-            "tokenizer files."
-        )
-    elif "/" in text and not folder.is_absolute() and not text.startswith((".", "~")):
-        name, entry = repository_entry(text, revision, family, catalog)
     elif "/" in text:
-        raise LingprobError(f"{text}: no such folder. Correct the path of the model.")
+        name, entry = repository_entry(text, revision, family, catalog)
     else:
         also = "A folder (./NAME) or a repository of the hub (OWNER/NAME) is also a model."
         raise unknown_name("model", text, catalog.models, also)
@@ -114,24 +107,23 @@ def repository_entry(
     If the catalog has an entry of the repository, it is used, with its revision by default.
     """
     repository, _, stated = repository.partition("@")
+    if not REPOSITORY.fullmatch(repository):
+        raise LingprobError(
+            f"{repository!r} is neither a folder that exists nor a repository of the hub "
+            "(OWNER/NAME). Name the folder of a model and not a file in it, or correct the name."
+        )
     if revision and stated and revision != stated:
         raise LingprobError(
             f"{repository}@{stated} with revision={revision!r}: two revisions. State one."
         )
     revision = revision or stated or None
-    if not REPOSITORY.fullmatch(repository):
-        raise LingprobError(
-            f"{repository!r} is neither a folder that exists nor a repository of the hub "
-            "(OWNER/NAME). Correct the name of the model."
-        )
-    known = (entry for entry in catalog.models.values() if entry.get("repository") == repository)
-    same = next(known, None)
-    if same is not None:
-        return revised_entry(same, revision, family, catalog)
+    for known in catalog.models.values():
+        if known.get("repository") == repository:
+            return revised_entry(known, revision, family, catalog)
     if revision is None:
         raise LingprobError(
-            f"model repository {repository!r}: which revision? Name a commit, tag or branch, so "
-            f"that the numbers can be repeated: revision='main', or {repository}@main."
+            f"model repository {repository!r}: which revision? Name a commit, tag or branch, such "
+            f"as {repository}@main."
         )
     entry = {"title": repository, "source": "hub", "repository": repository, "revision": revision}
     return slug(f"{repository}@{revision}"), {**entry, **conventions_of(family, catalog)}
@@ -176,10 +168,8 @@ def short_digest(text: str) -> str:
 
 def cache_folder(given: str | Path | None = None) -> Path:
     """Return the folder of prepared models: the given one, LINGPROB_CACHE or ~/.cache/lingprob."""
-    chosen = given or os.environ.get("LINGPROB_CACHE")
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "lingprob"
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "lingprob")
+    return Path(given or os.environ.get("LINGPROB_CACHE") or usual).expanduser()
 
 
 def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
@@ -206,8 +196,7 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
         with FileLock(manifest.parent / ".lock"):
             if not is_current(manifest, entry):  # another process may have prepared it meanwhile
                 if entry["source"] != "local":
-                    kept = f"It is kept in {manifest.parent}."
-                    print(f"Preparing {name}, once. {kept}", file=sys.stderr)
+                    print(f"Preparing {name}, once, in {manifest.parent}.", file=sys.stderr)
                 prepare_model(name, entry, manifest, any_kind=True)
     except OSError as error:
         raise LingprobError(

@@ -5,10 +5,11 @@ of the targets after each cut continue from them as branches. Prefix and target 
 text.
 """
 
-import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from itertools import product
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,11 +19,9 @@ from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.io.progress import Progress
 from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import LanguageModel, Tokens
-from lingprob.scoring.engine import Scorer, shard_ranges, worker_map
+from lingprob.scoring.engine import Scorer, Segment, shard_ranges, worker_map
 from lingprob.scoring.key_values import KeyValues
 from lingprob.scoring.trees import Branch, pack, shared_length
-
-logger = logging.getLogger(__name__)
 
 # Tokens of a chain that are run at a time. Longer pieces waste more of the attention.
 TOKENS_PER_PIECE = {"cpu": 256, "cuda": 4096, "mps": 2048}
@@ -45,17 +44,12 @@ class ContextItem:
     targets: Sequence[str]
     ends: Sequence[int] | None = None
 
-    def target_ends(self) -> Sequence[int]:
-        """Return how many characters of each target are scored: `ends`, or else all of them."""
-        return [len(target) for target in self.targets] if self.ends is None else self.ends
 
-
-@dataclass(frozen=True)
-class Continuation:
+class Continuation(NamedTuple):
     """A target after a cut, with the tokens of the whole text (prefix, separator and target).
 
     The first `first` tokens are the prefix's. `begin` is the place of the target's first character
-    in the text. `is_retokenized` states whether the cut changed tokens of the prefix.
+    in the text.
     """
 
     cut_index: int
@@ -63,7 +57,6 @@ class Continuation:
     tokens: Tokens
     first: int
     begin: int
-    is_retokenized: bool
 
 
 def score_in_context(
@@ -100,33 +93,29 @@ def score_in_context(
         char_start and char_end (in the target), and logprob (nats, float32; NaN for a first token
         that nothing precedes).
 
-    Raises LingprobError that names the item or target for a target that is empty or has no token,
-    a cut outside the prefix, or a text that does not fit the context window.
+    Raises LingprobError that names the target for a target that has no token, or a text that does
+    not fit the context window.
     """
-    for number, item in enumerate(items):
-        _check(number, item)
     lm = scorer.language_model
     start_id = lm.start_id(start_token)
     settings = [start_id, separator, lm.context_window, str(lm.dtype)]
     tokenizing = Lock()  # because tokenizers refuse parallel calls
-    retokenized: list[bool] = []
 
     def scored(shard: range) -> pd.DataFrame:
         """Return the scores of the items with these numbers."""
         some = items[shard.start : shard.stop]
-        described = [
-            settings,
-            [[one.prefix, [*one.cuts], [*one.targets], [*one.target_ends()]] for one in some],
-        ]
+        described = [settings, [astuple(one) for one in some]]
         if (kept := shards.read(described)) is not None:
             return kept.to_pandas()
         rows: list[tuple[int, Continuation, np.ndarray]] = []
         for number, item in enumerate(some):
             with tokenizing:
                 chain, continuations = tokenize_item(lm, item, separator)
-            values = _score_item(scorer, item, chain, continuations, start_id)
+            _refuse_long(lm, item, continuations, start_id)
+            ids = [one.tokens.ids for one in continuations]
+            first = [one.first for one in continuations]
+            values = score_along(scorer, chain, ids, first, start_id)
             rows += [(number, *one) for one in zip(continuations, values, strict=True)]
-        retokenized.extend(one.is_retokenized for _, one, _ in rows)
         table = _rows(rows)
         shards.write(described, pa.Table.from_pandas(table, preserve_index=False))
         return table
@@ -140,11 +129,6 @@ def score_in_context(
         for shard, table in zip(ranges, mapping(scored, ranges), strict=True):
             found.append(table.assign(item_index=table["item_index"] + np.int32(shard.start)))
             progress.advance(len(shard))
-    if any(retokenized):
-        logger.info(
-            "%d of %d times a cut changed the prefix's own tokens, which were run again from the "
-            "first that differs", sum(retokenized), len(retokenized),
-        )  # fmt: skip
     return pd.concat(found, ignore_index=True)
 
 
@@ -160,97 +144,57 @@ def sum_tokens(tokens: pd.DataFrame, by: Sequence[str] = TARGET) -> pd.DataFrame
     return by_target.agg(prefix_tokens=("prefix_tokens", "first"), **sums).reset_index()
 
 
-def _check(number: int, item: ContextItem) -> None:
-    """Raise LingprobError for an empty target or a cut outside the prefix."""
-    where = f"item {number} (prefix {item.prefix[:40]!r})"
-    for target in item.targets:
-        if not target.strip():
-            raise LingprobError(f"{where}: a target is empty. Fill it in, or delete it.")
-    for cut in item.cuts:
-        if not 0 <= cut <= len(item.prefix):
-            raise LingprobError(
-                f"{where}: a cut at {cut} is outside the prefix, which has {len(item.prefix)} "
-                "characters. Give cuts from 0 to that number."
-            )
-
-
 def _rows(scored: list[tuple[int, Continuation, np.ndarray]]) -> pd.DataFrame:
     """Return a table with COLUMNS from (item number, continuation, log-probabilities)."""
-    columns: dict[str, list[np.ndarray]] = {name: [np.empty(0)] for name in COLUMNS}
+    parts = []
     for item_index, one, logprobs in scored:
-        n = len(logprobs)
-        of_target = slice(one.first, None)
-        values = (
-            np.full(n, item_index),
-            np.full(n, one.cut_index),
-            np.full(n, one.target_index),
-            np.full(n, one.first),
-            np.arange(n),
-            one.tokens.ids[of_target],
-            np.maximum(one.tokens.char_start[of_target] - one.begin, 0),
-            np.maximum(one.tokens.char_end[of_target] - one.begin, 0),
-            logprobs,
+        tokens, n = one.tokens, len(logprobs)
+        constant = np.repeat([[item_index], [one.cut_index], [one.target_index], [one.first]], n, 1)
+        offsets = np.maximum([tokens.char_start - one.begin, tokens.char_end - one.begin], 0)
+        parts.append(
+            (*constant, np.arange(n), tokens.ids[one.first :], *offsets[:, one.first :], logprobs)
         )
-        for name, value in zip(COLUMNS, values, strict=True):
-            columns[name].append(value)
-    return pd.DataFrame(
-        {name: np.concatenate(columns[name]).astype(kind) for name, kind in COLUMNS.items()}
-    )
+    columns = map(np.concatenate, zip(*parts, strict=True))
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))).astype(COLUMNS)
 
 
-def _score_item(
-    scorer: Scorer,
-    item: ContextItem,
-    chain: np.ndarray,
-    continuations: Sequence[Continuation],
-    start_id: int | None,
-) -> list[np.ndarray]:
-    """Return the log-probabilities (nats) of the tokens of each continuation's target.
-
-    Raises LingprobError for a text that does not fit the context window.
-    """
-    lm = scorer.language_model
+def _refuse_long(
+    lm: LanguageModel, item: ContextItem, continuations: list[Continuation], start_id: int | None
+) -> None:
+    """Raise LingprobError for the first text that does not fit the context window."""
     room = lm.context_window - (start_id is not None)
     for one in continuations:
         if (excess := len(one.tokens.ids) - room) > 0:
             raise LingprobError(
-                f"{lm.directory} has a context window of {lm.context_window} tokens, {excess} "
-                f"too few for {item.cuts[one.cut_index]} characters of {item.prefix[:40]!r}... "
-                f"and the target {item.targets[one.target_index]!r}. Shorten the prefix."
+                f"{lm.directory} has a context window of {lm.context_window} tokens, {excess} too "
+                f"few for {item.cuts[one.cut_index]} characters of {item.prefix[:40]!r}... and the "
+                f"target {item.targets[one.target_index]!r}. Shorten the prefix."
             )
-    if not continuations:
-        return []
-    sequences = [one.tokens.ids for one in continuations]
-    return score_along(scorer, chain, sequences, [one.first for one in continuations], start_id)
 
 
 def tokenize_item(
-    language_model: LanguageModel, item: ContextItem, separator: str
+    lm: LanguageModel, item: ContextItem, separator: str
 ) -> tuple[np.ndarray, list[Continuation]]:
     """Return the tokens of the prefix up to its last cut, and all continuations.
 
     Raises LingprobError for a target without a token.
     """
-    places = [
-        (cut_index, cut, target_index)
-        for cut_index, cut in enumerate(item.cuts)
-        for target_index in range(len(item.targets))
-    ]
-    befores = [item.prefix[:cut] + separator if cut else "" for _, cut, _ in places]
-    texts = [before + item.targets[k] for before, (_, _, k) in zip(befores, places, strict=True)]
-    chain, *tokenized = language_model.tokenize([item.prefix[: max(item.cuts, default=0)], *texts])
+    places = list(product(enumerate(item.cuts), enumerate(item.targets)))
+    befores = [item.prefix[:cut] + separator if cut else "" for (_, cut), _ in places]
+    texts = [before + target for before, (_, (_, target)) in zip(befores, places, strict=True)]
+    chain, *tokenized = lm.tokenize([item.prefix[: max(item.cuts)], *texts])
     continuations = []
-    for before, whole, (cut_index, cut, k) in zip(befores, tokenized, places, strict=True):
+    for before, whole, place in zip(befores, tokenized, places, strict=True):
+        (cut_index, cut), (k, target) = place
         # A space at the end may be a token whose offsets are trimmed to nothing.
         tokens = whole if item.ends is None else whole.beginning_before(len(before) + item.ends[k])
         if not (tokens.char_end > len(before)).any():
             raise LingprobError(
-                f"target {item.targets[k]!r}: the tokenizer has no token for any letter of it. "
+                f"target {target!r}: the tokenizer has no token for any letter of it. "
                 "Correct the target, leave it out, or choose another model."
             )
         first = int(np.argmax(tokens.char_end > cut)) if cut else 0
-        is_retokenized = shared_length(chain.ids, tokens.ids) < first
-        continuations.append(Continuation(cut_index, k, tokens, first, len(before), is_retokenized))
+        continuations.append(Continuation(cut_index, k, tokens, first, len(before)))
     return chain.ids, continuations
 
 
@@ -267,96 +211,86 @@ def score_along(
     run once. A sequence uses them up to the first that differs. `start_id` precedes all sequences.
     If it is None, the value of a first token is NaN. Results are float32, or float64 for a float64
     model. A model that cannot run trees reads every sequence from its beginning. Raises
-    LingprobError if a sequence exceeds the context window, does not fit into memory, or has a value
-    that is not finite.
+    LingprobError if a sequence does not fit into memory, or has a value that is not finite.
     """
     before = [] if start_id is None else [start_id]
     whole = [np.array([*before, *ids], dtype=np.int64) for ids in sequences]
-    first = [at + len(before) for at in score_from]
-    longest = max(map(len, whole))
-    if longest > scorer.language_model.context_window:
-        raise LingprobError(
-            f"{longest} tokens do not fit the {scorer.language_model.context_window} of "
-            f"{scorer.language_model.directory}. Shorten the prefix."
-        )
     after_start = scorer.prepare(whole, start_id)
     read = 0 if after_start is None else 1
     chain = np.array([*before, *chain], dtype=np.int64)
     if not scorer.forward.takes_trees:
         chain = chain[:read]
-    common = [min(shared_length(chain, ids), len(ids) - 1) for ids in whole]
-    logprobs = [np.full(len(ids), np.nan, dtype=scorer.result_dtype) for ids in whole]
-    if after_start is not None and after_start.logprobs is not None:
-        for k, ids in enumerate(whole):
-            if len(ids) > 1:
-                logprobs[k][1] = after_start.logprobs[ids[1]]
-    chain = chain[: max(common)]
-    for k, position, values in _run(scorer, after_start, chain, _Sequences(whole, first, common)):
-        logprobs[k][position:][: len(values)] = values
-    return [values[at:] for values, at in zip(logprobs, first, strict=True)]
+    texts = []
+    for ids, at in zip(whole, score_from, strict=True):
+        logprobs = np.full(len(ids), np.nan, dtype=scorer.result_dtype)
+        if after_start is not None and after_start.logprobs is not None and len(ids) > 1:
+            logprobs[1] = after_start.logprobs[ids[1]]
+        common = min(shared_length(chain, ids), len(ids) - 1)
+        texts.append(_Text(ids, at + len(before), common, logprobs))
+    _run(scorer, after_start, chain[: max(text.common for text in texts)], texts)
+    return [text.logprobs[text.first :] for text in texts]
 
 
-@dataclass(frozen=True)
-class _Sequences:
-    """Sequences (`whole`), the first wanted token of each, and the number of tokens from the chain.
+class _Text(NamedTuple):
+    """A sequence, its first wanted token, and the number of tokens that it takes from the chain.
 
     The last token of a sequence is not run, so it does not count in `common`.
     """
 
-    whole: list[np.ndarray]
-    first: list[int]
-    common: list[int]
+    ids: np.ndarray
+    first: int
+    common: int
+    logprobs: np.ndarray
 
-    def along(self, start: int, end: int, with_branches: bool) -> tuple[list[int], list[Branch]]:
-        """Return branches for the chain's tokens from `start` to `end`, and each one's sequence.
-
-        They predict wanted tokens in this piece and, `with_branches`, all later wanted tokens of
-        sequences that leave the chain in it.
-        """
-        owners, branches = [], []
-        for k, ids in enumerate(self.whole):
-            last = min(self.common[k], end)
-            if with_branches and start < self.common[k] <= end:
-                last = len(ids) - 1
-            if max(self.first[k], start + 1) <= last:
-                owners.append(k)
-                score_from = max(self.first[k] - start, 1)
-                branches.append(Branch(ids[start : last + 1], score_from, start))
-        return owners, branches
-
-    def beside(self, start: int, end: int) -> tuple[list[int], list[Branch]]:
-        """Return branches that leave the chain after `start` up to `end`, and their sequences."""
-        owners, branches = [], []
-        for k, ids in enumerate(self.whole):
-            at = self.common[k]
-            if start < at <= end and at < len(ids) - 1:
-                owners.append(k)
-                branches.append(Branch(ids[at:], max(self.first[k] - at, 1), at))
-        return owners, branches
+    def segment(self, start: int, last: int) -> Segment | None:
+        """Return the segment that runs tokens from `start` on, to predict wanted ones to `last`."""
+        begin = max(self.first, start + 1)
+        if begin > last:
+            return None
+        branch = Branch(self.ids[start : last + 1], begin - start, start)
+        return Segment(self.logprobs[begin : last + 1], branch)
 
 
-def _run(
-    scorer: Scorer, prefix: KeyValues | None, chain: np.ndarray, sequences: _Sequences
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Run a chain, which begins with `prefix`, and all branches.
+def _along(texts: list[_Text], start: int, end: int, with_branches: bool) -> list[Segment]:
+    """Return segments for the chain's tokens from `start` to `end`.
 
-    Yields the number of a sequence, the position of a token in it, and log-probabilities from there
-    on. Each piece of the chain is run in one pass with its branches if they fit the budget. If not,
-    the branches follow in other passes.
+    They predict wanted tokens in this piece and, `with_branches`, all later wanted tokens of
+    texts that leave the chain in it.
+    """
+    found = []
+    for text in texts:
+        leaves = with_branches and start < text.common <= end
+        found.append(text.segment(start, len(text.ids) - 1 if leaves else min(text.common, end)))
+    return [segment for segment in found if segment is not None]
+
+
+def _beside(texts: list[_Text], start: int, end: int) -> list[Segment]:
+    """Return segments that leave the chain after `start` up to `end`."""
+    leaving = [text for text in texts if start < text.common <= end]
+    found = [text.segment(text.common, len(text.ids) - 1) for text in leaving]
+    return [segment for segment in found if segment is not None]
+
+
+def _run(scorer: Scorer, prefix: KeyValues | None, chain: np.ndarray, texts: list[_Text]) -> None:
+    """Run a chain, which begins with `prefix`, and all branches, and fill in log-probabilities.
+
+    Each piece of the chain is run in one pass with its branches if they fit the budget. If not, the
+    branches follow in other passes.
     """
     start = 0 if prefix is None else prefix.length
-    yield from _beside(scorer, prefix, sequences.beside(-1, start))
+    scorer.run(_beside(texts, -1, start), prefix)
     while start < len(chain):
         size = min(TOKENS_PER_PIECE[scorer.language_model.device.type], scorer.tokens_per_batch)
         end = min(start + size, len(chain))
         piece = Branch(np.append(chain[start:end], 0), end - start + 1, start)  # no token is wanted
         for together in (True, False):
-            owners, branches = sequences.along(start, end, with_branches=together)
-            (row,) = pack([*branches, piece], sum(map(len, sequences.whole)))
+            segments = _along(texts, start, end, with_branches=together)
+            branches = [*(segment.branch for segment in segments), piece]
+            (row,) = pack(branches, sum(len(text.ids) for text in texts))
             if len(row.ids) <= scorer.tokens_per_batch:
                 break
         try:
-            prefix, values = scorer.forward.extend(prefix, row, len(branches))
+            prefix, values = scorer.forward.extend(prefix, row, len(segments))
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -365,18 +299,8 @@ def _run(
         scorer.language_model.check_finite(values)
         parts = np.split(values, np.cumsum(row.wanted)[:-1])
         for number, part in zip(row.branches, parts, strict=True):
-            if number < len(branches):
-                yield owners[number], start + branches[number].score_from, part
+            if number < len(segments):
+                segments[number].target[:] = part
         if not together:
-            yield from _beside(scorer, prefix, sequences.beside(start, end))
+            scorer.run(_beside(texts, start, end), prefix)
         start = end
-
-
-def _beside(
-    scorer: Scorer, prefix: KeyValues | None, hanging: tuple[list[int], list[Branch]]
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Run branches that continue from `prefix`, and yield values in the form of `_run`."""
-    owners, branches = hanging
-    for number, values in scorer.run(branches, prefix):
-        branch = branches[number]
-        yield owners[number], branch.start + branch.score_from, values

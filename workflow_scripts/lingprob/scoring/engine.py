@@ -6,11 +6,9 @@ batch has a limit ("budget"), which shrinks if memory runs out. Long sequences a
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
 from typing import Any, NamedTuple
@@ -19,7 +17,6 @@ import numpy as np
 import torch
 
 from lingprob.errors import LingprobError, is_out_of_memory
-from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.forward import PROBE_TOKENS, Forward, lay_out, order_of
 from lingprob.scoring.key_values import KeyValues, rotation_of
@@ -34,12 +31,10 @@ TOKENS_PER_ROW = {"cpu": 128, "cuda": 512, "mps": 512}
 SHARD_MULTIPLE = 4  # so that 2 or 4 workers have as many shards each
 
 
-@dataclass(frozen=True)
-class Segment:
-    """One window of one sequence, and the position of its first scored token in the sequence."""
+class Segment(NamedTuple):
+    """A branch, and the part of an array that its log-probabilities belong to."""
 
-    sequence: int
-    position: int
+    target: np.ndarray
     branch: Branch
 
 
@@ -52,13 +47,7 @@ def worker_map(
     After an error, calls that have not begun are dropped. With one worker, or if the model's rotary
     frequencies depend on earlier forward passes, all calls run in the caller's thread.
     """
-    changes = rotation_of(language_model.model.config) is not None
-    if changes:
-        logger.info(
-            "%s: its rotary frequencies depend on the length, so texts are scored one by one",
-            language_model.directory,
-        )
-    if workers == 1 or changes:
+    if workers == 1 or rotation_of(language_model.model.config) is not None:
         yield map
         return
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
@@ -112,7 +101,6 @@ class Scorer:
         window: int | None = None,
         stride: int | None = None,
         members: np.ndarray | None = None,
-        progress: Progress | None = None,
     ) -> list[np.ndarray]:
         """Return the log-probability (nats) of every token given those before it.
 
@@ -122,17 +110,16 @@ class Scorer:
             sequences: token ids, arrays (n,).
             start_id: token id before each sequence. If it is None, the value of a first token is
                 NaN.
-            window: number of tokens in a window (default: the context window). Longer sequences are
-                scored in windows.
+            window: number of tokens in a window (default: the context window), of which the last is
+                not run. Longer sequences are scored in windows.
             stride: number of tokens between the starts of two windows (default: half a window).
             members: token ids. If given, results have shape (n, 2), and the second column is the
                 log-probability that the token at this place is any of them.
-            progress: advanced by each finished sequence.
 
         Returns one array (n,) per sequence, of `result_dtype`. Raises LingprobError if a single
         sequence does not fit into memory, or a value is not finite.
         """
-        window = self._check_window(window)
+        window = window or self.language_model.context_window
         prefix = [] if start_id is None else [start_id]
         whole = [np.array([*prefix, *ids], dtype=np.int64) for ids in sequences]
         numbers: dict[bytes, int] = {}
@@ -144,22 +131,13 @@ class Scorer:
         if members is not None:
             after_start = None  # its log-probabilities lack those of the members
         segments: list[Segment] = []
-        for number, ids in enumerate(unique):
-            segments += _segments(number, ids, window, stride, after_start is not None)
+        for target, ids in zip(logprobs, unique, strict=True):
+            segments += _segments(target, ids, window, stride, after_start is not None)
             if after_start is not None and after_start.logprobs is not None and len(ids) > 1:
-                logprobs[number][1] = after_start.logprobs[ids[1]]
-        pending = Counter(segment.sequence for segment in segments)
-        copies = Counter(unique_of)
-        if progress is not None:
-            progress.advance(sum(copies[number] for number in copies if not pending[number]))
+                target[1] = after_start.logprobs[ids[1]]
         for start, before in ((1, after_start), (0, None)):
             todo = [segment for segment in segments if segment.branch.start == start]
-            for number, values in self.run([segment.branch for segment in todo], before, members):
-                segment = todo[number]
-                logprobs[segment.sequence][segment.position :][: len(values)] = values
-                pending[segment.sequence] -= 1
-                if progress is not None and not pending[segment.sequence]:
-                    progress.advance(copies[segment.sequence])
+            self.run(todo, before, members)
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
 
     def prepare(self, sequences: Sequence[np.ndarray], start_id: int | None) -> KeyValues | None:
@@ -179,27 +157,26 @@ class Scorer:
 
     def run(
         self,
-        branches: Sequence[Branch],
+        segments: Sequence[Segment],
         prefix: KeyValues | None,
         members: np.ndarray | None = None,
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the number of each branch and the log-probabilities of its wanted tokens.
+    ) -> None:
+        """Write the log-probabilities of the wanted tokens of segments to their targets.
 
         Branches continue from `prefix`. Those that share a beginning are run together. `members` is
         an argument of `score`.
         """
-        left = set(range(len(branches)))
+        left = dict(enumerate(segments))
         while left:
-            numbers = sorted(left)
-            for batch in self._batches([branches[number] for number in numbers], prefix):
+            numbers = list(left)
+            for batch in self._batches([segment.branch for segment in left.values()], prefix):
                 values = self._try(batch, prefix, members)
                 if values is None:
                     alone = sum(len(row.branches) for row in batch) == 1
                     self.shrink(len(batch) * len(batch[0].ids), alone)
                     break
                 for place, logprobs in zip(order_of(batch), values, strict=True):
-                    left.remove(numbers[place])
-                    yield numbers[place], logprobs
+                    left.pop(numbers[place]).target[:] = logprobs
 
     def _batches(self, branches: list[Branch], prefix: KeyValues | None) -> Iterator[list[Row]]:
         """Yield batches of rows with all branches.
@@ -224,7 +201,7 @@ class Scorer:
         """Return log-probabilities by branch, in the order of rows, or None if out of memory."""
         start = max(max(row.start) for row in rows)
         try:
-            before = None if prefix is None else prefix.crop(start)
+            before = None if prefix is None else prefix.part(slice(start))
             chosen = None if members is None else torch.from_numpy(members)
             values = self.forward.logprobs(lay_out(rows, start), before, chosen).numpy()
         except (RuntimeError, MemoryError) as error:
@@ -248,20 +225,9 @@ class Scorer:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def _check_window(self, window: int | None) -> int:
-        """Return the number of tokens in a window. Raise LingprobError if it is too large."""
-        limit = self.language_model.context_window
-        # The last token of a window is not run, so a window may have one token more.
-        if window is not None and window > limit + 1:
-            raise LingprobError(
-                f"a window of {window} tokens is longer than the {limit} of "
-                f"{self.language_model.directory}. Lower it, or leave it out."
-            )
-        return window or limit
-
 
 def _segments(
-    number: int, ids: np.ndarray, window: int, stride: int | None, start_is_read: bool
+    logprobs: np.ndarray, ids: np.ndarray, window: int, stride: int | None, start_is_read: bool
 ) -> Iterator[Segment]:
     """Yield the windows of a sequence (with its start token) that have a token to score.
 
@@ -273,7 +239,7 @@ def _segments(
         position = max(score_from, begin + 1)
         if position < end:
             branch = Branch(ids[begin:end], position - begin, int(after_start))
-            yield Segment(number, position, branch)
+            yield Segment(logprobs[position:end], branch)
 
 
 class Window(NamedTuple):

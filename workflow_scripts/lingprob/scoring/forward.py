@@ -7,13 +7,14 @@ padded on the right, which earlier positions never see. Tokens before all rows a
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import cross_entropy, linear
 from transformers import DynamicCache
 
 from lingprob.errors import LingprobError, is_out_of_memory
@@ -100,12 +101,7 @@ class Forward:
         width = () if members is None else (2,)
         logprobs = torch.empty((len(batch.targets), *width), dtype=self.dtype)
         for first in range(0, len(batch.ids), rows):
-            some = slice(first, first + rows)
-            ids = batch.ids[some]
-            if batch.mask is None or batch.positions is None:
-                outputs = self._run(ids, cache)[0]
-            else:
-                outputs = self._run(ids, cache, batch.mask[some], batch.positions[some])[0]
+            outputs = self._run(batch, cache, slice(first, first + rows))[0]
             here = torch.nonzero((batch.row >= first) & (batch.row < first + rows))[:, 0]
             wanted = (batch.row[here] - first) * length + batch.column[here]
             values = self._logprobs_at(outputs.flatten(0, 1), wanted, batch.targets[here], members)
@@ -121,13 +117,13 @@ class Forward:
         """
         length = 0 if prefix is None else prefix.length
         batch = lay_out([row], length)
-        cache = DynamicCache() if prefix is None else prefix.growing()
-        output = self._run(batch.ids, cache, batch.mask, batch.positions)
+        cache = DynamicCache(None if prefix is None else prefix.states)
+        output = self._run(batch, cache)
         values = self._logprobs_at(output[0][0], batch.column, batch.targets).cpu().numpy()
         longer = KeyValues(states_of(output.past_key_values), length + len(row.ids))
         nodes = row.paths[kept]
         if len(nodes) < len(row.ids):
-            longer = longer.select([*range(length), *(length + node for node in nodes)])
+            longer = longer.part([*range(length), *(length + node for node in nodes)])
         return longer, values
 
     @torch.inference_mode()
@@ -138,13 +134,15 @@ class Forward:
         """
         if self.prepared:
             return
-        logits = [self._plain_logits(ids) for ids in probes]
+        logits = [plain_logits(self.language_model, ids[None]) for ids in probes]
         if not self.knows_targets:
             self.head = self._separate_head(probes[0], logits[0])
-        # A rotation depends on the length of a row, so each probe is then run by itself.
-        batches = [probes] if self.rotation is None else [[ids] for ids in probes]
-        values = [one for some in batches for one in self._in_rows(some, None, merge=False)]
-        alone = [_logprobs_of(ids, one) for ids, one in zip(probes, logits, strict=True)]
+        branches = [Branch(ids, 1) for ids in probes]
+        # A longer row pads them all. A rotation depends on a row's length, so each is then alone.
+        longer = Branch(np.append(probes[0], 0), 1)
+        batches = [[one] for one in branches] if self.rotation else [[*branches, longer]]
+        values = [one for some in batches for one in self._score_branches(some)][: len(probes)]
+        alone = [_logprobs_of(ids, one[0]) for ids, one in zip(probes, logits, strict=True)]
         self.language_model.check_finite(torch.cat(alone).cpu().numpy())
         difference = _mean_difference(values, alone)
         if not difference <= self._tolerance():
@@ -154,7 +152,14 @@ class Forward:
                 "causal model as loaded. Check its config.json, or import its scores instead (a "
                 "model with source `scores`)."
             )
-        self.takes_trees = not self.knows_targets and self._try_trees(probes[0])
+        if not self.knows_targets:
+            why_not = self._fault_of_trees(probes[0])
+            self.takes_trees = not why_not
+            if why_not:
+                logger.info(
+                    "%s: %s, so sentences are run one by one (slower, as exact)",
+                    self.language_model.directory, why_not,
+                )  # fmt: skip
         self.prepared = True
 
     @torch.no_grad()
@@ -182,10 +187,10 @@ class Forward:
 
     def _continues(self, after_start: KeyValues, probes: Sequence[np.ndarray]) -> bool:
         """Return whether probes score the same after the stored start token as when run whole."""
-        whole = [values[1:] for values in self._in_rows(probes, None, merge=False)]
-        rest = [ids[1:] for ids in probes]
+        whole = [values[1:] for values in self._score_branches([Branch(ids, 1) for ids in probes])]
+        rest = [Branch(ids[1:], 1, 1) for ids in probes]
         try:
-            continued = self._in_rows(rest, after_start, merge=self.takes_trees)
+            continued = self._score_branches(rest, after_start, merge=self.takes_trees)
         except UNSUPPORTED as error:
             if is_out_of_memory(error):
                 raise
@@ -196,57 +201,44 @@ class Forward:
         """Return the mean difference (nats per token) that a shortcut may make."""
         return TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
 
-    def _in_rows(
-        self, sequences: Sequence[np.ndarray], prefix: KeyValues | None, merge: bool
+    def _score_branches(
+        self, branches: Sequence[Branch], prefix: KeyValues | None = None, merge: bool = False
     ) -> list[torch.Tensor]:
-        """Return log-probabilities of all but the first token of each sequence, in one batch."""
-        start = 0 if prefix is None else prefix.length
-        return self._branches([Branch(ids, 1, start) for ids in sequences], prefix, merge)
-
-    def _branches(
-        self, branches: Sequence[Branch], prefix: KeyValues | None, merge: bool
-    ) -> list[torch.Tensor]:
-        """Return the log-probabilities of each branch's wanted tokens, in one batch."""
+        """Return the log-probabilities of each branch's wanted tokens, from one batch."""
         rows = pack(branches, sum(len(branch.ids) for branch in branches), merge)
         values = self.logprobs(lay_out(rows, 0 if prefix is None else prefix.length), prefix)
-        lengths = [len(branches[k].ids) - branches[k].score_from for k in order_of(rows)]
-        found = dict(zip(order_of(rows), values.split(lengths), strict=True))
+        order = order_of(rows)
+        lengths = [len(branches[k].ids) - branches[k].score_from for k in order]
+        found = dict(zip(order, values.split(lengths), strict=True))
         return [found[number] for number in range(len(branches))]
 
-    def _try_trees(self, ids: np.ndarray) -> bool:
-        """Return whether branches merged into trees after a prefix score as when run alone."""
-        model, name = self.language_model, self.language_model.directory
+    def _fault_of_trees(self, ids: np.ndarray) -> str:
+        """Return why branches cannot be merged into trees, or '' if they score as when alone."""
+        model = self.language_model
         if self.rotation is not None:
-            logger.info("%s: its rotary positions depend on the length of a pass, so sentences are "
-                        "run one by one (slower, as exact)", name)  # fmt: skip
-            return False
+            return "its rotary positions depend on the length of a pass"
         local = local_attention(model.model.config)
         if local is not None and local < model.context_window:
-            logger.info("%s: a sliding window of %d tokens, so sentences are run one by one "
-                        "(slower, as exact)", name, local)  # fmt: skip
-            return False
+            return f"a sliding window of {local} tokens"
         ids = (np.resize(ids, PROBE_TOKENS) + np.arange(PROBE_TOKENS)) % model.vocabulary_size
         chain, rest = ids[:3], ids[3:]
         bent = np.array([*rest[:2], *chain])
         other = np.append(bent[::-1], rest[-1])
         branches = [Branch(rest, 1, 3), Branch(bent, 1, 3), Branch(other, 1, 2)]  # of one length
-        whole = [np.concatenate([chain[: branch.start], branch.ids]) for branch in branches]
-        scored = self._in_rows(whole, None, merge=False)
-        alone = [values[branch.start :] for values, branch in zip(scored, branches, strict=True)]
+        whole = [np.concatenate([chain[: one.start], one.ids]) for one in branches]
+        alone = self._score_branches(
+            [Branch(ids, one.start + 1) for ids, one in zip(whole, branches, strict=True)]
+        )
         try:
             (row,) = pack([Branch(np.append(chain, 0), 1), Branch(bent, 1)], len(ids))
             prefix, _ = self.extend(None, row, 0)
-            difference = _mean_difference(self._branches(branches, prefix, merge=True), alone)
+            found = self._score_branches(branches, prefix, merge=True)
         except UNSUPPORTED as error:
-            logger.info("%s: no tree masks (%s)", name, str(error).split("\n")[0])
-            difference = np.inf
-        if difference <= self._tolerance():
-            return True
-        logger.info(
-            "%s: its attention takes no tree mask (ALiBi, for instance), so sentences are run one "
-            "by one (slower, as exact)", name,
-        )  # fmt: skip
-        return False
+            said = str(error).split("\n")[0]
+            return f"no tree masks ({said})"
+        if _mean_difference(found, alone) <= self._tolerance():
+            return ""
+        return "its attention takes no tree mask (ALiBi, for instance)"
 
     def _separate_head(
         self, ids: np.ndarray, logits: torch.Tensor
@@ -283,7 +275,7 @@ class Forward:
         exactly = dtype == torch.float32 and has_float64(device)
         fed = torch.tensor([[start_id]]).to(device)
         try:
-            with torch.no_grad(), in_float64(self._body()) if exactly else nullcontext():
+            with in_float64(self._body()) if exactly else nullcontext():
                 output = self._body()(input_ids=fed, use_cache=True)
             cache = getattr(output, "past_key_values", None)
             if not isinstance(cache, DynamicCache):
@@ -302,32 +294,31 @@ class Forward:
         """Return the model without its output embedding, or all of it without a separate head."""
         return self.language_model.model.base_model if self.head else self.language_model.model
 
-    def _run(
-        self,
-        ids: torch.Tensor,
-        cache: Any,
-        mask: torch.Tensor | None = None,
-        positions: torch.Tensor | None = None,
-    ) -> Any:
-        """Return the output of the body: hidden states, or logits without a separate head."""
+    def _run(self, batch: Batch, cache: Any, rows: slice = slice(None)) -> Any:
+        """Return the body's output for rows: hidden states, or logits without a separate head."""
         options: dict[str, Any] = {"use_cache": False}
         if cache is not None:
             options = {"use_cache": True, "past_key_values": cache}
         device, dtype = self.language_model.device, self.language_model.dtype
-        if mask is not None and positions is not None:
+        if batch.mask is not None and batch.positions is not None:
             # Added to the attention: transformers' eager attention misreads a boolean mask.
-            added = torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min)
+            hidden = ~batch.mask[rows]
+            added = torch.zeros(hidden.shape, dtype=dtype)
+            added.masked_fill_(hidden, torch.finfo(dtype).min)
             options["attention_mask"] = added[:, None].to(device)
-            options["position_ids"] = positions.to(device)
+            options["position_ids"] = batch.positions[rows].to(device)
         forget_lengths(self.language_model.model, device)
-        return self._body()(input_ids=ids.to(device), **options)
+        return self._body()(input_ids=batch.ids[rows].to(device), **options)
 
-    def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return the logits (n, V) of the body's outputs (n, width)."""
+    def _logits(self, outputs: torch.Tensor, some: slice = slice(None)) -> torch.Tensor:
+        """Return the logits (n, some) of the body's outputs (n, width) for part of the vocabulary.
+
+        Without a separate head, the outputs are the logits of the whole vocabulary.
+        """
         if self.head is None:
             return outputs.to(self.dtype)
         weight, bias = self.head
-        return torch.nn.functional.linear(outputs.to(weight), weight, bias)
+        return linear(outputs.to(weight), weight[some], None if bias is None else bias[some])
 
     def _logprobs_at(
         self,
@@ -367,8 +358,12 @@ class Forward:
         With `members`, a second column has the log-sum-exp of their logits.
         """
         highest, total = [], []
-        first = 0
-        for logits in self._logits_in_pieces(outputs):
+        vocabulary, step = outputs.shape[1], outputs.shape[1]
+        if self.head is not None:
+            vocabulary = len(self.head[0])
+            step = LOGITS_AT_ONCE[self.language_model.device.type][1]
+        for first in range(0, vocabulary, step):
+            logits = self._logits(outputs, slice(first, first + step))
             top = logits.amax(dim=1, keepdim=True)
             exponentials = logits.sub(top).exp_()
             sums = [exponentials.sum(dim=1)]
@@ -378,23 +373,8 @@ class Forward:
                 sums.append(exponentials.index_select(1, here).sum(dim=1))
             highest.append(top)
             total.append(torch.stack(sums, dim=1))
-            first += logits.shape[1]
         log_sums = widened(torch.stack(total, dim=1)).log_()
         return widened(torch.stack(highest, dim=1)).add(log_sums).logsumexp(dim=1)
-
-    def _logits_in_pieces(self, outputs: torch.Tensor) -> Iterator[torch.Tensor]:
-        """Yield the logits of outputs (n, width) for parts of the vocabulary, (n, some) each."""
-        if self.head is None:
-            yield outputs.to(self.dtype)
-            return
-        weight, bias = self.head
-        size = LOGITS_AT_ONCE[self.language_model.device.type][1]
-        outputs = outputs.to(weight)
-        for first in range(0, len(weight), size):
-            some = slice(first, first + size)
-            yield torch.nn.functional.linear(
-                outputs, weight[some], None if bias is None else bias[some]
-            )
 
     def _logit(
         self, outputs: torch.Tensor, row: torch.Tensor, targets: torch.Tensor
@@ -406,20 +386,21 @@ class Forward:
         logits = (widened(outputs[row]) * widened(weight[targets])).sum(dim=1)
         return logits if bias is None else logits + widened(bias[targets])
 
-    def _plain_logits(self, ids: np.ndarray) -> torch.Tensor:
-        """Return the logits (1, n, V) of a sequence by a plain call of the model."""
-        fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-        forget_lengths(self.language_model.model, self.language_model.device)
-        logits: torch.Tensor = self.language_model.model(input_ids=fed, use_cache=False).logits
-        return logits
+
+@torch.no_grad()
+def plain_logits(lm: LanguageModel, rows: np.ndarray | Sequence[Sequence[int]]) -> torch.Tensor:
+    """Return the logits (rows, n, V) of token ids (rows, n) by a plain call of the model."""
+    forget_lengths(lm.model, lm.device)
+    ids = torch.as_tensor(rows, device=lm.device)
+    logits: torch.Tensor = lm.model(input_ids=ids, use_cache=False).logits
+    return logits
 
 
 def _logprobs_of(ids: np.ndarray, logits: torch.Tensor) -> torch.Tensor:
-    """Return ln p (n - 1,) of `ids[1:]` from the logits (1, n, V), in float64."""
-    wide = widened(logits[0, :-1])
-    logprobs = wide - wide.logsumexp(dim=1, keepdim=True)
-    targets = torch.from_numpy(ids[1:, None]).to(logprobs.device)
-    return logprobs.gather(1, targets)[:, 0]
+    """Return ln p (n - 1,) of `ids[1:]` from the logits (n, V), in float64."""
+    wide = widened(logits[:-1])
+    targets = torch.from_numpy(ids[1:]).to(wide.device)
+    return -cross_entropy(wide, targets, reduction="none")
 
 
 def lay_out(rows: Sequence[Row], prefix: int) -> Batch:

@@ -84,10 +84,9 @@ def _sums(
     bin_of_token = np.clip(np.searchsorted(edges, unigram_logprob, side="right") - 1, 0, BINS - 1)
     window, stride = _window_of(scorer.language_model)
     # Without any token, both tables still have their columns, and the bins their rows.
-    nothing = np.array([])
-    empty = pd.DataFrame({"bin": np.arange(BINS), "n_tokens": 0, **dict.fromkeys(SUMS, 0.0)})
-    by_bin = [empty]
-    by_document = [sum_tokens("document", nothing.astype(np.int64), nothing, nothing)]
+    empty = pd.DataFrame({"n_tokens": 0, **dict.fromkeys(SUMS, 0.0)}, index=range(BINS))
+    by_bin = [empty.assign(bin=empty.index)]
+    by_document = [empty.assign(document=0)[:0]]
     chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
     for chunk in batches(pieces, chunk_size, lambda piece: len(piece.ids)):
         logprobs = scorer.score([piece.ids for piece in chunk], None, window=window, stride=stride)

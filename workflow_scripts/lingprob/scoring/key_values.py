@@ -16,6 +16,11 @@ LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attenti
 class _KeptLayer(DynamicLayer):
     """A cache's keys and values (1, heads, n, width), which passes do not change."""
 
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+        super().__init__()
+        self.lazy_initialization(keys, values)
+        self.keys, self.values = keys, values
+
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -68,33 +73,14 @@ class KeyValues:
     length: int
     logprobs: np.ndarray | None = None
 
-    def crop(self, length: int) -> "KeyValues":
-        """Return the keys and values of only the first `length` tokens."""
-        cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
-        return KeyValues(cropped, length)
-
-    def select(self, tokens: Sequence[int]) -> "KeyValues":
+    def part(self, tokens: slice | list[int]) -> "KeyValues":
         """Return the keys and values of only the tokens at these places, counted from 0."""
-        places = torch.tensor(tokens)
-        chosen = [
-            (keys.index_select(2, places.to(keys.device)),
-             values.index_select(2, places.to(values.device)))
-            for keys, values in self.states
-        ]  # fmt: skip
-        return KeyValues(chosen, len(tokens))
+        states = [(keys[:, :, tokens], values[:, :, tokens]) for keys, values in self.states]
+        return KeyValues(states, states[0][0].shape[2])
 
     def kept(self) -> Cache:
         """Return a cache for any number of rows and passes, which none of them changes."""
-        layers = []
-        for keys, values in self.states:
-            layers.append(_KeptLayer())
-            layers[-1].lazy_initialization(keys, values)
-            layers[-1].keys, layers[-1].values = keys, values
-        return Cache(layers=layers)
-
-    def growing(self) -> DynamicCache:
-        """Return a cache for one pass, to which the model adds the tokens that it runs."""
-        return DynamicCache(self.states)
+        return Cache(layers=[_KeptLayer(*states) for states in self.states])
 
 
 def states_of(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:

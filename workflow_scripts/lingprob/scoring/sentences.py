@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import refuse_rows
 
 
 def summarise_sentences(
@@ -41,15 +41,22 @@ def summarise_sentences(
         tokens = tokens[counted].astype({"logprob": "float64"})
         by_item = tokens.groupby("item_id", sort=False)["logprob"]
         sums = pd.DataFrame({"logprob": by_item.sum(), "n_tokens": by_item.size()})
-        sums = sums.reindex(stimuli["item_id"])
-        _refuse_unscored(sums["n_tokens"], bos)
-        sums = sums.assign(bos=bos, n_words=words)
-        if not unigram_logprobs:
-            unknown = sums.assign(unigrams="imported", unigram_logprob=np.nan)
-            tables.append(unknown.reset_index())
-        for source, logprobs in unigram_logprobs.items():
-            summed = unigram_sums(tokens, logprobs, source).reindex(sums.index)
-            tables.append(sums.assign(unigrams=source, unigram_logprob=summed).reset_index())
+        sums = sums.reindex(stimuli["item_id"]).assign(bos=bos, n_words=words)
+        refuse_rows(
+            sums["n_tokens"].isna().to_numpy(),
+            "item {item_id!r}: no scored token under BOS policy {bos!r} ({count} such items). Take "
+            "a policy that scores the first token, or delete the item.",
+            stimuli,
+            bos=bos,
+        )
+        unigrams = {
+            source: unigram_sums(tokens, logprobs, source).reindex(sums.index)
+            for source, logprobs in unigram_logprobs.items()
+        } or {"imported": np.nan}
+        tables += [
+            sums.assign(unigrams=source, unigram_logprob=values).reset_index()
+            for source, values in unigrams.items()
+        ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -67,15 +74,3 @@ def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.S
         source=source,
     )
     return pd.Series(values).groupby(tokens["item_id"].to_numpy(), sort=False).sum()
-
-
-def _refuse_unscored(n_tokens: pd.Series, bos: str) -> None:
-    """Raise LingprobError for the first item whose number of scored tokens is missing."""
-    unscored = n_tokens.index[n_tokens.isna()]
-    if len(unscored):
-        scored = bos.removesuffix("_first_excluded") if bos.endswith("_first_excluded") else "bos"
-        raise LingprobError(
-            f"item {unscored[0]!r}: no scored token under BOS policy {bos!r} ({len(unscored)} such "
-            f"items). Take a policy that scores the first token, such as {scored!r}, or delete the "
-            "item."
-        )

@@ -65,8 +65,8 @@ def score_stimuli(
     _check_scorable(item_ids, texts, tokens, start_token, dataset)
     settings = [start_id, lm.context_window, str(lm.dtype)]
 
-    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
-        return scorer.score([tokens[text].ids for text in shard], start_id, progress=progress)
+    def score(shard: list[str]) -> list[np.ndarray]:
+        return scorer.score([tokens[text].ids for text in shard], start_id)
 
     with worker_map(lm, workers) as mapping:
         logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, **kept)
@@ -97,12 +97,8 @@ def score_masked(
     _check_scorable(item_ids, texts, tokens, "", dataset, longest)
     budget = tokens_per_batch or TOKENS_PER_BATCH[lm.device.type]
 
-    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
-        found = []
-        for text in shard:
-            found.append(pseudo_logprobs(lm, tokenized[text], correction, budget))
-            progress.advance(1)
-        return found
+    def score(shard: list[str]) -> list[np.ndarray]:
+        return [pseudo_logprobs(lm, tokenized[text], correction, budget) for text in shard]
 
     settings = [correction, str(lm.dtype)]
     logprobs = _score_in_shards(tokens, score, settings, dataset, map, **kept)
@@ -111,7 +107,7 @@ def score_masked(
 
 def _score_in_shards(
     tokens: Mapping[str, Tokens],
-    score: Callable[[list[str], Progress], list[np.ndarray]],
+    score: Callable[[list[str]], list[np.ndarray]],
     settings: Sequence[object],
     dataset: str,
     mapping: Callable[..., Iterator[pa.Table]],
@@ -123,7 +119,7 @@ def _score_in_shards(
 
     Args:
         tokens: the tokens of each text.
-        score: returns the log-probabilities of some texts, and advances the progress by each.
+        score: returns the log-probabilities of some texts.
         settings: JSON values of all settings that change the numbers.
         dataset: name of the data set, for the progress.
         mapping: a function like `map`, which may score several shards at once.
@@ -136,20 +132,21 @@ def _score_in_shards(
     described = [[settings, part, [tokens[text].ids.tolist() for text in part]] for part in parts]
     tables = [shards.read(one) for one in described]
     missing = [number for number, table in enumerate(tables) if table is None]
-    with Progress(len(ordered), f"scoring {dataset}", "sentences") as progress:
-        if len(missing) < len(parts):
-            there = len(parts) - len(missing)
-            logger.info("%d of %d shards were there already", there, len(parts))
-        progress.resume_at(len(ordered) - sum(len(parts[number]) for number in missing))
+    if len(missing) < len(parts):
+        there = len(parts) - len(missing)
+        logger.info("%d of %d shards were there already", there, len(parts))
 
-        def scored(number: int) -> pa.Table:
-            values = [row.astype(np.float32) for row in score(parts[number], progress)]
-            table = pa.table({"logprob": pa.array(values, pa.list_(pa.float32()))})
-            shards.write(described[number], table)
-            return table
+    def scored(number: int) -> pa.Table:
+        values = [row.astype(np.float32) for row in score(parts[number])]
+        table = pa.table({"logprob": pa.array(values, pa.list_(pa.float32()))})
+        shards.write(described[number], table)
+        return table
 
+    left = sum(len(parts[number]) for number in missing)
+    with Progress(left, f"scoring {dataset}", "sentences") as progress:
         for number, table in zip(missing, mapping(scored, missing), strict=True):
             tables[number] = table
+            progress.advance(len(parts[number]))
     columns = [table.column("logprob") for table in tables if table is not None]
     values = [row.values.to_numpy(zero_copy_only=False) for column in columns for row in column]
     return dict(zip(ordered, values, strict=True))
@@ -187,13 +184,9 @@ def _check_scorable(
     longest: float = np.inf,
 ) -> None:
     """Raise LingprobError for a text without a token to score, or with more than `longest`."""
-    if not texts:
-        raise LingprobError(f"dataset {dataset!r} has no sentences. Check its file.")
     for row, (item_id, text) in enumerate(zip(item_ids, texts, strict=True)):
         where = f"dataset {dataset!r}, row {row}, item_id {item_id!r}"
         n_tokens = len(tokens[text].ids)
-        if not text.strip():
-            raise LingprobError(f"{where}: the sentence is empty. Fill it in, or delete the row.")
         if n_tokens == 0:
             raise LingprobError(
                 f"{where}: the tokenizer has no token for any letter of {text!r}. Correct the "
