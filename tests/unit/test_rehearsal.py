@@ -10,8 +10,7 @@ from lingprob.models.loading import load_language_model
 from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
 from lingprob.rehearsal import folder as room
-from lingprob.rehearsal.datasets import dataset_entry
-from lingprob.rehearsal.folder import lowered, model_entry
+from lingprob.rehearsal.folder import dataset_entry, lowered, model_entry
 from lingprob.rehearsal.models import make_model, make_tokenizer
 from lingprob.scoring.stimuli import score_masked
 from lingprob.workflow.configuration import merged, read_settings
@@ -79,7 +78,7 @@ def test_a_tiny_model_has_its_model_s_window(tmp_path):
     logits = []
     for place, name in enumerate(("one", "another", "one")):
         directory = tmp_path / str(place)
-        make_model(name, "causal", 300, make_tokenizer("byte_pairs"), directory)
+        make_model(name, "causal", 300, make_tokenizer(True), directory)
         lm = load_language_model(directory)
         assert lm.context_window == 300
         (tokens,) = lm.tokenize(["The cat sat on the mat. 猫"])
@@ -96,7 +95,7 @@ def test_a_tiny_model_has_its_model_s_window(tmp_path):
 def test_a_masked_model_replaces_a_masked_one(tmp_path):
     shipped = {"title": "B", "family": "b", "source": "hub", "kind": "masked"}
     shipped |= {"repository": "o/b", "revision": "main"}
-    make_model("b", "masked", None, make_tokenizer("word_pieces"), tmp_path / "b")
+    make_model("b", "masked", None, make_tokenizer(False), tmp_path / "b")
     entry = {**model_entry("b", shipped), "path": str(tmp_path / "b")}
     prepare_model("b", entry, tmp_path / "manifest.json")
     lm, _ = load_prepared_masked(tmp_path / "manifest.json")
@@ -109,18 +108,15 @@ def test_models_have_family_or_made_tokenizers(mirror, tmp_path, monkeypatch):
     """GPT-NeoX's ids as the models' own documentation has them."""
     made = {}
     monkeypatch.setattr(room, "make_model", lambda name, *given: made.update({name: given}))
+    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror))
     shipped = {name: CATALOG.models[name] for name in ("pythia-70m", "gpt2", "gpt2-chinese")}
-    for place in (mirror, tmp_path / "none"):
-        monkeypatch.setenv("LINGPROB_MIRROR", str(place))
-        less = {**LESS, "tokenizers": {k: [{"name": f["name"], "mirror": f["mirror"]} for f in v]
-                                       for k, v in LESS["tokenizers"].items()}}  # fmt: skip
-        entries = room.write_models(tmp_path / place.name, shipped, shipped, less)
-        assert {entry["path"] for entry in entries.values()} == {f"models/{n}" for n in shipped}
-        kind, window, tokenizer, _ = made["pythia-70m"]
-        assert (kind, window) == ("causal", 2048)
-        ids = tokenizer("Hello world", add_special_tokens=False)["input_ids"]
-        assert (ids == [12092, 1533]) == (place == mirror)
-        gpt2, chinese = (made[name][2] for name in ("gpt2", "gpt2-chinese"))
-        assert gpt2.decode(gpt2("The cats 猫")["input_ids"]) == "The cats 猫"
-        assert gpt2.bos_token == "<|endoftext|>"
-        assert chinese.tokenize("猫看书") == ["猫", "看", "书"]
+    entries = room.write_models(tmp_path, shipped, shipped, LESS)
+    assert {entry["path"] for entry in entries.values()} == {f"models/{n}" for n in shipped}
+    kind, window, tokenizer, _ = made["pythia-70m"]
+    assert (kind, window) == ("causal", 2048)
+    assert tokenizer("Hello world", add_special_tokens=False)["input_ids"] == [12092, 1533]
+    for name in ("gpt2", "gpt2-chinese"):
+        tokenizer = made[name][2]
+        assert tokenizer.decode(tokenizer("The cats 猫")["input_ids"]) == "The cats 猫"
+        assert tokenizer.bos_token == "<|endoftext|>"
+        assert "[CLS]" in tokenizer.get_vocab()

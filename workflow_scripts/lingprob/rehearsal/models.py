@@ -1,7 +1,6 @@
 """Tiny random models, and tokenizers that are trained on sentences of the package."""
 
 import zlib
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, processors
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -31,12 +30,12 @@ KINDS: dict[str, tuple[Any, Any, int]] = {
     "embedding": (AutoModel, BertConfig, 512),
 }
 MADE_TOKENS = 1000
-BYTE_SPECIAL = ["<|endoftext|>", "</s>", "<pad>", "[CLS]"]
-HAN = range(0x4E00, 0x9FA6)
+# The special tokens of causal models, and of models that read both sides.
 SPECIAL = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
 BERT_SPECIAL = {
     f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
 }
+MADE_SPECIAL = ["<|endoftext|>", "</s>", "<pad>", *BERT_SPECIAL.values()]
 
 
 def generator(name: str) -> np.random.Generator:
@@ -93,31 +92,20 @@ def make_model(
     tokenizer.save_pretrained(directory)
 
 
-def make_tokenizer(kind: str, files: Sequence[Path] = ()) -> PreTrainedTokenizerFast:
-    """Return a tokenizer of the kind `word_pieces` or `byte_pairs`, or one in a tokenizer.json."""
-    if kind == "word_pieces":
-        return PreTrainedTokenizerFast(tokenizer_object=word_pieces(), **BERT_SPECIAL)
-    if files:
-        found = Tokenizer.from_file(str(files[0]))
+def make_tokenizer(causal: bool, file: Path | None = None) -> PreTrainedTokenizerFast:
+    """Return the tokenizer of a tokenizer.json, or one that is trained on `sentences`.
+
+    One that is not for causal models puts [CLS] and [SEP] around its texts.
+    """
+    if file:
+        made = Tokenizer.from_file(str(file))
     else:
-        found = train_byte_pairs(sentences(), MADE_TOKENS, BYTE_SPECIAL)
-    return PreTrainedTokenizerFast(tokenizer_object=found, **SPECIAL)
-
-
-def word_pieces() -> Tokenizer:
-    """Return a WordPiece tokenizer of BERT's kind. Chinese characters are single tokens."""
-    letters = [chr(code) for code in range(0x21, 0x7F)]
-    pieces = [f"##{letter}" for letter in letters]
-    known = {word.lower() for text in sentences() for word in text.split() if word.isalpha()}
-    words = [*BERT_SPECIAL.values(), *letters, *pieces, *sorted(known), *map(chr, HAN)]
-    vocabulary = {word: place for place, word in enumerate(dict.fromkeys(words))}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.post_processor = processors.TemplateProcessing(
+        made = train_byte_pairs(sentences(), MADE_TOKENS, MADE_SPECIAL)
+    if causal:
+        return PreTrainedTokenizerFast(tokenizer_object=made, **SPECIAL)
+    made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B [SEP]",
-        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+        special_tokens=[(token, made.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
     )
-    return tokenizer
+    return PreTrainedTokenizerFast(tokenizer_object=made, **BERT_SPECIAL)
