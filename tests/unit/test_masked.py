@@ -247,11 +247,11 @@ def test_a_masked_model_has_no_words_or_contexts(folder):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
+        ({"hub": {"bos_policies": ["bos"]}}, "'bos' is not for masked models (`kind`). Choose"),
         (
-            {"hub": {"bos_policies": ["bos"]}},
-            "'bos' puts a start token before a sentence, and 'hub",
+            {"hub": {"kind": "causal", "bos_policies": ["whole_word"]}},
+            "is only for masked models",
         ),
-        ({"hub": {"kind": "causal", "bos_policies": ["whole_word"]}}, "'hub' reads from left to"),
         ({"hub": {"unigrams": ["unigrahams_bert"]}}, "masked models do not generate"),
         ({"hub": {"context_window": 64}}, "models.hub.context_window: 'hub' is a masked model"),
         ({"reading": {"models": ["bert"]}}, "reading.models: 'bert' is a masked model"),

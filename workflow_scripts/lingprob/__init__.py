@@ -46,11 +46,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lingprob.api.inputs import read_table
-    from lingprob.api.model import Model, load
-    from lingprob.api.overlap import certify, find_overlap
-    from lingprob.errors import LingprobError
-    from lingprob.stats.linking import fit_linking_functions
+    from lingprob.api.inputs import read_table as read_table
+    from lingprob.api.model import Model as Model
+    from lingprob.api.model import load as load
+    from lingprob.api.overlap import certify as certify
+    from lingprob.api.overlap import find_overlap as find_overlap
+    from lingprob.errors import LingprobError as LingprobError
+    from lingprob.stats.linking import fit_linking_functions as fit_linking_functions
 
 
 def _give_numba_a_cache() -> None:
@@ -71,16 +73,6 @@ def _give_numba_a_cache() -> None:
 
 _give_numba_a_cache()
 __version__ = "0.1.0"
-__all__ = [
-    "LingprobError",
-    "Model",
-    "certify",
-    "find_overlap",
-    "fit_linking_functions",
-    "load",
-    "read_table",
-]
-
 # The module of each name, which is imported when the name is first used.
 _PLACES = {
     "LingprobError": "lingprob.errors",
@@ -91,6 +83,7 @@ _PLACES = {
     "load": "lingprob.api.model",
     "read_table": "lingprob.api.inputs",
 }
+__all__ = list(_PLACES)
 
 
 def __getattr__(name: str) -> Any:

@@ -81,7 +81,7 @@ def refuse_rows(
     place = int(faults.argmax())
     fields: dict[str, Any] = {}
     if rows is not None:
-        fields |= {str(name): _plain(values.iloc[place]) for name, values in rows.items()}
+        fields |= rows.iloc[[place]].rename(columns=str).to_dict("records")[0]
     fields |= {"row": place + 1, "place": place, "count": int(faults.sum())}
     raise LingprobError(problem.format(**fields | also))
 
@@ -110,10 +110,6 @@ def refuse_other_order(**given: Any) -> None:
                 f"{first} and {name} have the same index labels in different orders. Rows are "
                 "matched by place: sort both alike, or give lists."
             )
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if getattr(value, "shape", None) == () else value  # 3, not np.int64(3)
 
 
 # Messages of torch, safetensors and the operating system when memory runs out.

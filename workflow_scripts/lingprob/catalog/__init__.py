@@ -41,8 +41,7 @@ def read_published(target: str) -> Entry:
     computed tables. `places` and `decides` have one value per column. `claims` are the paper's
     sentences that are tested, and `not_computed` lists the rest of the paper, with reasons.
     """
-    entry: Entry = read_yaml(f"published/{target}.yaml")
-    return entry
+    return dict(read_yaml(f"published/{target}.yaml"))
 
 
 class Catalog:
@@ -119,15 +118,13 @@ class Catalog:
     def _check_correction(self, model: str, policy: str) -> None:
         """Raise LingprobError if a masked model has a start token, or another one a correction."""
         own = {name for name in self.bos_policies if self.start_token_of(name) in self.corrections}
-        if (policy in own) != self.is_masked(model):
-            fault = (
-                f"is of masked models, and {model!r} reads from left to right (`kind`). "
-                f"Choose among {', '.join(repr(n) for n in self.bos_policies if n not in own)}."
-                if policy in own
-                else f"puts a start token before a sentence, and {model!r} is a masked model with "
-                f"its own marks. Choose among {', '.join(map(repr, sorted(own)))}."
+        masked = self.is_masked(model)
+        if (policy in own) != masked:
+            suited = own if masked else self.bos_policies.keys() - own
+            raise LingprobError(
+                f"models.{model}.bos_policies: {policy!r} is {'not' if masked else 'only'} for "
+                f"masked models (`kind`). Choose among {', '.join(map(repr, sorted(suited)))}."
             )
-            raise LingprobError(f"models.{model}.bos_policies: {policy!r} {fault}")
 
     def dataset(self, name: str) -> Entry:
         """Return a data set's entry."""
@@ -139,8 +136,7 @@ class Catalog:
 
     def embedding(self, name: str) -> Entry:
         """Return the entry of a sentence-embedding model."""
-        own = OWN_ENTRY.format("embeddings")
-        return looked_up("embedding model", name, self.embeddings, own)
+        return looked_up("embedding model", name, self.embeddings, OWN_ENTRY.format("embeddings"))
 
     def start_token_of(self, bos: str) -> str:
         """Return the name of the start token that a BOS policy puts before a sentence."""
@@ -160,17 +156,14 @@ class Catalog:
             return str(policies[0])
         if convention not in ("scored", "excluded"):
             looked_up("BOS policy", convention, self.bos_policies)
-            found = [policy for policy in policies if policy == convention]
-        else:
-            first_token = {name: entry["first_token"] for name, entry in self.bos_policies.items()}
-            found = [policy for policy in policies if first_token[policy] == convention]
-        if not found:
-            raise LingprobError(
-                f"models.{model}.bos_policies: {policies} lacks {convention!r}, the value of "
-                "string_probability.bos. Add one, such as `bos` (a start token, first "
-                "token scored), or choose another convention."
-            )
-        return str(found[0])
+        for policy in policies:
+            if convention in (policy, self.bos_policies[policy]["first_token"]):
+                return str(policy)
+        raise LingprobError(
+            f"models.{model}.bos_policies: {policies} lacks {convention!r}, the value of "
+            "string_probability.bos. Add one, such as `bos` (a start token, first token scored), "
+            "or choose another convention."
+        )
 
     def unigram_source(self, source: str) -> tuple[str, str]:
         """Return the kind of a unigram source, and its model, corpus, steps or data set.
@@ -183,11 +176,9 @@ class Catalog:
         kind, _, of = source.partition("_")
         if kind in self.samplings:
             self.model(of)
-            return kind, of
-        if kind == "corpus":
+        elif kind == "corpus":
             self.dataset(of)
-            return kind, of
-        if kind == "training" and of.isdecimal():
+        if kind in (*self.samplings, "corpus") or (kind == "training" and of.isdecimal()):
             return kind, of
         if source == "imported":
             return source, ""
@@ -234,8 +225,8 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
         return {**entry, "files": complete_dataset(datasets[other], datasets)["files"]}
     if "files" not in entry:
         return entry
-    completed = {key: entry[key] for key in entry if key not in ("base_url", "mirror_folder")}
-    prefixes = {"url": entry.get("base_url"), "mirror": entry.get("mirror_folder")}
+    completed = {**entry}
+    prefixes = {"url": completed.pop("base_url", ""), "mirror": completed.pop("mirror_folder", "")}
     completed["files"] = [
         {key: f"{prefix}/{file['name']}" for key, prefix in prefixes.items() if prefix} | file
         for file in entry["files"]

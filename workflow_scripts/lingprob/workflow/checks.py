@@ -8,7 +8,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.context.names import primary_dataset
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, looked_up
 from lingprob.training.sizes import trained_models
 from lingprob.workflow.names import surprisal_models
 
@@ -24,10 +24,9 @@ def check_settings(settings: Settings, catalog: Catalog) -> None:
     catalog.check_references()
     _check_strings(settings["string_probability"], catalog)
     _check_trained_models(settings["training"], catalog)
-    known = [path.parent.name for path in ROOT.glob("studies/*/study.smk")]
+    studies = {path.parent.name: path for path in ROOT.glob("studies/*/study.smk")}
     for name in settings["studies"]:
-        if name not in known:
-            raise unknown_name("study", name, known, "See studies/README.md.")
+        looked_up("study", name, studies, "See studies/README.md.")
     overlap = settings["overlap"]
     for name in overlap["chunk_corpora"]:
         if name not in overlap["corpora"]:
@@ -69,8 +68,8 @@ def _check_trained_models(training: Settings, catalog: Catalog) -> None:
             )
     made = trained_models(training, [""])
     for name, entry in catalog.models.items():
-        if entry["source"] == "trained" and name not in made:
-            raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
+        if entry["source"] == "trained":
+            looked_up("trained model", name, made, "Sizes are entries of training.sizes.")
 
 
 def _check_masked(settings: Settings, catalog: Catalog) -> None:
@@ -81,17 +80,13 @@ def _check_masked(settings: Settings, catalog: Catalog) -> None:
                 f"models.{name}.{min(ignored)}: {name!r} is a masked model, which runs in "
                 "scoring.dtype and has the window of its config.json. Delete the key."
             )
-    left_to_right = {
-        "reading.models": settings["reading"]["models"],
-        "audit.model": [settings["audit"]["model"]],
-    }
-    for key, names in left_to_right.items():
-        for name in names:
-            if name in catalog.models and catalog.is_masked(name):
-                raise LingprobError(
-                    f"{key}: {name!r} is a masked model, which sees both sides of a word and has "
-                    "no start token. Leave it out. morcela and string_probability take it."
-                )
+    left_to_right = [("reading.models", name) for name in settings["reading"]["models"]]
+    for key, name in [*left_to_right, ("audit.model", settings["audit"]["model"])]:
+        if name in catalog.models and catalog.is_masked(name):
+            raise LingprobError(
+                f"{key}: {name!r} is a masked model, which sees both sides of a word. Leave it "
+                "out. morcela and string_probability take it."
+            )
 
 
 def _check_surprisals(reading: Settings, catalog: Catalog) -> None:
@@ -122,10 +117,9 @@ def _check_contexts(context: Settings, catalog: Catalog) -> None:
             f"context.perturbed_tokens: {context['perturbed_tokens']} is below the shortest of "
             f"context.lengths {context['lengths']}, so no perturbed prefix has a length. Raise it."
         )
-    spoken = {name: catalog.model(name)["language"] for name in context["models"]}
-    written = {name: catalog.dataset(name).get("language", "en") for name in context["datasets"]}
-    for key, languages in {"models": spoken, "datasets": written}.items():
-        for name, language in languages.items():
+    for key, entry_of in (("models", catalog.model), ("datasets", catalog.dataset)):
+        for name in context[key]:
+            language = entry_of(name).get("language", "en")
             if language != "en":
                 raise LingprobError(
                     f"context.{key}: {name!r} is in {language!r}, and prefixes are joined and "
