@@ -267,7 +267,7 @@ def test_every_convention_is_told_with_its_value():
     assert len(told) == marked > 15
     assert told["scoring.dtype"] == "float16"
     assert told["morcela.folds"] == "5"
-    assert told["unigrams.normalise_published"] == "no"
+    assert told["unigrams.normalise_published"] == "false"
 
 
 def test_user_entries_are_named_without_their_paths():

@@ -11,7 +11,7 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
 from lingprob.site.models import (
     COLUMNS,
-    model_table,
+    main_rows,
     own_rows,
     rows_by_model,
     titled,
@@ -155,18 +155,14 @@ def rows() -> pd.DataFrame:
     )
 
 
-def test_models_are_compared_by_main_quantities(rows):
-    table = model_table(rows)
-    assert table["columns"] == [
-        ("r of MORCELA with ratings", "d"), ("r of MORCELA with ratings", "my-pairs"),
-        ("ΔLogLik", "d"),
-    ]  # fmt: skip
-    first, second = table["rows"]
-    assert (first["model"], first["title"], first["parameters"]) == ("a", "A", 7)
-    assert first["family"] == ""  # not the title again
-    assert first["values"] == [("0.5", "0 to 1"), ("0.75", "0 to 1"), ("3", "0 to 1")]
-    assert (second["title"], second["family"]) == ("b", "")
-    assert second["values"] == [None, ("0.25", "0 to 1"), None]
+def test_main_quantities_of_a_model_come_once(rows):
+    found = [(row["title"], row["quantity"], row["data"], row["value"]) for row in main_rows(rows)]
+    assert found == [
+        ("A", "ΔLogLik, exploratory", "d", 3.0),
+        ("A", "r of MORCELA with ratings", "d", 0.5),
+        ("A", "r of MORCELA with ratings", "my-pairs", 0.75),
+        ("b", "r of MORCELA with ratings", "my-pairs", 0.25),
+    ]
 
 
 def test_own_rows_are_of_own_models_or_data(rows):

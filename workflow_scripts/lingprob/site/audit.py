@@ -1,6 +1,5 @@
 """Make the page of an audit of minimal pairs: its problems, and the worst pairs."""
 
-import math
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -8,10 +7,14 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from lingprob.pairs.audit import PROBLEMS
-from lingprob.site.page import render_page
+from lingprob.site.page import render_page, shown
 from lingprob.stats.resampling import accuracies
 
 SHOWN = 100
+# Columns with the measures of a pair that the page has.
+MEASURES = ("logprob_difference", "flips", "levenshtein_words", "cosine_distance", "mismatch",
+            "unigram_difference", "n_tokens_good", "n_tokens_bad", "corpus", "leaked_good",
+            "leaked_bad", "repeats")  # fmt: skip
 # One problem of this weight or more makes a pair unfit.
 SEVERE = 4
 
@@ -89,26 +92,9 @@ def _pair(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(row: dict[str, Any]) -> str:
-    """Return one line that tells a pair's differences (of probability, edits, meaning)."""
-    facts = [f"by {row['logprob_difference']:+.1f} nats"]
-    if row["flips"]:
-        facts.append(f"not so by {row['flips']}")
-    facts.append(f"words edited: {row['levenshtein_words']}")
-    for key, said in (
-        ("cosine_distance", "cosine distance {:.3f}"),
-        ("mismatch", "{:+.1f} SD from the line of the others"),
-        ("unigram_difference", "frequency {:+.1f} nats"),
-    ):
-        if row[key] is not None and not math.isnan(row[key]):
-            facts.append(said.format(row[key]))
-    if row["n_tokens_good"] != row["n_tokens_bad"]:
-        facts.append(f"{row['n_tokens_good']:.0f} and {row['n_tokens_bad']:.0f} tokens")
-    if isinstance(row["corpus"], str):
-        shares = f"{row['leaked_good']:.0%} and {row['leaked_bad']:.0%}"
-        facts.append(f"longest overlaps with {row['corpus']}: {shares}")
-    if isinstance(row["repeats"], str):
-        facts.append(f"as pair {row['repeats']}")
-    return "; ".join(facts).replace("-", "\N{MINUS SIGN}") + "."
+    """Return the values of MEASURES that a pair has, in one line."""
+    told = ((name.replace("_", " "), shown(row[name])) for name in MEASURES)
+    return "; ".join(f"{name} {value}" for name, value in told if value)
 
 
 def marked(good: str, bad: str) -> tuple[Markup, Markup]:

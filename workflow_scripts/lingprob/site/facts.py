@@ -3,6 +3,7 @@
 Rules import this module, so it must import fast.
 """
 
+import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
         "seed": settings["seed"],
         "models": {name: _of_model(one, settings["scoring"]["dtype"]) for name, one in models},
         "datasets": {name: _of_dataset(catalog.dataset(name)) for name in datasets},
-        "conventions": [(key.path, _plain(value_of(settings, key)), key.description)
+        "conventions": [(key.path, json.dumps(value_of(settings, key)).strip('"'), key.description)
                         for key in keys() if key.convention],
         "own": {**of_user, "rooms": own},
     }  # fmt: skip
@@ -84,14 +85,3 @@ def _of_model(entry: dict[str, Any], asked: str) -> dict[str, Any]:
 def _of_dataset(entry: dict[str, Any]) -> dict[str, Any]:
     files = [(file["name"], file.get("sha256", "")) for file in entry.get("files", [])]
     return {**{key: entry[key] for key in OF_DATASETS if entry.get(key)}, "files": files}
-
-
-def _plain(value: Any) -> str:
-    """Return a setting in words."""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_plain, value)) or "none"
-    if value is None:
-        return "none"
-    if isinstance(value, bool):  # 1.0 == True, but is no yes
-        return "yes" if value else "no"
-    return str(value)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.io.tables import read_table
-from lingprob.site.page import heading_of, interval, render_page, shown, simulated_in
+from lingprob.site.page import heading_of, render_page, simulated_in
 
 # `value` with its 95% interval, over `n` sentences, pairs or reading times. NaN is unknown.
 COLUMNS = ["paper", "dataset", "quantity", "group", "value", "low", "high", "n", "unit", "scale"]
@@ -17,7 +17,7 @@ KEY = ["paper", "dataset", "quantity", "group"]
 SOURCES = ["rating_source", "rt_source"]  # columns with the source of the data (human or simulated)
 FUNCTIONS = {"logprob": "log p", "slor": "SLOR", "morcela": "MORCELA"}
 METRICS = {"logprob": "log p", "slor": "SLOR"}
-# The main quantity of each paper: columns of the table of models, one for each data set.
+# The main quantity of each paper, for the page of models.
 MAIN = (
     "r of MORCELA with ratings",
     "accuracy on minimal pairs",
@@ -74,60 +74,43 @@ def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
 
 
 def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Return rows with the titles of their models and data sets, sorted by family and size.
+    """Return rows with the `title` of their model, sorted by family and size, and of their `data`.
 
     Args:
         frame: rows with the columns model and dataset.
         models: `title`, `group` and `parameters` of each model (`palette.describe_models`).
         titles: titles of data sets, by name.
-
-    Returns:
-        The rows, with the model's `title`, `family` (with its fine-tuning, "" if equal to the
-        title) and `parameters` (NaN if unknown), and `data`, the data set's title.
     """
-    entries = [models.get(name, {"title": name}) for name in frame["model"]]
+    entries = [{"title": name, **models.get(name, {})} for name in frame["model"]]
     named = frame.assign(
         title=[entry["title"] for entry in entries],
-        family=[entry.get("group", "") for entry in entries],
+        family=pd.factorize(np.array([entry.get("group", "") for entry in entries], object))[0],
         parameters=np.array([entry.get("parameters") or np.nan for entry in entries], dtype=float),
         data=[titles.get(name, name) for name in frame["dataset"]],
     )
-    families = {family: place for place, family in enumerate(named["family"].unique())}
-    order = named.assign(place=named["family"].map(families))
-    order = order.sort_values(["place", "parameters"], kind="stable").drop(columns="place")
-    return order.assign(family=order["family"].where(order["family"] != order["title"], ""))
+    return named.sort_values(["family", "parameters"], kind="stable")
 
 
-def model_table(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the values of the table of models: `columns` and `rows`, given `titled` rows.
+def main_rows(rows: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the main quantity of each paper for each model and data set, given `titled` rows.
 
-    `columns` are pairs of a quantity of MAIN and a data set's title. Each row has the model's
-    name, title, family and parameters, and its `values` in the order of the columns: text and
-    interval, or None.
+    If a quantity has several groups (BOS policies, phenomena), the first is the default or all.
     """
-    ours = rows[rows["quantity"].isin(MAIN) & rows["value"].notna()]
-    # If a quantity has several groups (BOS policies, phenomena), the first is the default or all.
-    first = ours.drop_duplicates(["model", "quantity", "data"])
-    named = dict.fromkeys(zip(first["quantity"], first["data"], strict=True))
-    columns = sorted(named, key=lambda column: MAIN.index(column[0]))
-    found = []
-    for _, of_model in first.groupby("model", sort=False):
-        rows_of = of_model.to_dict("records")
-        values = {(r["quantity"], r["data"]): (shown(r["value"]), interval(r)) for r in rows_of}
-        found.append({**rows_of[0], "values": [values.get(column) for column in columns]})
-    return {"columns": columns, "rows": found}
+    main = rows[rows["quantity"].isin(MAIN)]
+    return shown_rows(main.drop_duplicates(["model", "quantity", "data"]))
 
 
 def own_rows(rows: pd.DataFrame, own: Mapping[str, Sequence[str]]) -> list[dict[Any, Any]]:
-    """Return the `titled` rows of the user's models or data sets, as dictionaries for a template.
-
-    `own` has the names of the user's `models` and `datasets`. `quantity` includes the group.
-    """
+    """Return the `titled` rows of the user's `models` or `datasets`, whose names `own` has."""
     is_own = rows["model"].isin(own["models"]) | rows["dataset"].isin(own["datasets"])
-    shown_rows = rows[is_own & rows["value"].notna()]
-    groups = shown_rows["group"].map(lambda group: f", {group}" if group else "")
-    quantity = shown_rows["quantity"] + groups
-    return shown_rows.assign(quantity=quantity, note="").to_dict("records")
+    return shown_rows(rows[is_own])
+
+
+def shown_rows(rows: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the rows with a value as dictionaries. `quantity` includes the group."""
+    known = rows[rows["value"].notna()]
+    quantity = known["quantity"] + known["group"].map(lambda group: f", {group}" if group else "")
+    return known.assign(quantity=quantity, note="").to_dict("records")
 
 
 def model_page(

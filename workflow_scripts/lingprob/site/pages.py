@@ -13,7 +13,7 @@ import lingprob
 from lingprob.scorecard.comparison import ALSO, CHECK, PAPER
 from lingprob.scorecard.verdicts import NOT_RUN
 from lingprob.site.cards import claims_in, counts_of, numbers_in
-from lingprob.site.models import model_table, own_rows
+from lingprob.site.models import main_rows, own_rows
 from lingprob.site.page import cells, heading_of, render_page, shown, simulated_in
 from lingprob.site.papers import Paper, papers_of
 
@@ -199,9 +199,10 @@ def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
 
 def _models(made: Made) -> dict[str, Any]:
     """Return the template's values of the page of models."""
+    paths = [path for path in made.linked if path.startswith(f"{FOLDER}/models/")]
     return {
-        "table_of": model_table(made.rows),
-        "linked": [Path(path).stem for path in made.linked if path.startswith(f"{FOLDER}/models/")],
+        "models": [(path, made.facts["models"][Path(path).stem]["title"]) for path in paths],
+        "rows": main_rows(made.rows),
         "simulated": simulated_in([made.rows]),
     }
 

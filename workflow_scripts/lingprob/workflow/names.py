@@ -34,14 +34,6 @@ KINDS = {
     "auto": "corpus of the run's choice (auto)",
     "file": "file",
 }
-# The section of config.yaml for a user's entries, for kinds that are not kinds of data sets.
-SECTIONS = {
-    "weights": "`models:`",
-    "model": "`models:`",
-    "embedding": "`embeddings:`",
-    "unigram_source": "`datasets:` or `models:`",
-}
-
 # The settings that list the data sets of each paper, or of a part with its own folder of results.
 OWN_LISTS = {
     "morcela": ["datasets"],
@@ -123,9 +115,7 @@ def _check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], wh
             f"{where}: {name!r} is a {instead[0]}, not a {' or a '.join(wanted)}. Did you mean "
             f"{', '.join(map(repr, close))}?"
         )
-    entries = [kind for kind in kinds if kind not in ("own", "auto", "file")]
-    own = dict.fromkeys(SECTIONS.get(kind, "`datasets:`") for kind in entries)
-    remedy = f"({where}) To add your own, write an entry under {' or '.join(own)} in config.yaml."
+    remedy = f"({where}) Your own ones are entries under `models:`, `datasets:` or `embeddings:`."
     raise unknown_name(" or ".join(wanted), name, candidates, remedy)
 
 

@@ -4,7 +4,7 @@ A field without a default gets its value from the chosen scale (`catalog/scales.
 `docs/generate.py` writes `config.yaml`, its JSON schema and `docs/settings.md` from this module.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -14,7 +14,6 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    WrapValidator,
     field_validator,
 )
 from pydantic.fields import FieldInfo
@@ -48,12 +47,6 @@ def key(
     return Field(default, examples=shown, json_schema_extra=extra, **limits)
 
 
-def _as_written(value: Any, check: Callable[[Any], float]) -> float:
-    """Return a number after pydantic's check, an integer as it was written (1, not 1.0)."""
-    checked = check(value)
-    return value if type(value) is int else checked
-
-
 def _each_once(values: list[Item]) -> list[Item]:
     """Return a list unchanged. Raise ValueError if it has an item twice."""
     for place, value in enumerate(values):
@@ -67,7 +60,6 @@ def _without_null(entries: dict[Name, Item | None]) -> dict[Name, Item]:
     return {name: entry for name, entry in entries.items() if entry is not None}
 
 
-Number = Annotated[float, WrapValidator(_as_written)]
 Count = Annotated[int, Field(ge=1)]
 Unique = Annotated[list[Item], AfterValidator(_each_once)]
 Named = Annotated[dict[Name, Item | None], AfterValidator(_without_null)]
@@ -96,20 +88,14 @@ class Section(BaseModel):
         return None if value == "null" else value
 
 
-class Part(BaseModel):
-    """A mapping in the settings, all of whose keys are needed."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class BosPolicy(Part):
+class BosPolicy(Section):
     """The token before a sentence, and whether the sentence's first token counts."""
 
     start_token: str
     first_token: Literal["scored", "excluded"]
 
 
-class Size(Part):
+class Size(Section):
     """The shape of a model to train: layers, attention heads per layer and embedding size."""
 
     layers: Count
@@ -342,7 +328,7 @@ class FineTuning(Section):
     """numbers of steps. Each gives one fine-tuned model (leakage, §3.1)"""
     rows: int | None = key(None, example=8, ge=1)
     """largest number of rows of the texts in one step (null: all, leakage, §3.1)"""
-    learning_rate: Number = key(0.0001, gt=0)
+    learning_rate: float = key(0.0001, gt=0)
     """constant learning rate (leakage, §3.1)"""
 
 
@@ -384,7 +370,7 @@ class Training(Section):
     precision: Literal["auto", "float32", "bfloat16", "float16"] = key("auto")
     """number format of matrix products (auto: half precision if the device is fast in it). Weights
     are float32"""
-    learning_rate: Number = key(0.001, gt=0)
+    learning_rate: float = key(0.001, gt=0)
     """highest learning rate (leakage, Appendix A)"""
     fine_tuning: FineTuning
 
