@@ -14,6 +14,7 @@ from tokenizers import ByteLevelBPETokenizer, Tokenizer
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
 from lingprob.models.loading import LanguageModel, Tokens
+from lingprob.models.tokenizer import Letters
 from lingprob.reading.surprisal import ScoredPassage, sum_words, token_word_index
 from lingprob.scoring.engine import Scorer
 
@@ -55,13 +56,14 @@ def tokens_of(encoder: Any, text: str) -> Tokens:
 def test_surprisals_of_words_sum_to_the_passages(encoder: Any, words: list[str], seed: int) -> None:
     words = [word for word in words if word.split() == [word]] or ["word"]
     tokens = tokens_of(encoder, " ".join(words))
-    index = token_word_index(words, tokens, "test")
+    glued = np.zeros(len(words), dtype=bool)
+    index = token_word_index(words, tokens, "test", glued)
     assert set(index) == set(range(len(words)))
     assert (np.diff(index) >= 0).all()
     random = np.random.default_rng(seed)
     logprob = -random.exponential(3, len(index))
     passage = ScoredPassage(logprob, -random.exponential(1, len(index) + 1))
-    found = sum_words(len(words), index, passage)
+    found = sum_words(index, passage, glued)
     corrected, uncorrected = found["surprisal"], found["surprisal_uncorrected"]
     assert uncorrected.sum() == pytest.approx(-logprob.sum() / np.log(2))
     # The correction cancels between neighbours, except for the space after the last word.
@@ -75,7 +77,7 @@ def test_tokens_of_a_word_are_its_letters(encoder: Any, words: list[str]) -> Non
     """Decoded together, the tokens that a word is given are the word and the space before it."""
     words = [word for word in words if word.split() == [word]] or ["word"]
     tokens = tokens_of(encoder, " ".join(words))
-    index = token_word_index(words, tokens, "test")
+    index = token_word_index(words, tokens, "test", np.zeros(len(words), dtype=bool))
     decoded = [encoder.decode(tokens.ids[index == place].tolist()) for place in range(len(words))]
     normalised = encoder.decode(encoder.encode(" ".join(words)).ids)
     assert "".join(decoded).strip() == normalised.strip()
@@ -99,9 +101,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.5 * torch.randn_like(parameter))
-    return LanguageModel(
-        model, None, torch.device("cpu"), torch.float64, 32, tmp_path_factory.mktemp("tiny"), 6
-    )
+    folder = tmp_path_factory.mktemp("tiny")
+    return LanguageModel(model, None, torch.device("cpu"), torch.float64, 32, folder, Letters(), 6)
 
 
 @pytest.mark.parametrize("context", [[4], [5, 1], [4, 2, 3, 5]])
@@ -121,7 +122,7 @@ def test_probabilities_of_all_words_sum_to_one(tiny: LanguageModel, context: lis
     for word, values in zip(words, scored, strict=True):
         passage = ScoredPassage(values[:-1, 0], values[:, 1])
         index = np.array([0] * len(context) + [1] * len(word))
-        bits = sum_words(2, index, passage)
+        bits = sum_words(index, passage, np.zeros(2, dtype=bool))
         corrected.append(2 ** -bits["surprisal"][1])
         uncorrected.append(2 ** -bits["surprisal_uncorrected"][1])
         if len(word) == longest:

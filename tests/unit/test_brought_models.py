@@ -158,7 +158,7 @@ def test_texts_that_transformers_splits_otherwise_are_named(tmp_path, caplog):
 
 def test_a_random_tokenizer_is_refused(tmp_path):
     folder = save(tmp_path, byte_level(dropout=0.1), causal(hf.LlamaConfig(**GROUPED)))
-    with pytest.raises(LingprobError, match=r"tokenizer\.json: .*at random .*null"):
+    with pytest.raises(LingprobError, match=r"tokenizer\.json: .*at random.*null"):
         read_tokenizer(folder)
 
 
@@ -357,7 +357,7 @@ def test_weights_of_eight_bits_need_a_scale(dtype, tmp_path):
     name = next(name for name in weights if name.endswith("q_proj.weight"))
     weights[name] = (weights[name] * 100).to(dtype)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(LingprobError, match=rf"1 weights have 8 bits, for instance '{name}'"):
+    with pytest.raises(LingprobError, match=rf"1 weights have 8 bits, .*for instance {name}\."):
         lingprob.load(folder)
 
 
@@ -529,7 +529,7 @@ def test_the_unknown_token_is_that_of_tokenizer_json(model, trainer, more, tmp_p
     assert lm.tokenizer.unk_token == "<unk>"
     lm.score("The 猫 sat.")
     assert "no token for '猫'" in caplog.text
-    with pytest.raises(LingprobError, match=r"'猫': the tokenizer has no token for it but '<unk>'"):
+    with pytest.raises(LingprobError, match="the tokenizer has no token for '猫'"):
         lm.surprisal("The 猫 sat.")
 
 
@@ -690,7 +690,7 @@ def test_wishes_of_config_json_are_named(tmp_path, caplog):
         lingprob.load(folder / "model.safetensors")
     edit(folder / "config.json", architectures=["MistralBiForMNTP"])
     lingprob.load(folder)
-    assert "MistralBiForMNTP, which transformers does not know" in caplog.text
+    assert "does not know the architecture MistralBiForMNTP" in caplog.text
     edit(folder / "config.json", attn_implementation="flash_attention_2")
     with pytest.raises(LingprobError, match=r"needs a package .*FlashAttention2"):
         lingprob.load(folder)

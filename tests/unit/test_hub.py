@@ -154,7 +154,7 @@ def test_a_pickle_with_code_is_refused(hub, repository, tmp_path):
     repository.lfs.remove("pytorch_model.bin")
     repository.files["pytorch_model.bin"] = pickle.dumps({"weight": Hostile()})
     message = failure(tmp_path / "tiny")
-    assert "pytorch_model.bin: a pickle that is damaged or has more than weights" in message
+    assert "pytorch_model.bin: damaged, or more than weights" in message
     assert "weights_only" not in message
     assert not (tmp_path / "run").exists()
     assert not list((tmp_path / "tiny").glob("*.safetensors"))

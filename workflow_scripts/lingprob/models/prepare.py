@@ -34,14 +34,11 @@ def prepare_model(
     could not be loaded: weights, config.json and tokenizer must exist and fit each other.
     """
     directory = _fetch_files(entry, manifest.parent)
-    if entry.get("kind") == "masked" or (any_kind and is_masked(directory)):
-        from lingprob.models.masked import check_masked_model
-
-        check_masked_model(directory)
-    elif entry["source"] != "package":
+    masked = entry.get("kind") == "masked" or (any_kind and is_masked(directory))
+    if masked or entry["source"] != "package":
         from lingprob.models.loading import check_language_model
 
-        check_language_model(directory)
+        check_language_model(directory, masked=masked)
     write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
 
 
@@ -51,7 +48,7 @@ def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
     Raises LingprobError if the model cannot be fetched or its folder lacks a file.
     """
     directory = _fetch_files(entry, manifest.parent / "model")
-    check_folder(directory, what="embedding model")
+    check_folder(directory)
     write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from lingprob.errors import LingprobError, looked_up
 from lingprob.io.files import sha256_of
 from lingprob.io.text_units import refuse_halves
-from lingprob.models.folders import ONLY_DATA, SAID, read_json, read_manifest, unloadable
+from lingprob.models.folders import ONLY_DATA, read_json, read_manifest, summary_of, unloadable
 
 logger = logging.getLogger(__name__)
 
@@ -79,8 +79,7 @@ class Tokenizer:
         found = self.tokenizer.get_vocab().get(token)
         if found is None:
             raise LingprobError(
-                f"the tokenizer has no token {token!r}, which separates the corpus's documents. "
-                "Check the tokenizer, and `separator` of the corpus's entry."
+                f"the tokenizer has no token {token!r}. Correct `separator` of the corpus's entry."
             )
         return int(found)
 
@@ -110,8 +109,7 @@ def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> An
     except Exception as error:  # the library's errors have no class of their own
         refuse_halves(texts, "text")
         raise LingprobError(
-            f"the tokenizer cannot read a text ({error}). If it is of words and has no unknown "
-            "token, texts must have no other words. Correct them, or choose another model."
+            f"the tokenizer cannot read a text ({error}). Correct it, or choose another model."
         ) from error
 
 
@@ -168,10 +166,9 @@ def read_tokenizer(directory: Path) -> Any:
             if "trust_remote_code" in str(error):
                 raise
             raise LingprobError(
-                f"{directory}: has no tokenizer.json, and transformers cannot make its tokenizer "
-                f"of other files here ({' '.join(str(error).split())[:SAID]}). Make that file with "
-                "the packages that this names: AutoTokenizer.from_pretrained(FOLDER)"
-                ".save_pretrained(FOLDER)."
+                f"{directory}: no tokenizer.json, and transformers cannot make it of other files "
+                f"({summary_of(error)}). Make it with the packages that this names: "
+                "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)."
             ) from error
     if _content(directory / "tokenizer_config.json").get("auto_map"):
         raise unloadable(directory, ValueError("trust_remote_code"))
@@ -184,8 +181,7 @@ def read_tokenizer(directory: Path) -> Any:
         raise ValueError(f"{path.name}: {error}") from error
     if getattr(backend.model, "dropout", None):
         raise LingprobError(
-            f"{path}: the tokenizer leaves out merges at random (`dropout`), so that a sentence "
-            "has no fixed tokens. Set `dropout` to null in that file."
+            f"{path}: the tokenizer leaves out merges at random. Set `dropout` to null there."
         )
     backend.no_truncation()
     backend.no_padding()
@@ -197,13 +193,8 @@ def name_different_tokens(directory: Path) -> None:
 
     Nothing is logged if the folder has no tokenizer.json, or if AutoTokenizer cannot load it.
     """
-    if not (directory / "tokenizer.json").is_file():
-        return
-    from transformers import AutoTokenizer
-
-    try:
-        other = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
-    except Exception:  # tokenizer.json is used anyway
+    other = _rebuilt(directory) if (directory / "tokenizer.json").is_file() else None
+    if other is None:
         return
     stated = encode(read_tokenizer(directory), PROBES)["input_ids"]
     rebuilt = encode(other, PROBES)["input_ids"]
@@ -221,7 +212,7 @@ def _settings(directory: Path, backend: Any) -> dict[str, Any]:
     config = _content(directory / "tokenizer_config.json")
     stated = {**_content(directory / "special_tokens_map.json"), **config}
     if not stated.keys() & {"bos_token", "eos_token", "cls_token", "mask_token"}:
-        stated = {**_class_defaults(directory), **stated}
+        stated = {**getattr(_rebuilt(directory), "special_tokens_map", {}), **stated}
     tokens = {name: _text_of(stated.get(name)) for name in SPECIAL_TOKENS}
     # The model's own unknown token counts, because a folder may state another one or none.
     tokens["unk_token"] = _unknown_token(directory, backend) or tokens["unk_token"]
@@ -246,14 +237,14 @@ def _unknown_token(directory: Path, backend: Any) -> str | None:
     return token if token and backend.token_to_id(token) is not None else None
 
 
-def _class_defaults(directory: Path) -> dict[str, Any]:
-    """Return the special tokens that transformers assumes for a folder that states none."""
+def _rebuilt(directory: Path) -> Any | None:
+    """Return the tokenizer that transformers makes by the name of its class, None if it cannot."""
     from transformers import AutoTokenizer
 
     try:
-        return dict(AutoTokenizer.from_pretrained(directory, **ONLY_DATA).special_tokens_map)
-    except Exception:  # the folder has no more than its tokenizer.json
-        return {}
+        return AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    except Exception:  # of many kinds; tokenizer.json is used anyway
+        return None
 
 
 def _text_of(token: Any) -> str | None:

@@ -120,7 +120,7 @@ def build_index(
     if len(tokens) > MAX_TOKENS or len(vocabulary) >= MAX_NARROW:
         raise LingprobError(
             f"the passages have {len(tokens)} tokens, {len(vocabulary)} of them different. An "
-            f"index can have {MAX_TOKENS} and {MAX_NARROW - 1}. Split the passages over several."
+            f"index can have {MAX_TOKENS} and {MAX_NARROW - 1}. Split the passages."
         )
     symbols = (codes + 1).astype(np.int32)
     lengths, *graph = _build(symbols, offsets)

@@ -87,8 +87,7 @@ def build_cdawg(
 ) -> Cdawg:
     """Return the CDAWG of a corpus, built in memory (leakage, §2.1; Inenaga et al. 2005).
 
-    The graph takes about 25 bytes per token of natural text. Each block has whole documents. Raises
-    LingprobError for ids outside the vocabulary or more than 2**30 tokens.
+    Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
     dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
     mark, n_words, parts = mark_of(dtype), 0, [np.empty(0, dtype)]
@@ -102,7 +101,7 @@ def build_cdawg(
     if len(text) > MAX_TOKENS:
         raise LingprobError(
             f"the corpus has {len(text)} tokens and ends of documents. A CDAWG can have "
-            f"{MAX_TOKENS}. Build one for each part, or use the streaming index."
+            f"{MAX_TOKENS}. Build one for each part."
         )
     nodes, pool, ends = cdawg_build.build(text, mark)
     edges, firsts, counts = cdawg_build.pack(nodes, pool, ends)
@@ -113,10 +112,7 @@ def build_cdawg(
 
 
 def load_cdawg(directory: str | Path) -> Cdawg:
-    """Return a graph that `Cdawg.save` wrote, with its arrays mapped into memory, read-only.
-
-    Raises LingprobError if a file is absent or incomplete.
-    """
+    """Return a saved graph, mapped into memory. Raise LingprobError if a file is incomplete."""
     directory = Path(directory)
     try:
         facts = json.loads((directory / "cdawg.json").read_text())

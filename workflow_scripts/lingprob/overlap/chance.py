@@ -30,10 +30,9 @@ def joint_log10_prob(model: WordModel, texts: Sequence[str]) -> np.ndarray:
 
 
 def known_log10_prob(model: WordModel, texts: Iterable[str]) -> np.ndarray:
-    """Return the joint log10-probability of the known words of each text, float64 (n,).
+    """Return the joint log10-probability of the known words of each text, float64 (n,), 0 if none.
 
-    For a word that the model's corpus lacks, the model only guesses a probability, far too low for
-    a name. A text is at most as probable as its known words. The result is 0 if it has none.
+    The model's guess for a word that its corpus lacks is far too low for a name.
     """
     scored = (model.full_scores(text, bos=False, eos=False) for text in texts)
     known = [sum(prob for prob, _, unknown in words if not unknown) for words in scored]
@@ -65,9 +64,8 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
     """Return a table of overlaps with one corpus, with columns for their chance levels.
 
     The chance level of an overlap is the probability that the corpus contains it (leakage, §2.1).
-    Only known words that lie entirely within the overlap count. The overlap cannot be more probable
-    than these words. A text without a known word has no chance level, for instance a Chinese text,
-    which has no spaces between words.
+    Only known words that lie entirely within the overlap count, because it cannot be more probable
+    than these. A text without a known word, such as a Chinese text, has no chance level.
 
     Args:
         overlaps: the table of `longest_overlaps`.
@@ -94,11 +92,7 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
 
 
 def verdicts(overlaps: pd.DataFrame) -> pd.Series:
-    """Return the verdict on each row of the table of `with_chance_level`.
-
-    An overlap is not by chance if its corrected level is below 0.05. Without a level, it is not
-    judged.
-    """
+    """Return the verdict on each row of a table of `with_chance_level`, by the corrected level."""
     level = overlaps["chance_level_holm"].to_numpy(dtype=np.float64, na_value=np.nan)
     whole = overlaps["overlap_tokens"] == overlaps["n_tokens"]
     found = np.select(

@@ -54,10 +54,7 @@ class CorpusFile:
     def find_matches(
         self, index: PassageIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
     ) -> Matches:
-        """Return the longest matches of indexed passages with the streamed file (leakage, §2.1).
-
-        Raises LingprobError for a file without a token.
-        """
+        """Return the longest matches with the file. Raise LingprobError if it has no token."""
         blocks, separator = self._blocks(tokenizer)
         found = scan(
             index,
@@ -70,8 +67,8 @@ class CorpusFile:
         )
         if not found.n_tokens:
             raise LingprobError(
-                f"{', '.join(map(str, self.paths)) or self.name}: no token in it, so every text "
-                "would seem to be free of it. Fill the file, or leave it out of the corpus."
+                f"{', '.join(map(str, self.paths)) or self.name}: no token in it. Fill it, or "
+                "leave it out of the corpus."
             )
         return found
 
@@ -104,7 +101,7 @@ class SavedFile:
     def find_matches(
         self, index: PassageIndex, tokenizer: Tokenizer, min_length: int, progress: Progress
     ) -> Matches:
-        """Return the longest matches of indexed passages with the graph of the file."""
+        """Return the longest matches of indexed passages with the file (leakage, §2.1)."""
         lengths, frequencies = self.graph.longest_matches(
             index.tokens, index.offsets, tokenizer_hash=tokenizer.sha256
         )
@@ -119,7 +116,7 @@ class SavedFile:
         )  # fmt: skip
 
     def as_graph(self, tokenizer: Tokenizer) -> Cdawg:
-        """Return the graph. Raises LingprobError if it is of another tokenizer."""
+        """Return the graph. Raise LingprobError if it is of another tokenizer."""
         check_tokenizer(self.graph.tokenizer_hash, tokenizer.sha256)
         return self.graph
 
@@ -155,7 +152,7 @@ def index_texts(
     """Return an index of the passages of several texts, and its `overlap_passages` table.
 
     `texts` has the passages of each text by passage_id. They are normalised as corpora are
-    (leakage, §2.1) and tokenised without special tokens. Letters without a token are logged.
+    (leakage, §2.1). Letters without a token are logged.
     """
     passages = pd.DataFrame(
         [
@@ -189,8 +186,7 @@ def search(
 ) -> list[Matches]:
     """Return the longest matches of indexed passages with each file of a corpus (leakage, §2.1).
 
-    `matches.merge` joins them. `min_length` is the number of tokens of the shortest match that
-    counts. Raises LingprobError for a file without a token.
+    Matches have at least `min_length` tokens. Raises LingprobError for a file without a token.
     """
     with Progress(None, f"scanning {corpus.name}", "tokens") as progress:
         return [file.find_matches(index, tokenizer, min_length, progress) for file in corpus.files]
@@ -207,9 +203,8 @@ def split_documents(block: TokenBlock, separator: int | None) -> TokenBlock:
 
 
 def save_corpus(corpus: Corpus, tokenizer: Tokenizer, name: str, folder: Path) -> None:
-    """Write the graph of each file of a corpus to a folder, for `load_corpus`.
+    """Write the graph of each file of a corpus, and the tokenizer's name, to a folder.
 
-    `name` is the tokenizer's, which is saved too, so that later searches find the tokenizer.
     Raises LingprobError as `build_cdawg`.
     """
     for file in corpus.files:
@@ -225,17 +220,12 @@ def is_saved(folder: str | Path) -> bool:
 
 
 def load_corpus(folder: Path) -> Corpus:
-    """Return the corpus that `save_corpus` wrote to a folder, with its graphs mapped into memory.
-
-    Raises LingprobError for an incomplete folder.
-    """
+    """Return the corpus that `save_corpus` wrote. Raise LingprobError if it is incomplete."""
     try:
         contents = json.loads((folder / CONTENTS).read_text(encoding="utf-8"))
-        keys = ("corpus", "files", "words", "tokenizer")
-        name, files, words, tokenizer = (contents[key] for key in keys)
+        files = [SavedFile(file, load_cdawg(folder / file)) for file in contents["files"]]
+        return Corpus(contents["corpus"], files, contents["words"], contents["tokenizer"])
     except (OSError, ValueError, KeyError) as error:
         raise LingprobError(
             f"{folder / CONTENTS}: not the contents of a saved corpus ({error}). Save it again."
         ) from error
-    saved = [SavedFile(file, load_cdawg(folder / file)) for file in files]
-    return Corpus(name, saved, words, tokenizer)

@@ -46,8 +46,7 @@ def without_short(matches: Matches) -> Matches:
 def merge(parts: Sequence[Matches]) -> Matches:
     """Merge the longest matches with each file of a corpus into those with the whole corpus.
 
-    Raises LingprobError if the files were searched for other passages or with other minimal
-    lengths, or if two files have the same tokens.
+    Raises LingprobError for other passages or minimal lengths, or two files of the same tokens.
     """
     first = parts[0]
     lengths, frequencies = np.zeros_like(first.lengths), np.zeros_like(first.frequencies)
@@ -56,13 +55,12 @@ def merge(parts: Sequence[Matches]) -> Matches:
         if (part.index_digest, part.min_length) != (first.index_digest, first.min_length):
             raise LingprobError(
                 f"files {first.name!r} and {part.name!r} were scanned for different passages or "
-                f"minimal lengths ({first.min_length} and {part.min_length}). Delete the older one "
-                "and run again."
+                f"minimal lengths ({first.min_length} and {part.min_length}). Delete the older one."
             )
         if part.n_tokens and part.digest in names:
             raise LingprobError(
-                f"files {names[part.digest]!r} and {part.name!r} have the same tokens, which would "
-                "be counted twice. Leave one of them out."
+                f"files {names[part.digest]!r} and {part.name!r} have the same tokens. Leave one "
+                "of them out."
             )
         names[part.digest] = part.name
         as_long = (part.lengths == lengths) & (part.lengths > 0)
@@ -88,10 +86,7 @@ def passage_overlaps(index: PassageIndex, matches: Matches) -> pd.DataFrame:
     Raises LingprobError if the matches are of another index.
     """
     if matches.index_digest != index.digest:
-        raise LingprobError(
-            "the overlap counts are of other passages or another tokenizer than the index. "
-            "Delete the older of the two files and run again."
-        )
+        raise LingprobError("the overlaps are of other passages than the index. Delete the older.")
     lengths, frequencies = matches.lengths, matches.frequencies
     rows = []
     for passage, (start, end) in enumerate(zip(index.offsets, index.offsets[1:], strict=False)):

@@ -31,8 +31,7 @@ def longest_overlaps(
 
     Args:
         texts: texts that are not empty, indexed by text_id. Runs of white space count as one space.
-        corpora: the corpora to search.
-        tokenizer: tokenizes the texts and the corpora.
+        corpora, tokenizer: the corpora to search, and their tokenizer.
         min_length: number of tokens of the shortest overlap that counts.
 
     Returns:
@@ -63,8 +62,7 @@ def find_sentences(
 ) -> pd.DataFrame:
     """Return the `audit_leakage` table: each sentence's longest overlap with each corpus.
 
-    `texts` has the sentences of each data set by item id. They are searched for as in
-    `longest_overlaps`.
+    `texts` has the sentences of each data set by item id.
     """
     named = pd.concat(texts, names=["dataset", "item_id"])
     sentences = named.reset_index(drop=True).astype(str).map(normalise)
@@ -74,10 +72,7 @@ def find_sentences(
 
 
 def whole_words(before: str, overlap: str, after: str) -> str:
-    """Return the words that lie entirely within an overlap.
-
-    `before` and `after` are the parts of the text around the overlap.
-    """
+    """Return the words that lie entirely within an overlap, given the text before and after it."""
     start, words = 0, overlap.split()
     end = len(words)
     if words and before and not before[-1].isspace() and not overlap[0].isspace():

@@ -44,7 +44,6 @@ class SoftIndex(NamedTuple):
     codes: number of each word (from 1), the passages one after another, int64 (n_words,).
     offsets: passage i is codes[offsets[i]:offsets[i + 1]], int64 (n_passages + 1,).
     hashes, places: hash and first word of each sequence, by rising hash, uint64 and int64.
-    bitmap: whether a hash has each value of its lowest bits, as bits of uint8.
     seed: smallest number of words of the longest run of a match.
     min_words, gaps: smallest number of words and largest number of gaps of a match.
     """
@@ -53,7 +52,6 @@ class SoftIndex(NamedTuple):
     offsets: np.ndarray
     hashes: np.ndarray
     places: np.ndarray
-    bitmap: np.ndarray
     seed: int
     min_words: int
     gaps: int
@@ -83,10 +81,9 @@ def _compatible(text: str) -> str:
 def _build_index(
     passages: Sequence[Sequence[str]], min_words: int, gaps: int
 ) -> tuple[SoftIndex, dict[str, int]]:
-    """Return an index of passages for matches of `min_words` words with up to `gaps` gaps.
+    """Return an index of passages (lists of folded words), and the number of each word, from 1.
 
-    `passages` are lists of folded words, which may be empty. Also returns a number (from 1) for
-    each folded word in the passages. All other words have the number 0.
+    It is for matches of `min_words` words with up to `gaps` gaps.
     """
     vocabulary: dict[str, int] = {}
     for word in chain.from_iterable(passages):
@@ -96,11 +93,7 @@ def _build_index(
     hashes = _hashes(codes, offsets, seed)
     places = np.flatnonzero(hashes)
     places = places[np.argsort(hashes[places], kind="stable")]
-    bits = max(10, int(np.ceil(np.log2(32 * len(places) + 1))))
-    bitmap = _bitmap(hashes[places], np.uint64(2**bits - 1))
-    return SoftIndex(
-        codes, offsets, hashes[places], places, bitmap, seed, min_words, gaps
-    ), vocabulary
+    return SoftIndex(codes, offsets, hashes[places], places, seed, min_words, gaps), vocabulary
 
 
 def _encoded(
@@ -153,21 +146,15 @@ def find_soft_overlaps(
 
 
 @njit(cache=True)
-def _power(size):
-    power = np.uint64(1)
-    for _ in range(size):
-        power *= BASE
-    return power
-
-
-@njit(cache=True)
 def _hashes(codes, offsets, size):
     """Return an odd hash of the `size` words that begin at each place.
 
     It is 0 if the text has fewer words there, or if one of the words occurs in no passage.
     """
     hashes = np.zeros(len(codes), np.uint64)
-    oldest = _power(size)
+    oldest = np.uint64(1)
+    for _ in range(size):
+        oldest *= BASE
     for text in range(len(offsets) - 1):
         rolling, known = np.uint64(0), 0
         for place in range(offsets[text], offsets[text + 1]):
@@ -185,32 +172,14 @@ def _hashes(codes, offsets, size):
 
 
 @njit(cache=True)
-def _bit(hash_, mask):
-    return (hash_ >> np.uint64(1)) & mask
-
-
-@njit(cache=True)
-def _bitmap(hashes, mask):
-    bitmap = np.zeros(np.int64((mask + np.uint64(1)) >> np.uint64(3)), np.uint8)
-    for hash_ in hashes:
-        bit = _bit(hash_, mask)
-        bitmap[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
-    return bitmap
-
-
-@njit(cache=True)
 def _find(index, corpus, documents, best):
     """Replace rows of `best`, one per passage, by better overlaps with a batch of documents."""
-    mask = np.uint64(8 * len(index.bitmap) - 1)
     left, right = np.empty((2, index.gaps + 1, 3), np.int64)
     of_corpus = _hashes(corpus, documents, index.seed)
     for document in range(len(documents) - 1):
         begin, end = documents[document], documents[document + 1]
         for place in range(begin, end):
             if of_corpus[place] == 0:
-                continue
-            bit = _bit(of_corpus[place], mask)
-            if not (index.bitmap[bit >> np.uint64(3)] >> (bit & np.uint64(7))) & np.uint64(1):
                 continue
             number = np.searchsorted(index.hashes, of_corpus[place])
             while number < len(index.hashes) and index.hashes[number] == of_corpus[place]:
@@ -289,11 +258,8 @@ def soft_overlaps(
 
     A passage without an overlap has 0 words, 0 gaps and a null place.
 
-    Args:
-        texts: `words` tables by the names of the texts.
-        documents: the documents of the corpus `searched`, or of one of its files.
-        min_words, gaps, progress: as in `find_soft_overlaps`.
-        scale: scale of the run.
+    `texts` has `words` tables by text, and `documents` those of the corpus `searched`, or of one of
+    its files. Other arguments are those of `find_soft_overlaps`.
     """
     rows, passages, places = [], [], []
     for text, words in texts.items():
@@ -315,10 +281,7 @@ def soft_overlaps(
 
 
 def longest_of_files(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the `soft_overlap` table of corpora from the tables of their files, in this order.
-
-    Among longest overlaps, the one with the fewest gaps is kept, and then the first.
-    """
+    """Return the `soft_overlap` table of corpora from those of their files, in this order."""
     table = pd.concat(tables, ignore_index=True)
     ranked = table.sort_values(["overlap_words", "gaps"], ascending=[False, True], kind="stable")
     longest = ranked.drop_duplicates(PASSAGE).set_index(PASSAGE)
@@ -327,11 +290,10 @@ def longest_of_files(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def summarise_soft_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per searched corpus and text, on the soft overlaps of the text's passages.
+    """Return one row per searched corpus and text (column `corpus`), on the text's passages.
 
-    The columns are searched, corpus (the text), passages and words (folded), overlapping (number of
-    passages with an overlap), whole (number of passages with all words in one overlap),
-    median_overlap and longest_overlap (words) and scale.
+    `words` counts folded words, `overlapping` passages with an overlap, and `whole` passages with
+    all words in one overlap. median_overlap and longest_overlap are in words.
     """
     words, least = overlaps["overlap_words"], overlaps["passage_words"].clip(lower=1)
     marked = overlaps.assign(overlapping=words > 0, whole=words == least)

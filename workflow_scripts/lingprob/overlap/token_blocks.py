@@ -65,11 +65,18 @@ def read_texts(documents: Iterable[str], tokenizer: Any) -> Iterator[TokenBlock]
 def read_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> Iterator[TokenBlock]:
     """Yield the rows of a pre-tokenised corpus as documents, in blocks of about two megabytes.
 
-    All blocks share one buffer, so use each before the next. `scan` splits rows into documents at
-    a separator. Arguments and errors are those of `map_rows`.
+    `scan` splits rows into documents at a separator. Arguments and errors are those of `map_rows`.
     """
     rows = map_rows(path, row_length)
-    return _row_blocks(Path(path), rows) if len(rows) else iter(())
+    n_rows = max(1, TOKENS_PER_BLOCK // row_length)
+    with open(path, "rb") as stream:  # mapped pages would count as this process's memory
+        stream.seek(rows.offset or 0)  # None without rows
+        for start in range(0, len(rows), n_rows):
+            size = len(rows[start : start + n_rows]) * row_length
+            tokens = np.fromfile(stream, rows.dtype, size)
+            if len(tokens) < size:
+                raise LingprobError(f"{path}: became shorter while it was read. Fetch it again.")
+            yield TokenBlock(tokens, np.arange(0, size + 1, row_length))
 
 
 def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
@@ -92,17 +99,14 @@ def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
             else np.memmap(path, dtype="<u2", mode="r")
         )
     except (OSError, ValueError) as error:
-        raise LingprobError(
-            f"{path}: cannot be read ({error}). Check the path. If the file is cut short, fetch it "
-            "again."
-        ) from error
+        said = f"{path}: cannot be read, or is cut short ({error}). Fetch it again."
+        raise LingprobError(said) from error
     if tokens.dtype not in (np.dtype("<u2"), np.dtype("<u4")):
         raise LingprobError(f"{path}: contains {tokens.dtype}, not uint16 or uint32.")
     head = tokens[: 2 * row_length]
     if path.suffix != ".npy" and head[::2].any() and not head[1::2].any():
         raise LingprobError(
-            f"{path}: every second number is 0, so its ids are of 32 bits, and a file without a "
-            "header must have 16. Write it again as uint16, or as a .npy file."
+            f"{path}: every second number is 0, so its ids are of 32 bits. Write it as a .npy file."
         )
     if not tokens.flags.c_contiguous:
         raise LingprobError(f"{path}: is stored by columns. Write it again by rows.")
@@ -110,22 +114,8 @@ def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
         raise LingprobError(f"{path}: has rows of {tokens.shape[1]} tokens, not of {row_length}.")
     if tokens.size % row_length:
         raise LingprobError(
-            f"{path}: its {tokens.size} tokens are not a whole number of rows of {row_length}. It "
-            "is cut short or has another layout. Fetch it again."
+            f"{path}: its {tokens.size} tokens are not a whole number of rows of {row_length}. Is "
+            "it cut short? Fetch it again."
         )
     rows: np.memmap = tokens.reshape(-1, row_length)
     return rows
-
-
-def _row_blocks(path: Path, rows: np.memmap) -> Iterator[TokenBlock]:
-    row_length = rows.shape[1]
-    rows_per_block = max(1, TOKENS_PER_BLOCK // row_length)
-    buffer = np.empty((rows_per_block, row_length), dtype=rows.dtype)
-    offsets = np.arange(rows_per_block + 1, dtype=np.int64) * row_length
-    with open(path, "rb", buffering=0) as stream:
-        stream.seek(rows.offset)
-        for start in range(0, len(rows), rows_per_block):
-            block = buffer[: len(rows) - start]
-            if stream.readinto(block) != block.nbytes:  # type: ignore[arg-type]
-                raise LingprobError(f"{path}: became shorter while it was read. Fetch it again.")
-            yield TokenBlock(block.reshape(-1), offsets[: len(block) + 1])

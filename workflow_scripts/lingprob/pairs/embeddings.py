@@ -23,7 +23,7 @@ class SentenceEmbedder:
 
     def __init__(self, directory: str | Path, context_window: int, device: str = "auto") -> None:
         transformers_logging.disable_progress_bar()
-        check_folder(Path(directory), what="embedding model")
+        check_folder(Path(directory))
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
             self.model = AutoModel.from_pretrained(

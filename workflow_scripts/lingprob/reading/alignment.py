@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 PUNCTUATION = re.compile(r"[^\w%$&]+")
 LONGEST_REPLACEMENT = 3  # in words, such as a typing error or a word that is cut in two
 SMALLEST_SHARE = 0.95
+SAME = "Are both the same version?"
 KEYS = ["passage_id", "word_index"]
 
 
@@ -24,8 +25,8 @@ def align_words(found: Sequence[str], expected: Sequence[str], about: str) -> np
 
     Both lists are in reading order. Words are compared without case and punctuation. Up to three
     consecutive words that differ from as many words of `expected` count as typing errors, and get
-    the indices of those words. Raises LingprobError if fewer than 95% of the words of `found`
-    match. `about` is the beginning of the error message.
+    the indices of those words. Raises LingprobError, which begins with `about`, if fewer than 95%
+    of the words of `found` match.
     """
     ours, theirs = [_plain(word) for word in found], [_plain(word) for word in expected]
     place = np.full(len(ours), -1)
@@ -45,7 +46,7 @@ def align_words(found: Sequence[str], expected: Sequence[str], about: str) -> np
         raise LingprobError(
             f"{about}: the reading times differ from the text at word {start}: the text has "
             f"{there} and the reading times have {found[first]!r}; only {same / len(ours):.0%} of "
-            "the words are found again. Are both the same version?"
+            f"the words are found again. {SAME}"
         )
     return place
 
@@ -54,18 +55,14 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, about: str) -> pd.Dat
     """Return reading times with the text's `word_index` in place of the column `number`.
 
     `times` has passage_id, word, number (an int that grows along each passage) and other columns.
-    `words` is a `words` table. `align_words` matches the two. Rows of words that the text does not
-    have are left out, and a warning counts them.
+    `align_words` finds them in a `words` table. Rows of other words are left out with a warning.
     """
     labels = times[["passage_id", "number", "word"]].drop_duplicates(["passage_id", "number"])
     texts = dict(list(words.groupby("passage_id", sort=False)["word"]))
     parts = []
     for passage, part in labels.sort_values("number").groupby("passage_id", sort=False):
         if passage not in texts:
-            raise LingprobError(
-                f"{about}: passage {passage!r} has reading times and no text. The text has "
-                f"{list(texts)[:5]} ..."
-            )
+            raise LingprobError(f"{about}: passage {passage!r} has reading times and no text.")
         text = texts[passage].tolist()
         place = align_words(part["word"].tolist(), text, f"{about}, {passage!r}")
         parts.append(part.assign(word_index=place)[["passage_id", "number", "word_index"]])
@@ -85,10 +82,9 @@ def check_words(
 ) -> None:
     """Check that `times` names the same word as the text at each passage_id and word_index.
 
-    Both tables have passage_id, word_index and word. Case and punctuation are ignored. Raises
-    LingprobError at an index that the text does not have, if more than 5% of all words differ, or
-    if most words of a passage do (four or more). Other differences, as in typing errors, only get a
-    warning. `kind` names the data in messages.
+    Case and punctuation are ignored. Raises LingprobError at an index that the text does not have,
+    if more than 5% of all words differ, or if most words of a passage do (four or more). Other
+    differences, as in typing errors, only get a warning. `kind` names the data in messages.
     """
     seen = times[[*KEYS, "word"]].drop_duplicates()
     both = seen.merge(words[[*KEYS, "word"]], on=KEYS, how="left", suffixes=("", "_of_text"))
@@ -96,8 +92,7 @@ def check_words(
     refuse_rows(
         both["word_of_text"].isna(),
         "{about}: one of the {kind} is for word {word_index} of passage {passage_id!r} ({word!r}), "
-        "which the text does not have. Number passages and words as the text does. If words are "
-        "numbered from 1, set `first_index: 1` in the data set's entry.",
+        "which the text does not have. If words are numbered from 1, set `first_index: 1`.",
         both,
         **names,
     )
@@ -108,7 +103,7 @@ def check_words(
         refuse_rows(
             most & ~same if most.any() else ~same,
             "{about}: word {word_index} of passage {passage_id!r} is {word!r} in the {kind} and "
-            "{word_of_text!r} in the text, as are {count} words. Are both the same version?",
+            "{word_of_text!r} in the text, as are {count} words. " + SAME,
             both,
             **names,
         )
@@ -127,15 +122,9 @@ def check_numbers(times: pd.DataFrame, words: pd.DataFrame, about: str) -> None:
     Raises LingprobError if the indices look shifted: if no reader has a time for word 0 of any
     passage, or if the last index of every passage differs from the text's by the same number.
     """
-    remedy = (
-        "Words are numbered from 0 in each passage, and none is left out of the numbering. Add a "
-        "column `word`, by which the alignment is checked."
-    )
+    remedy = "Number words from 0, without gaps, and add a column `word` to have the match checked."
     if not (times["word_index"] == 0).any():
-        raise LingprobError(
-            f"{about}: no reader has a time for word 0 of any passage, and the lowest number is "
-            f"{times['word_index'].min()}. Are words numbered from 1? {remedy}"
-        )
+        raise LingprobError(f"{about}: no reader has a time for word 0 of any passage. {remedy}")
     lengths = words.groupby("passage_id")["word_index"].max()
     lacking = (lengths - times.groupby("passage_id")["word_index"].max()).dropna()
     if len(lacking) > 1 and lacking.nunique() == 1 and lacking.iloc[0] != 0:

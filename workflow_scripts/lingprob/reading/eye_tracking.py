@@ -83,7 +83,7 @@ def geco_total(source: Source) -> pd.DataFrame:
 
 
 def _without_skipped(times: pd.DataFrame) -> pd.DataFrame:
-    """Return times with NaN as `rt_ms` if `skipped` is 1, and without the column `skipped`."""
+    """Return times with NaN as `rt_ms` if `skipped` is 1."""
     return times.assign(rt_ms=times["rt_ms"].where(times.pop("skipped") == 0))
 
 
@@ -115,17 +115,14 @@ def dundee_first_pass(source: Source) -> pd.DataFrame:
     """Return the first-pass time of every word that a reader of the Dundee corpus fixated.
 
     It is the sum of the fixations on the word until the eyes first leave it. A word has no row if a
-    later word was fixated before it. `saccade` is the distance in words from the previous fixation.
-    `previous_fixated` tells whether the preceding word had been fixated by then. The txNNwrdp.dat
-    files, in the order of their names, have the words of `source.words`.
+    later word was fixated before it. The txNNwrdp.dat files, in the order of their names, have the
+    words of `source.words`.
     """
     files = sorted(source.files, key=lambda path: path.name)
     texts = [_dundee_text(path) for path in files if path.name.startswith("tx")]
     readers = [path for path in files if path.name.endswith("ma1p.dat")]
     if not texts or not readers:
-        raise LingprobError(
-            "dundee: list its txNNwrdp.dat and sXNNma1p.dat files under `files` of the data set."
-        )
+        raise LingprobError("dundee: list its txNNwrdp.dat and sXNNma1p.dat files under `files`.")
     read_words = pd.concat(texts, ignore_index=True)
     place = align_words(read_words["word"].tolist(), source.words["word"].tolist(), "dundee")
     found = read_words[place >= 0].reset_index(drop=True)
@@ -164,9 +161,8 @@ def _dundee_passes(path: Path) -> pd.DataFrame:
         try:
             number, duration = int(fields[6]), float(fields[7])
         except (IndexError, ValueError) as error:
-            raise LingprobError(
-                f"{path}, row {row}: no word number and duration in {line!r}."
-            ) from error
+            said = f"{path}, row {row}: no word number and duration in {line!r}."
+            raise LingprobError(said) from error
         if number < 1:
             is_first_pass = False
             continue

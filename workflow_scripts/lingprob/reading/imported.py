@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,7 @@ logger = logging.getLogger(__name__)
 
 BITS = {"bits": 1.0, "nats": 1 / np.log(2)}
 REMEDY = "docs/own_data.md lists the columns."
-SIGN = (
-    "Surprisals are 0 or more. If these are log-probabilities, turn their sign: "
-    "`surprisal = -logprob`."
-)
+BY_TEXT = "Name each row's text in a column `text`, or give each text its own file under `paths`."
 
 
 def import_word_surprisals(
@@ -63,10 +61,16 @@ def import_word_surprisals(
     if len(texts_in_file) > 1 and (given is None or "text" not in given.columns):
         raise LingprobError(
             f"{path} is the one file of {list(texts_in_file)}, whose passages may have the same "
-            "ids. Name each row's text in a column `text`, or give each text its own file: "
-            f"`paths: {{{texts_in_file[0]}: ...}}`."
+            f"ids. {BY_TEXT}"
         )
     found = _from_json(path, words) if given is None else _from_table(path, given, words, text)
+    refuse_rows(
+        np.isinf(found["surprisal"]) | (found["surprisal"] < 0),
+        "{path}: passage {passage_id!r}, word {word_index}: {surprisal}, below 0 or infinite. If "
+        "these are log-probabilities, turn their sign: `surprisal = -logprob`.",
+        found,
+        path=path,
+    )
     joined = words[[*KEYS, "word"]].merge(found, on=KEYS, how="left")
     for part, keys in (("sentence", ["passage_id", "sentence_index"]), ("passage", ["passage_id"])):
         values, first = joined["surprisal"], ~words.duplicated(keys).to_numpy()
@@ -97,11 +101,9 @@ def _check_missing(path: Path, joined: pd.DataFrame) -> None:
     if missing.all():
         raise LingprobError(f"{path}: no surprisal of any word of the text. {REMEDY}")
     if missing.any():
-        first = joined[missing].iloc[0]
         logger.warning(
-            "%s: %d of %d words have no surprisal, such as word %d of passage %r (%r)",
-            path, missing.sum(), len(joined), first["word_index"], first["passage_id"],
-            first["word"],
+            "%s: %d of %d words have no surprisal, such as word %d of passage %r (%r)", path,
+            missing.sum(), len(joined), *joined.loc[missing, [*KEYS[::-1], "word"]].iloc[0],
         )  # fmt: skip
 
 
@@ -137,24 +139,14 @@ def _parts(values: Any) -> list[Any]:
 def _from_json(path: Path, words: pd.DataFrame) -> pd.DataFrame:
     """Return passage_id, word_index and surprisal of all passages of `words` from a JSON file."""
     stories = read_story_json(path)
-    rows: list[tuple[str, int, float]] = []
-    for passage, count in words.groupby("passage_id", sort=False).size().items():
-        values = [value for part in stories.get(str(passage), []) for value in part]
-        if len(values) != count:
-            raise LingprobError(
-                f"{path}: passage {passage!r} has {len(values)} surprisals and {count} words. "
-                + REMEDY
-            )
-        rows += [(str(passage), index, value) for index, value in enumerate(values)]
-    found = pd.DataFrame(rows, columns=[*KEYS, "surprisal"]).astype({"surprisal": float})
-    refuse_rows(
-        np.isinf(found["surprisal"]) | (found["surprisal"] < 0),
-        "{path}: passage {passage_id!r}, word {word_index}: {surprisal}, below 0 or infinite. "
-        + SIGN,
-        found,
-        path=path,
-    )
-    return found
+    parts = []
+    for passage, part in words.groupby("passage_id", sort=False):
+        values = list(chain.from_iterable(stories.get(str(passage), [])))
+        if len(values) != len(part):
+            said = f"passage {passage!r} has {len(values)} surprisals and {len(part)} words"
+            raise LingprobError(f"{path}: {said}. {REMEDY}")
+        parts.append(part[KEYS].assign(surprisal=np.array(values, dtype=float)))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str) -> pd.DataFrame:
@@ -167,7 +159,6 @@ def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str)
             "surprisal": numeric(path, "surprisal", given["surprisal"], nullable=True),
         }
     )
-    refuse(path, "surprisal", frame["surprisal"] < 0, "below 0", frame["surprisal"], SIGN)
     if "word" in given.columns:
         frame["word"] = label_of(path, "word", given["word"])
     for column in {"passage_id", "word"} & set(frame.columns):
@@ -178,8 +169,7 @@ def _from_table(path: Path, given: pd.DataFrame, words: pd.DataFrame, text: str)
     refuse_rows(
         frame.duplicated(KEYS),
         "{path}: word {word_index} of passage {passage_id!r} occurs twice. If the file is of "
-        "several texts, name each row's in a column `text`, or give each its own file under "
-        "`paths`.",
+        "several texts: " + BY_TEXT,
         frame,
         path=path,
     )

@@ -33,11 +33,11 @@ def own_reading_times(source: Source) -> pd.DataFrame:
     """Return a user's table of reading times, one row per reader and word (see `reading.tables`).
 
     Its columns are subject_id, word_index, rt_ms, and passage_id or item (with an optional
-    condition). An optional `word`, a word or region, is compared with the text later.
+    condition). An optional `word`, a word or region, is compared with the text later. Means over
+    readers need no subject_id.
 
-    Raises LingprobError for negative times, and if half of a reader's times are below SECONDS,
-    because they are then not milliseconds. Means over readers need no subject_id, and are one time
-    per word.
+    Raises LingprobError for negative times, for two means of one word, and if half of a reader's
+    times are below SECONDS, because they are then not milliseconds.
     """
     path, is_mean = source.files[0], source.entry.get("unit") == "word"
     frame = _read(path, source.entry, ["subject_id"][is_mean:] + ["word_index", "rt_ms"])
@@ -49,14 +49,13 @@ def own_reading_times(source: Source) -> pd.DataFrame:
         raise LingprobError(
             f"{path}, column 'rt_ms': half of the times of reader {low.index[0]!r} are below "
             f"{low.iloc[0]:g} ms ({len(low)} of {len(middle)} readers). Are they seconds or "
-            "logarithms? Multiply seconds by 1000, undo the logarithm, or leave the reader out."
+            "logarithms? Write milliseconds, or leave the reader out."
         )
     if is_mean:
         again = frame.duplicated(["passage_id", "word_index"])
         refuse(
             path, "word_index", again, "a second time for one word", frame["word_index"],
-            "Means over readers (unit: word) are one time per word. For readers' own times, set "
-            "unit: subject.",
+            "For readers' own times, set unit: subject.",
         )  # fmt: skip
     return frame.drop(columns=["item", "text", "sentence"], errors="ignore")
 

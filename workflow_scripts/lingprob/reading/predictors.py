@@ -74,13 +74,12 @@ def regression_frame(
     """Return the reading times that are not excluded, and their predictors in original units.
 
     Args:
-        times: a `reading_times` table. Its conditions, if it has several, are predictors.
-        words: the `words` table of its text.
+        times, words: a `reading_times` table, and the `words` table of its text. Conditions, if the
+            times have several, are predictors.
         unigram_surprisal: unigram surprisal (bits) of each row of `words`, shape (len(words),).
         surprisals: the `surprisal` table of each model, by the model's name.
         corrected: use the surprisals with the correction for trailing spaces.
         previous_words: number of preceding words whose surprisals are predictors too.
-        about: the data set's name in messages.
 
     Returns:
         A frame with subject_id, sentence (int from 0 through all passages), partition, rt_ms,
@@ -170,7 +169,7 @@ def standardised(frame: pd.DataFrame, columns: Sequence[str], about: str = "") -
     if constant:
         raise LingprobError(
             f"{about}: the predictor {constant[0]!r} is {mean[constant[0]]:g} in every row of the "
-            "fit partition, so it has no coefficient. Leave it out, or use more data."
+            "fit partition. Leave it out, or use more data."
         )
     return frame.assign(**{name: (frame[name] - mean[name]) / deviation[name] for name in columns})
 
@@ -195,14 +194,13 @@ def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, about: str) 
     same = len(found) == len(words) and (found[KEYS].to_numpy() == words[KEYS].to_numpy()).all()
     if not same:
         raise LingprobError(
-            f"{about}: surprisals of {len(found)} words for a text of {len(words)}. Delete the "
-            "table of surprisals and run again."
+            f"{about}: surprisals of {len(found)} words for a text of {len(words)}. Delete them."
         )
     values = found[column].to_numpy(float)
     refuse_rows(
         np.isinf(values),
         "{about}: the surprisal of word {word_index} of passage {passage_id!r} is infinite, as of "
-        "{count} words. Correct the model's surprisals.",
+        "{count} words.",
         found,
         about=about,
     )
@@ -214,10 +212,9 @@ def unigram_surprisal(
 ) -> np.ndarray:
     """Return the unigram surprisal (bits, float64) of each of n words, shape (n,).
 
-    Counts are the sums over `word_counts` tables, in which words have no case and no outer
-    punctuation. The probability of a word with count c is (c + s) / (N + s (V + 1)) for N words of
-    V forms, with s the `smoothing`. The leakage paper instead takes KenLM's unigrams of OpenWebText
-    (Appendix B). A region of several words gets the sum over its words.
+    `counts` are `word_counts` tables, which are summed. The probability of a word with count c is
+    (c + s) / (N + s (V + 1)) for N words of V forms, with s the `smoothing`. The leakage paper
+    instead takes KenLM's unigrams of OpenWebText (Appendix B). A region gets the sum of its words.
 
     Raises LingprobError if a word is absent from the corpus and `smoothing` is 0.
     """

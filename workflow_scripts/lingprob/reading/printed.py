@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
+from lingprob.reading.alignment import SAME
 from lingprob.reading.tables import read
 
 HEADING = re.compile(r"^CHAPTER [IVXLC]+\b.*$", re.MULTILINE)
@@ -124,8 +125,8 @@ def _aligned(material: Sequence[str], printed: Sequence[str], where: str) -> lis
     """Return one row per word of the material or the print.
 
     Words with the same letters get their printed form. Others keep the letters of the material,
-    because readers saw these, and get the punctuation of the print. Raises LingprobError if fewer
-    than 95% of the words have the same letters. `where` is the beginning of its message.
+    because readers saw these, and get the punctuation of the print. Raises LingprobError, which
+    begins with `where`, if fewer than 95% of the words have the same letters.
     """
     ours, theirs = [_letters(word) for word in material], [_letters(word) for word in printed]
     rows: list[Row] = []
@@ -138,10 +139,8 @@ def _aligned(material: Sequence[str], printed: Sequence[str], where: str) -> lis
         else:
             rows += _of_other_words(material, printed, places, units)
     if same < SMALLEST_SHARE * len(ours):
-        raise LingprobError(
-            f"{where}: only {same / max(len(ours), 1):.0%} of the words agree. Are both the same "
-            "text?"
-        )
+        share = same / max(len(ours), 1)
+        raise LingprobError(f"{where}: only {share:.0%} of the words agree. {SAME}")
     return rows
 
 
@@ -151,8 +150,8 @@ def _of_other_words(
     """Return the rows of a stretch in which the material (`places`) and the print (`units`) differ.
 
     If the print has the letters of the material's words without a gap (every one: everyone), these
-    words get this part of the print. The material lacks the words before and after it. Otherwise
-    the same number of words replace each other (practiced: practised), with the material's letters.
+    words get this part of the print. Otherwise the same number of words replace each other
+    (practiced: practised), with the material's letters.
     """
     if not places:
         return [(None, unit, printed[unit]) for unit in units]
@@ -202,8 +201,8 @@ def _punctuated(word: str, printed: str) -> str:
 def _with_ids(rows: pd.DataFrame, ids: pd.Series) -> pd.DataFrame:
     """Return `rows` with word_id, without the words that were not on the screen.
 
-    `rows` has the index of each word in `ids` (column `place`), missing for words that the material
-    lacks. These get the ids between the ids of their neighbours.
+    `rows` has the index of each word in `ids` (column `place`). Words that the material lacks get
+    the ids between those of their neighbours.
     """
     rows = rows.astype({"place": "Int64"})
     split = ids.str.rsplit("-", n=1)

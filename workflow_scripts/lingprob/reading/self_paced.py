@@ -10,7 +10,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading.alignment import attach_words, check_words
-from lingprob.reading.tables import READER, Source, read_times
+from lingprob.reading.tables import OTHER, READER, Source, read_times
 
 # The stories of A-maze by name (Boyce & Levy 2023), numbered as in Natural Stories.
 STORIES = (
@@ -70,8 +70,8 @@ def brown_spr(source: Source) -> pd.DataFrame:
     names, text = source.words["passage_id"].unique(), times.pop("sentence")
     if text.max() >= len(names):
         raise LingprobError(
-            f"{path}, column 'text_id': {text.min()} to {text.max()}, but there are {len(names)} "
-            "texts, numbered from 0."
+            f"{path}, column 'text_id': {text.min()} to {text.max()}, but there are {len(names)}. "
+            + OTHER
         )
     times["passage_id"] = names[text]
     return attach_words(times, source.words, str(path))
@@ -128,8 +128,7 @@ def _sentence_starts(times: pd.DataFrame, words: pd.DataFrame, path: Path) -> di
         if len(missing) > 1 or left < 0 or (left > 0) != bool(missing):
             raise LingprobError(
                 f"{path}: the sentences of story {name} have {sizes[name] - left} words, the text "
-                f"{sizes[name]}, and {len(missing)} sentences have no times. Is the file another "
-                "version?"
+                f"{sizes[name]}, and {len(missing)} sentences have no times. {OTHER}"
             )
         begin = 0
         for place in every:

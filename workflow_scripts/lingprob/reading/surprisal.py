@@ -10,7 +10,6 @@ import hashlib
 import json
 import logging
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
 from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import LanguageModel, Tokens
@@ -34,7 +33,6 @@ OF_BYTES, OF_PIECES = "Ġ", "▁"
 # Number of a window's tokens that are not predicted, for each value of `window_counts`.
 WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
-CONTEXTS = ("passage", "sentence")
 KEYS = ["passage_id", "word_index"]
 
 
@@ -105,14 +103,11 @@ def word_surprisals(
         workers: number of threads that score batches at the same time on a CPU.
         convention: fields of Convention.
 
-    Raises LingprobError that names the passage and word if the tokens do not cover the text, and
-    if no token of the vocabulary begins with a space.
+    Raises LingprobError that names the passage if the tokens do not cover the text, and if no token
+    of the vocabulary begins with a space.
     """
     chosen = Convention(**convention)
     pieces = passages_of(words, chosen.context)
-    if chosen.window_counts not in WINDOWS:
-        name = chosen.window_counts
-        raise unknown_name("window_counts", name, WINDOWS, "(reading.window_counts)")
     texts = [join_words(piece.words, piece.glued) for piece in pieces]
     if any(re.search(f"{UNSPACED} {UNSPACED}", text) for text in texts):
         logger.warning(
@@ -124,45 +119,47 @@ def word_surprisals(
         token_word_index(piece.words, found, piece.name, piece.glued)
         for piece, found in zip(pieces, tokens, strict=True)
     ]
-    _check_vocabulary(lm.tokenizer, pieces, tokens, token_words)
+    for piece, text, found, index in zip(pieces, texts, tokens, token_words, strict=True):
+        without = sorted({*range(len(piece.words))} - {*index.tolist()})
+        if lost := lm.letters.lost(text, found) or [piece.words[number] for number in without]:
+            raise LingprobError(
+                f"{piece.name}: the tokenizer has no token for {lost[0]!r}. Choose a model whose "
+                "tokenizer covers the text."
+            )
     passages = _Passages(scorer or Scorer(lm), chosen, shards)
     scored = passages.score([found.ids for found in tokens], workers)
     rows = [
-        piece.keys.assign(**sum_words(len(piece.words), index, passage, piece.glued))
+        piece.keys.assign(**sum_words(index, passage, piece.glued))
         for piece, index, passage in zip(pieces, token_words, scored, strict=True)
     ]
     return words[KEYS].merge(pd.concat(rows, ignore_index=True), on=KEYS)
 
 
-def join_words(words: Sequence[str], glued: np.ndarray | None) -> str:
+def join_words(words: Sequence[str], glued: np.ndarray) -> str:
     """Return the text of words, with a space before each word but the first and glued ones."""
-    if glued is None:
-        return " ".join(words)
     parts = [word if one else f" {word}" for word, one in zip(words, glued, strict=True)]
     return "".join(parts).removeprefix(" ")
 
 
 def sum_words(
-    n_words: int,
-    word_of_token: np.ndarray,
-    passage: ScoredPassage,
-    glued: np.ndarray | None = None,
+    word_of_token: np.ndarray, passage: ScoredPassage, glued: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return surprisal, surprisal_uncorrected (bits) and n_tokens of words, (n_words,) each.
 
-    `word_of_token` (n,) has the index of each token's word. The uncorrected surprisals sum to the
-    surprisal of the passage, and the corrected ones to that of the passage and a following space.
-    No correction is made for a space before the first word, or between a word and a `glued` one.
+    `word_of_token` (n,) has the index of each token's word, and `glued` is that of Piece. The
+    uncorrected surprisals sum to the surprisal of the passage, and the corrected ones to that of
+    the passage and a following space. No correction is made for a space before the first word, or
+    between a word and a `glued` one.
     """
+    n_words = len(glued)
     first = np.searchsorted(word_of_token, np.arange(n_words))
     end = np.append(first[1:], len(word_of_token))
     uncorrected = np.bincount(word_of_token, weights=-passage.logprob, minlength=n_words)
     before = passage.space[first].astype(np.float64)
     after = passage.space[end].astype(np.float64)
     before[0] = 0.0
-    if glued is not None:
-        before[glued] = 0.0
-        after[:-1][glued[1:]] = 0.0
+    before[glued] = 0.0
+    after[:-1][glued[1:]] = 0.0
     corrected = uncorrected + before - after
     return {
         "surprisal": corrected / np.log(2),
@@ -172,64 +169,26 @@ def sum_words(
 
 
 def token_word_index(
-    words: Sequence[str], tokens: Tokens, where: str, glued: np.ndarray | None = None
+    words: Sequence[str], tokens: Tokens, where: str, glued: np.ndarray
 ) -> np.ndarray:
     """Return the index (int, from 0) of the word of every token of `join_words`, shape (n_tokens,).
 
     A token belongs to the word of its last letter. A token that is only a space belongs to the word
-    after it. Raises LingprobError for a token that spans two words and for a letter that no token
-    covers. `where` is the beginning of the message.
+    after it. Raises LingprobError for a token that spans two words. `where` begins its message.
     """
     lengths = np.array([len(word) for word in words])
-    gaps = np.ones(len(words), dtype=np.int64)
-    if glued is not None:
-        gaps[:-1] = ~glued[1:]
+    gaps = np.append(~glued[1:], True).astype(np.int64)
     ends = np.cumsum(lengths + gaps) - gaps
     last = np.maximum(tokens.char_end - 1, tokens.char_start)
     index = np.searchsorted(ends, last, side="right")
     spanning = np.searchsorted(ends, tokens.char_start, side="right") != index
     if spanning.any():
         at = int(index[spanning.argmax()])
-        after = words[at]
-        if glued is not None and glued[at]:
-            raise LingprobError(
-                f"{where}: a token spans the regions {words[at - 1]!r} and {after!r}. Join them, "
-                "or choose a model whose tokens end there."
-            )
         raise LingprobError(
-            f"{where}: a token spans the end of the word before {after!r}. This tokenizer's tokens "
-            "cross spaces, so words have no surprisals of their own."
-        )
-    missing = np.ones(int(ends[-1]) + 1, dtype=bool)
-    missing[ends[gaps > 0]] = False
-    for start, end in zip(tokens.char_start, tokens.char_end, strict=True):
-        missing[start:end] = False
-    text = join_words(words, glued)
-    # A normaliser may have composed an accent with its letter. Regions may contain spaces.
-    for at in np.flatnonzero(missing).tolist():
-        missing[at] = text[at] != " " and not unicodedata.category(text[at]).startswith("M")
-    if missing.any():
-        place = int(missing.argmax())
-        word = int(np.searchsorted(ends, place, side="right"))
-        raise LingprobError(
-            f"{where}, word {word} {words[word]!r}: no token covers its letter "
-            f"{text[place]!r}. This model's tokenizer cannot cover the text."
+            f"{where}: a token spans {words[at - 1]!r} and {words[at]!r}. Join them to one region, "
+            "or choose a model whose tokens end there."
         )
     return index
-
-
-def _check_vocabulary(
-    tokenizer: Any, pieces: Sequence[Piece], tokens: Sequence[Tokens], index: Sequence[np.ndarray]
-) -> None:
-    """Raise LingprobError at the first word with the tokenizer's token for unknown text."""
-    for piece, found, of_token in zip(pieces, tokens, index, strict=True):
-        unknown = found.ids == tokenizer.unk_token_id  # no id is None
-        if unknown.any():
-            word = int(of_token[unknown][0])
-            raise LingprobError(
-                f"{piece.name}, word {word} {piece.words[word]!r}: the tokenizer has no token for "
-                f"it but {tokenizer.unk_token!r}. Choose a model whose tokenizer covers the text."
-            )
 
 
 def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
@@ -250,8 +209,8 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
     ]
     if not ids:
         raise LingprobError(
-            "no token of the vocabulary begins with a space, so the correction for trailing spaces "
-            "has nothing to move. Import this model's word surprisals instead (source `scores`)."
+            "no token of the vocabulary begins with a space, which the correction needs. "
+            "Import this model's word surprisals instead (source `scores`)."
         )
     return np.array(ids, dtype=np.int64)
 
@@ -319,11 +278,9 @@ def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
 def passages_of(words: pd.DataFrame, context: str) -> list[Piece]:
     """Cut a `words` table into pieces, each of which a model reads separately.
 
-    `context` is `passage` or `sentence`. Raises LingprobError for any other value, and for
-    `sentence` if no sentences are marked.
+    `context` is `passage` or `sentence`, for which LingprobError is raised if no sentences are
+    marked.
     """
-    if context not in CONTEXTS:
-        raise unknown_name("context", context, CONTEXTS, "(reading.context)")
     keys = ["passage_id"] if context == "passage" else ["passage_id", "sentence_index"]
     if words[keys].isna().any(axis=None):
         raise LingprobError("reading.context: sentence needs texts whose sentences are marked.")

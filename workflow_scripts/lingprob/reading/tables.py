@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lingprob.errors import LingprobError
-from lingprob.io.table_files import numeric, whole
+from lingprob.errors import LingprobError, no_such_file, only_one
+from lingprob.io.table_files import need_columns, numeric, whole
 from lingprob.io.workbooks import as_text, rows_of_first_sheet
 
+OTHER = "Is the file another version?"
 READER = "mean"  # subject_id if only means over readers are known
 NUMBERS = {"rt_ms", "correct", "skipped"}
 WHOLE = {"number", "sentence", "position", "letters"}
@@ -32,6 +33,15 @@ class Source(NamedTuple):
     words: pd.DataFrame
     entry: dict[str, Any]
     seed: int
+
+
+def check_files(files: Sequence[Path], corpus: str, *, is_own: bool) -> None:
+    """Raise LingprobError if a data set's file is absent, or a user's one (`is_own`) is several."""
+    for path in files:
+        if not path.is_file():
+            raise no_such_file(path)
+    if is_own:
+        only_one(files, corpus)
 
 
 def read(
@@ -57,11 +67,7 @@ def read(
             )  # fmt: skip
     except (ValueError, KeyError, OSError) as error:
         raise LingprobError(f"{path}: cannot be read ({error}). Download it again.") from error
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise LingprobError(
-            f"{path}: no column {missing[0]!r}, but {list(table.columns)[:12]}. Is it another file?"
-        )
+    need_columns(path, table, columns, OTHER)
     return table[list(columns)]
 
 

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
-from lingprob.errors import LingprobError, looked_up, only_one, refuse_rows
+from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.io.table_files import FORMATS
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import sentence_ends, split_lines, split_words
 from lingprob.reading.alignment import align_words
 from lingprob.reading.own_reading import own_passages
 from lingprob.reading.printed import printed_geco
-from lingprob.reading.tables import read
+from lingprob.reading.tables import OTHER, check_files, read
 
 logger = logging.getLogger(__name__)
 
@@ -38,18 +38,9 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
     Its columns are passage_id, word, and word_index and sentence_index (both from 0 in each
     passage). Sentences are found by rule if the corpus does not mark them.
 
-    Args:
-        corpus: name in the catalog or in config.yaml.
-        entry: its catalog entry, with the expected numbers of `passages` and `words`.
-        files: its files.
-
-    Raises LingprobError that names the file for bad input, or if a number is not the expected one.
+    Raises LingprobError for bad input, or if the number of passages or words is not the entry's.
     """
-    for path in files:
-        if not path.is_file():
-            raise LingprobError(f"{path}: no such text. Check datasets.{corpus}.path.")
-    if entry["parser"] == OWN:
-        only_one(files, corpus)
+    check_files(files, corpus, is_own=entry["parser"] == OWN)
     parse = looked_up("parser", entry["parser"], PARSERS, f"(datasets.{corpus}.parser)")
     words = with_places(parse(*files, *[entry] * (entry["parser"] == OWN)))
     found = {"passages": words["passage_id"].nunique(), "words": len(words)}
@@ -57,10 +48,7 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
         raise LingprobError(f"{', '.join(map(str, files)) or corpus}: no word in it. Fill it.")
     for key, count in found.items():
         if entry.get(key, count) != count:
-            raise LingprobError(
-                f"data set {corpus!r}: {count} {key}, but {entry[key]} are expected. "
-                "Is the file another version?"
-            )
+            raise LingprobError(f"data set {corpus!r}: {count} {key}, not {entry[key]}. {OTHER}")
     return words
 
 
@@ -98,27 +86,19 @@ def passage_texts(words: pd.DataFrame) -> pd.Series:
     return words.groupby("passage_id", sort=False)["word"].agg(" ".join)
 
 
-def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
+def _natural_stories(path: Path, sentences: Path) -> pd.DataFrame:
     """Return the columns PARSED of Natural Stories from all_stories.tok (Futrell et al. 2021).
 
-    A second file with story_num, sentence_num and word_num_in_story marks the sentences.
+    The second file, with story_num, sentence_num and word_num_in_story, marks the sentences.
     """
     table = read(path, "\t", ["word", "item", "zone"])
-    words = table[["word"]].assign(passage_id=table["item"], sentence_index=None)
-    if sentences is None:
-        return words
     marks = read(sentences, "\t", ["story_num", "sentence_num", "word_num_in_story"])
     keys = marks["story_num"] + "/" + marks["word_num_in_story"]
     numbers = dict(zip(keys, marks["sentence_num"].astype(int) - 1, strict=True))
     sentence = (table["item"] + "/" + table["zone"]).map(numbers)
-    refuse_rows(
-        sentence.isna(),
-        "{path}: no sentence for story {item}, word {zone} ({word!r}). Is the file another "
-        "version?",
-        table,
-        path=sentences,
-    )
-    return words.assign(sentence_index=sentence.astype(int))
+    said = "{path}: no sentence for story {item}, word {zone} ({word!r}). " + OTHER
+    refuse_rows(sentence.isna(), said, table, path=sentences)
+    return table[["word"]].assign(passage_id=table["item"], sentence_index=sentence.astype(int))
 
 
 def _brown_spr(path: Path) -> pd.DataFrame:
@@ -129,32 +109,15 @@ def _brown_spr(path: Path) -> pd.DataFrame:
     return table[["word"]].assign(passage_id=table["docid"], sentence_index=sentence - first)
 
 
-def _geco(path: Path, novel: Path | None = None) -> pd.DataFrame:
-    """Return COLUMNS of GECO, from its English material and the novel (see `printed`).
-
-    A passage is a chapter of the novel (Cop et al. 2017).
-    """
-    if novel is None:
-        raise LingprobError(
-            f"{path}: GECO's words have lost their punctuation. List the novel that they come from "
-            "(Project Gutenberg's 863-0.txt) as the second of `files`."
-        )
-    return printed_geco(path, novel)[COLUMNS]
-
-
-def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
+def _provo(path: Path, sentences: Path) -> pd.DataFrame:
     """Return PARSED of Provo from a file with one passage per line (Luke & Christianson 2018).
 
     The line number is the passage_id. Passages are sorted by it as text (1, 10, 11), as in the
-    published overlaps. A second file with Text_ID, Sentence_Number and text has the sentences
+    published overlaps. The second file, with Text_ID, Sentence_Number and text, has the sentences
     without case and punctuation.
     """
-    numbered = [
-        (str(number), text) for number, text in enumerate(split_lines(decoded(path)), start=1)
-    ]
-    words = words_of(sorted(numbered))
-    if sentences is None:
-        return words
+    lines = enumerate(split_lines(decoded(path)), start=1)
+    words = words_of(sorted((str(number), text) for number, text in lines))
     marks = read(sentences, ",", ["Text_ID", "Sentence_Number", "text"], quoting=0)
     marks = marks.assign(word=marks["text"].str.split()).explode("word", ignore_index=True)
     parts = [
@@ -216,7 +179,7 @@ PARSERS: dict[str, Callable[..., pd.DataFrame]] = {
     "demo_passages": _demo_passages,
     "demo_reading": _demo_reading,
     "frank2013": _frank2013,
-    "geco": _geco,
+    "geco": printed_geco,
     "natural_stories": _natural_stories,
     OWN: _passages,
     "provo": _provo,

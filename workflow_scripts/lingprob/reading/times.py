@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, only_one, refuse_rows
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.parsers import parser_function
 from lingprob.io.schemas import SCHEMAS
 from lingprob.reading.alignment import KEYS, check_numbers, check_words
-from lingprob.reading.tables import Source
+from lingprob.reading.tables import OTHER, Source, check_files
 
 OWN_TABLE = "reading_times_table"  # the parser of a user's own table
 # The sum of the numbers of subject and sentence modulo 4 (leakage, Appendix B).
@@ -44,22 +44,17 @@ def build_reading_times(
     Excluded times have the reason in `excluded`. Others have a `partition`.
 
     Args:
-        corpus: name of the data set in the catalog or in config.yaml.
-        entry: its catalog entry, with the expected number of `subjects`.
+        corpus, entry: the data set's name and catalog entry.
         words: the `words` table of its text.
         files: its files.
         seed: seed of simulated times.
 
     Raises LingprobError that names file, passage and word for times that are not numbers or do not
-    fit the text, and if all times are excluded or a partition is empty.
+    fit the text, and if a partition is empty.
     """
     about = f"data set {corpus!r}"
     parse = load_parser(corpus, entry["parser"])
-    for path in files:
-        if not path.is_file():
-            raise LingprobError(f"{path}: no such file of reading times. See datasets.{corpus}.")
-    if entry["parser"] == OWN_TABLE:
-        only_one(files, corpus)
+    check_files(files, corpus, is_own=entry["parser"] == OWN_TABLE)
     times = parse(Source(files, words, entry, seed))
     _check(times, about, entry)
     if "word" in times:
@@ -70,9 +65,8 @@ def build_reading_times(
     times = times.merge(words[KEYS].assign(**place), on=KEYS, how="left")
     refuse_rows(
         times["boundary"].isna(),
-        "{about}: subject {subject_id!r} has a reading time for word {word_index} of passage "
-        "{passage_id!r}, which the text does not have, as have {count} rows. Number passages and "
-        "words as the text does.",
+        "{about}: subject {subject_id!r} has a time for word {word_index} of passage "
+        "{passage_id!r}, which the text lacks, as have {count} rows. Number them as the text does.",
         times,
         about=about,
     )
@@ -148,13 +142,6 @@ def _check(times: pd.DataFrame, about: str, entry: Mapping[str, Any]) -> None:
     if times.empty:
         raise LingprobError(f"{about}: no reading times in its files.")
     refuse_rows(
-        np.isinf(times["rt_ms"].to_numpy(float)),
-        "{about}: the reading time of subject {subject_id!r}, passage {passage_id!r}, word "
-        "{word_index} is infinite. Correct or delete the row.",
-        times,
-        about=about,
-    )
-    refuse_rows(
         times.duplicated(["subject_id", *KEYS]),
         "{about}: subject {subject_id!r} has two reading times for word {word_index} of passage "
         "{passage_id!r}. Delete one.",
@@ -163,10 +150,7 @@ def _check(times: pd.DataFrame, about: str, entry: Mapping[str, Any]) -> None:
     )
     found = times["subject_id"].nunique()
     if found != entry.get("subjects", found):
-        raise LingprobError(
-            f"{about}: {found} subjects, but {entry['subjects']} are expected. Is the file another "
-            "version?"
-        )
+        raise LingprobError(f"{about}: {found} subjects, not {entry['subjects']}. {OTHER}")
 
 
 def _check_partitions(times: pd.DataFrame, about: str) -> None:
@@ -174,8 +158,7 @@ def _check_partitions(times: pd.DataFrame, about: str) -> None:
         if not (times["partition"] == name).any():
             raise LingprobError(
                 f"{about}: no reading time is left in the partition {name!r} (of {len(times)}, "
-                f"{times['excluded'].notna().sum()} are excluded). It needs more sentences or "
-                "subjects."
+                f"{times['excluded'].notna().sum()} are excluded). Add sentences or subjects."
             )
 
 

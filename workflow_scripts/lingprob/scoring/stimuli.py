@@ -24,7 +24,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.files import identity_of
 from lingprob.io.progress import Progress
 from lingprob.io.shards import NOWHERE, Shards
-from lingprob.models.loading import Tokens, check_finite, load_prepared
+from lingprob.models.loading import Tokens, load_prepared
 from lingprob.models.masked import MaskableText, MaskedLanguageModel
 from lingprob.scoring.engine import Scorer, shard_ranges, worker_map
 
@@ -237,7 +237,7 @@ def pseudo_logprobs(
         wanted = inputs.new_tensor(ids[places.cpu().numpy()], dtype=torch.int64)
         found.append(predicted.gather(1, wanted[:, None])[:, 0])
     logprobs = torch.cat(found).cpu().numpy()
-    check_finite(logprobs, lm.directory, lm.dtype)
+    lm.check_finite(logprobs)
     return logprobs
 
 
