@@ -28,8 +28,8 @@ BALANCED = pd.DataFrame(
 )
 
 
-def fit_one(frame: pd.DataFrame, formula: str, starts: int = 3) -> MixedFit:
-    return fit_mixed_models(read(frame, [formula]), [formula], starts=starts)[0]
+def fit_one(frame: pd.DataFrame, formula: str) -> MixedFit:
+    return fit_mixed_models(read(frame, [formula]), [formula])[0]
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +77,7 @@ def test_a_balanced_one_way_layout_by_hand() -> None:
     assert fit.standard_errors["(Intercept)"] == pytest.approx(np.sqrt(124 / 3 / 6), rel=1e-6)
     assert fit.converged
     assert not fit.singular
+    assert len(fit.start_log_likelihoods) == 3
     for sd, singular in ((0.9e-4, True), (1e-4, False), (1.1e-4, False)):
         assert replace(fit, smallest_eigenvalue=sd**2).singular is singular
 
@@ -128,7 +129,7 @@ def dense(fit: MixedFit, frame: pd.DataFrame) -> np.ndarray:
 )
 def test_fits_are_generalised_least_squares(formula: str) -> None:
     frame = times()
-    fit = fit_one(frame, formula, starts=1)
+    fit = fit_one(frame, formula)
     x, y = columns(frame, fit.formula.fixed), frame["y"].to_numpy()
     z, group = columns(frame, fit.formula.random), frame["s"].to_numpy()
     v = np.equal.outer(group, group) * (z @ fit.covariance.to_numpy() @ z.T)
@@ -140,15 +141,6 @@ def test_fits_are_generalised_least_squares(formula: str) -> None:
     np.testing.assert_allclose(fit.standard_errors, np.sqrt(np.diag(fit.fixed_covariance)))
     assert (y - x @ beta) @ inverse @ (y - x @ beta) == pytest.approx(len(y), rel=1e-6)
     assert fit.converged
-
-
-def test_three_starts_by_default() -> None:
-    data, formula = read(times(), ["y ~ a + b + (1 | s)"]), "y ~ a + b + (1 | s)"
-    for given, starts in (({}, 3), ({"starts": 1}, 1), ({"starts": 2}, 2)):
-        (fit,) = fit_mixed_models(data, [formula], **given)
-        assert len(fit.start_log_likelihoods) == starts
-    with pytest.raises(LingprobError, match="starts=0"):
-        fit_mixed_models(data, [formula], starts=0)
 
 
 @pytest.mark.parametrize(
@@ -168,27 +160,16 @@ def test_formulas(formula: str, fixed: tuple[str, ...], random: tuple[str, ...])
 
 
 @pytest.mark.parametrize(
-    ("formula", "said"),
+    "formula",
     [
-        ("y ~ a", "not a formula of this kind"),
-        ("y ~ a + (1 | s", "not a formula of this kind"),
-        ("y ~ a + (1 || s)", "not a formula of this kind"),
-        ("y ~ a + (1 | s) + (1 | w)", "not a formula of this kind"),
-        ("y ~ log(a) + (1 | s)", "not a formula of this kind"),
-        ("~ a + (1 | s)", "not a formula of this kind"),
-        ("y ~ a - (1 | s)", "no '+' before the parenthesis"),
-        ("y ~ a - b + (1 | s)", "'a - b' is no column"),
-        ("y ~ a * b + (1 | s)", "'a * b' is no column"),
-        ("y ~ a + + (1 | s)", "'' is no column"),
-        ("y ~ a + (a:b | s)", "'a:b' is no column"),
-        ("y ~ a + (1 | s:w)", "'s:w' is no column"),
-        ("y + z ~ a + (1 | s)", "'y + z' is no column"),
-        ("y ~ a + (0 | s)", "it needs a fixed and a random effect"),
-        ("y ~ 0 + (1 | s)", "it needs a fixed and a random effect"),
+        "y ~ a", "y ~ a + (1 | s", "y ~ a + (1 || s)", "y ~ a + (1 | s) + (1 | w)",
+        "y ~ log(a) + (1 | s)", "~ a + (1 | s)", "y ~ a - (1 | s)", "y ~ a - b + (1 | s)",
+        "y ~ a * b + (1 | s)", "y ~ a + + (1 | s)", "y ~ a b + (1 | s)", "y ~ a + (a:b | s)",
+        "y ~ a + (1 | s:w)", "y + z ~ a + (1 | s)", "y ~ a + (0 | s)", "y ~ 0 + (1 | s)",
     ],
-)
-def test_formulas_outside_the_scope(formula: str, said: str) -> None:
-    with pytest.raises(LingprobError, match=re.escape(said)):
+)  # fmt: skip
+def test_formulas_outside_the_scope(formula: str) -> None:
+    with pytest.raises(LingprobError, match=f"{re.escape(formula)}.*not a formula of this kind"):
         parse_formula(formula)
 
 

@@ -23,7 +23,6 @@ from lingprob.stats.resampling import (
     sum_interval,
     tails,
     widened,
-    widening,
 )
 from lingprob.stats.roc import area_under_roc, resampled_areas, roc_curve
 
@@ -153,12 +152,17 @@ def test_intervals_are_central_and_of_the_finite_values():
     assert np.isnan(interval(values[:1])).all()
 
 
+def wider(n: float, freedom: float) -> float:
+    """The factor of an interval over n units with these degrees of freedom."""
+    return stats.t.ppf(0.975, freedom) / 1.959964 * np.sqrt(n / (n - 1))
+
+
 def test_intervals_of_few_or_unequal_units_are_wider():
     """Ten equal units; unequal ones; and a large one, with one degree of freedom at least."""
     ends = (0.2, 0.9)
     unequal, large = ([3, 2, 2, 1, 0], 64 / 18, 18**2 / 114 - 1), ([9, 1, 1, 1, 0], 144 / 84, 1)
     for sizes, n, freedom in (([3] * 10, 10, 9), unequal, large):
-        factor = stats.t.ppf(0.975, freedom) / 1.959964 * np.sqrt(n / (n - 1))
+        factor = wider(n, freedom)
         found = widened(0.5, ends, np.array(sizes), (-99.0, 99.0))
         assert found == pytest.approx((0.5 - 0.3 * factor, 0.5 + 0.4 * factor), rel=1e-5)
     assert widened(0.5, ends, np.full(3, 1), (0.0, 1.0)) == (0.0, 1.0)
@@ -312,7 +316,7 @@ def test_crossed_draws_have_the_variance_of_both_samples(of_row, of_column, nois
     cells = cells + noise * random.normal(size=(12, 30)) + 2
     cells[(np.arange(12)[:, None] + np.arange(30)) % 2 == 0] = 0
     low, high = sum_interval(cells, 4000, 1)
-    reach = 1.96 * widening(12, 11) * np.sqrt(crossed_variance(cells))
+    reach = 1.96 * wider(12, 11) * np.sqrt(crossed_variance(cells))
     assert low < cells.sum() < high
     assert (high - low) / 2 == pytest.approx(reach, rel=0.06)
     assert sum_interval(cells, 100, 1) == sum_interval(cells, 100, 1) != sum_interval(cells, 100, 2)
@@ -327,7 +331,7 @@ def test_crossed_draws_are_shared_by_all_variables():
     assert drawn.of(np.array([0.0, 0, 1])) == pytest.approx(drawn.of(np.array([2.0, 0, 0])))
     # A single reader is not drawn, and a single cell has no interval.
     items = CrossedDraws(one[None, :1], 4000, 3)
-    reach = 1.96 * widening(20, 19) * np.sqrt(20) * one[0].std()
+    reach = 1.96 * wider(20, 19) * np.sqrt(20) * one[0].std()
     low, high = items.interval(np.ones(1))
     assert (items.units, high - low) == (20, pytest.approx(2 * reach, rel=0.06))
     assert np.isnan(sum_interval(one[:1, :1], 10, 0)).all()

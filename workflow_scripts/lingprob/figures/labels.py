@@ -1,6 +1,7 @@
 """Titles, legends, names of points, and the footer with the provenance of a figure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from textwrap import fill, shorten
 from typing import Any
 
@@ -15,15 +16,12 @@ from matplotlib.transforms import Bbox, BboxBase
 from lingprob.figures import palette
 from lingprob.figures.palette import Models
 
-# Places for a name near its point: offsets to the right and upwards (pt), and the alignment.
-NAME_PLACES = (
-    *((4, 4, "left"), (-4, 4, "right"), (4, -9, "left"), (-4, -9, "right")),
-    *((0, 6, "center"), (0, -11, "center"), (0, 13, "center"), (0, -18, "center")),
-    *((4, 13, "left"), (-4, 13, "right"), (4, -18, "left"), (-4, -18, "right")),
-    *((4, 21, "left"), (-4, 21, "right"), (4, -26, "left"), (-4, -26, "right")),
-)
+# Places for a name near its point: upwards and to the right (pt), with the alignment.
+SIDES = ((4, "left"), (-4, "right"), (0, "center"))
+NAME_PLACES = [(x, y, side) for y, (x, side) in product((4, -9, 13, -18, 21, -26), SIDES)]
 # Names at the first places touch the point. From other places a thin line leads to it.
 NEAR_PLACES = 6
+POINT_RADIUS = 3.5  # pt, of the largest markers that have names beside them
 FOOTER_POINTS = 6.0  # pt, smaller than axis labels
 LETTER_INCHES = 0.052  # width of a letter in the footer
 
@@ -102,7 +100,7 @@ def keep_names_apart(figure: Figure) -> None:
         names = [text for text in ax.texts if isinstance(text, Annotation)]
         fixed = [text for text in names if text.get_verticalalignment() == "center"]
         taken, panel = [text.get_window_extent() for text in fixed], ax.get_window_extent()
-        points = [(_in_pixels(line), _radius(line)) for line in ax.lines]
+        points = np.vstack([_in_pixels(line) for line in ax.lines] or [np.empty((0, 2))])
         for name in (text for text in names if text not in fixed):
             faults = [_faults(name, place, panel, taken, points) for place in NAME_PLACES]
             best = int(np.argmin(faults))
@@ -126,25 +124,19 @@ def _in_pixels(line: Line2D) -> np.ndarray:
     return points[np.isfinite(points).all(axis=1)]
 
 
-def _radius(line: Line2D) -> float:
-    """Return how far a line's markers reach beyond their points, in pixels."""
-    has_marker = line.get_marker() not in ("", " ", "none", "None", None)
-    return has_marker * line.get_markersize() / 2 * line.figure.dpi / 72
-
-
 def _faults(
     name: Annotation,
     place: tuple[int, int, str],
     panel: BboxBase,
     taken: list[Bbox],
-    points: list[tuple[np.ndarray, float]],
+    points: np.ndarray,
 ) -> int:
     """Move a name to a place, and return the penalty for leaving the panel or covering others."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
     off = box.x0 < panel.x0 or box.x1 > panel.x1
     on_names = sum(bool(box.overlaps(other)) for other in taken)
-    on_points = sum(box.padded(radius).count_contains(each) for each, radius in points)
+    on_points = box.padded(POINT_RADIUS / 72 * name.figure.dpi).count_contains(points)
     return 10_000 * off + 1000 * on_names + on_points
 
 
@@ -164,14 +156,10 @@ def label_provenance(
 ) -> None:
     """Write the scale into a figure's footer, and in red if its data are simulated.
 
-    At scale demo the only real data are the user's own, which the footer states.
-
-    Args:
-        scales: scale of each row of the tables that the figure shows.
-        sources: source of the `data` (ratings, reading times) of each row.
-        data: name of the data that may be simulated.
-        note: remark on the data. The footer shows one line of it, and the metadata of the
-            figure's files has all of it.
+    Scales and sources are those of the rows of tables that the figure shows, and `data` names what
+    may be simulated (ratings, reading times). At scale demo the only real data are the user's own,
+    which the footer states. It shows one line of the note on the data, and the metadata of the
+    figure's files has all of it.
     """
     scale = "/".join(sorted(set(scales)))
     simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}

@@ -10,17 +10,9 @@ from itertools import product
 from typing import Any
 
 # Okabe & Ito's palette, safe for colour-blind readers.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-GREY = "#7F7F7F"
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, RED, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+GREY, DARK_GREY = "#7F7F7F", "#404040"
 # The colours of Tol's muted palette that differ enough from Okabe & Ito's.
 WINE, OLIVE, INDIGO, TEAL, SAND = "#882255", "#999933", "#332288", "#44AA99", "#DDCC77"
 BROWN = "#661100"
@@ -35,7 +27,7 @@ FAMILIES = {
     "llama-3": (SKY, "P"),
     "bert": (GREY, "h"),
     "gpt2-chinese": (INDIGO, "<"),
-    "ngram": (BLACK, "X"),
+    "ngram": (DARK_GREY, "X"),
 }
 # Colours and markers of the user's families and of fine-tuned models, in the catalog's order.
 # Neighbours differ in both, and no combination is that of a known family.
@@ -47,8 +39,6 @@ SPARE = tuple(
 )
 # How far shades of a group's smallest and largest model go from its colour to white and black.
 LIGHTEST, DARKEST = 0.45, 0.35
-# Extra distance of the lightest shade of black, so that the eye can tell it from black.
-BLACK_REACH = 1.6
 # The training step of a fully trained model.
 LAST = 10**12
 
@@ -56,16 +46,11 @@ LAST = 10**12
 def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict[str, Any]:
     """Return the titles, colours and markers of models for figures and tables, by name.
 
-    Args:
-        catalog: the catalog's entries of all models, which together determine the colours.
-        names: names of the models to return, or None for all, in the catalog's order.
-
-    Returns:
-        For each model `title`, `family`, `family_title`, `parameters`, `group` (title of the family
-        with its fine-tuning), `group_colour`, `colour`, `marker`, `note`, `source`, `kind`
-        (`masked`, or None for other models), `causal` (it scores text from left to right), `place`
-        (the sort key in a family: parameters, order of n-grams, training step) and `series`
-        (`series_of`).
+    All models of the catalog determine the colours. `names` are the models to return, in the
+    catalog's order. A model has `title`, `family`, `family_title`, `parameters`, `group` (title of
+    the family with its fine-tuning), `group_colour`, `colour`, `marker`, `note`, `source`, `kind`
+    (`masked`, or None for other models), `causal` (it scores text from left to right), `place` (the
+    sort key in a family: parameters, order of n-grams, training step) and `series` (`series_of`).
     """
     groups: dict[str, list[str]] = {}
     for name, entry in catalog.items():
@@ -144,14 +129,11 @@ def _state(entry: Mapping[str, Any]) -> str:
 def shade(colour: str, place: int, count: int) -> str:
     """Return the colour of the model at rank `place` (0: smallest) of `count` sizes in a group.
 
-    Shades go from light to dark in even steps. A single model has the colour itself. The darkest
-    shade of black is black.
+    Shades go from light to dark in even steps. A single model has the colour itself.
     """
     if count < 2:
         return colour
     step = 2 * place / (count - 1) - 1
-    if colour == BLACK:
-        step = (step - 1) / 2 * BLACK_REACH
     end, part = (255, -LIGHTEST * step) if step < 0 else (0, DARKEST * step)
     channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
     mixed = [round(channel + part * (end - channel)) for channel in channels]

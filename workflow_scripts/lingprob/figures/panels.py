@@ -1,6 +1,5 @@
 """Panels, ticks of logarithmic axes, and points and lines of models."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,14 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from lingprob.figures import palette, style
+from lingprob.figures import style
 from lingprob.figures.palette import Models, by_size
 
-# Sets of leading digits of ticks. The first set that gives enough ticks is used.
-LEADING_DIGITS = ((1,), (1, 2, 5), range(1, 10), np.arange(1, 10, 0.5), np.arange(1, 10, 0.2))
-FEWEST_TICKS = 3
 BITS_LABEL = "Bits per byte of {}"
 SIZE_LABEL = "Parameters"
 
@@ -35,11 +31,9 @@ def grid(
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure and its panels, an array of axes (rows, columns). Lengths are in inches.
 
-    Args:
-        width, height: size of a panel. The figure is at most as wide as a page, and at least
-            `narrowest`.
-        margins: room for labels at the side, and for legends and titles above.
-        subplots: arguments of `plt.subplots`.
+    A panel has this width and height. Margins are room for labels at the side, and for legends and
+    titles above. The figure is at most as wide as a page, and at least `narrowest`. `subplots` are
+    arguments of `plt.subplots`.
     """
     wide = min(style.PAGE_INCHES, max(narrowest, margins[0] + width * columns))
     return plt.subplots(
@@ -50,14 +44,9 @@ def grid(
 def blank(why: str) -> Figure:
     """Return a figure without panels that shows the text `why`, the reason."""
     figure, ((ax,),) = grid(1, 1, width=style.COLUMN_INCHES, height=0.6, margins=(0.0, 0.0))
-    _say(ax, why)
-    return figure
-
-
-def _say(ax: Axes, why: str) -> None:
-    """Hide a panel's axes, and write the reason `why` in the middle."""
     ax.set_axis_off()
     ax.text(0.5, 0.5, why, ha="center", va="center")
+    return figure
 
 
 def wrapped(
@@ -67,14 +56,14 @@ def wrapped(
 
     `options` are those of `grid`. A figure without panels has a text instead.
     """
-    columns = min(columns, max(count, 1))
-    options = {"margins": (0.0, 0.7), **options}
-    figure, axes = grid(-(-max(count, 1) // columns), columns, width=width, **options)
-    panels = list(axes.flat)
-    for ax in panels[max(count, 1) :]:
-        ax.remove()
     if count == 0:
-        _say(panels[0], "This run has nothing to show here.")
+        return blank("This run has nothing to show here."), []
+    columns = min(columns, count)
+    options = {"margins": (0.0, 0.7), **options}
+    figure, axes = grid(-(-count // columns), columns, width=width, **options)
+    panels = list(axes.flat)
+    for ax in panels[count:]:
+        ax.remove()
     for ax in panels[max(count - columns, 0) : count]:  # `sharex` hides them
         ax.tick_params(labelbottom=True)
     return figure, panels[:count]
@@ -98,9 +87,7 @@ def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: in
     places = plain_ticks(*axis.get_view_interval()) if ticks is None else list(ticks)
     places = places[:: -(-len(places) // most) or 1]
     axis.set_major_locator(FixedLocator(places))
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}")
-    )
+    axis.set_major_formatter(FuncFormatter(lambda value, _: style.plain_number(value)))
     axis.set_minor_locator(NullLocator())
 
 
@@ -113,16 +100,9 @@ def in_percent(symbol: str = "") -> FuncFormatter:
 
 
 def plain_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers from `low` to `high` (positive), three or more if possible."""
-    ticks: list[float] = []
-    for leading in LEADING_DIGITS:
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
-        ticks = [float(n * 10.0**power) for power in powers for n in leading]
-        ticks += [10.0 ** math.ceil(math.log10(high))]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) >= FEWEST_TICKS:
-            break
-    return ticks
+    """Return round numbers from `low` to `high` (positive): powers of ten in a range of 100."""
+    leading = (1,) if high / low >= 100 else (1, 2, 5)
+    return [tick for tick in LogLocator(subs=leading).tick_values(low, high) if low <= tick <= high]
 
 
 def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
@@ -135,11 +115,8 @@ def draw_differences(
 ) -> tuple[AxesImage, np.ndarray]:
     """Draw a matrix of differences, row minus column. White is 0, and unknown cells are grey.
 
-    Args:
-        names: rows and columns, in this order.
-        told: table of known differences: `model` minus `other` in `column`.
-
-    Returns the image and the matrix (len(names), len(names)), NaN if unknown.
+    `told` is a table of known differences, `model` minus `other` in `column`. Returns the image and
+    the matrix (len(names), len(names)), NaN if unknown.
     """
     matrix = pd.DataFrame(np.nan, names, names)
     for model, other, value in zip(told["model"], told["other"], told[column], strict=True):
@@ -152,44 +129,10 @@ def draw_differences(
     return image, values
 
 
-def join_models(
-    ax: Axes,
-    table: Any,
-    x: str,
-    y: str,
-    models: palette.Models,
-    *,
-    hollow: bool = False,
-    errors: np.ndarray | None = None,
-) -> None:
-    """Draw one line per group of models, in the table's order, with each model's own marker.
-
-    Args:
-        table: one row per model: `model`, `x` and `y`.
-        hollow: whether to use empty markers and a dotted line, for published values.
-        errors: lengths of the error bars of y below and above, (2, n_rows).
-    """
-    groups = table["model"].map(lambda name: models[name]["group"])
-    for _, part in table.groupby(groups, sort=False):
-        colour = models[part["model"].iloc[0]]["group_colour"]
-        line = (":", 0.8) if hollow else ("-", 1.0)
-        ax.plot(part[x], part[y], color=colour, linestyle=line[0], linewidth=line[1])
-    points = zip(table["model"], table[x], table[y], strict=True)
-    for number, (name, across, up) in enumerate(points):
-        colour, marker = models[name]["colour"], models[name]["marker"]
-        ax.errorbar(
-            across, up, yerr=None if errors is None else errors[:, [number]], color=colour,
-            marker=marker, markerfacecolor="white" if hollow else colour, elinewidth=0.6,
-            capsize=1.5,
-        )  # fmt: skip
-
-
 def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
     """Return bits per byte of the UTF-8 text of sentences, or NaN if a log-probability is missing.
 
-    Args:
-        logprobs: log-probabilities (nats) by item id, including the first token's.
-        texts: the sentences to average over, by item id.
+    Log-probabilities (nats), with the first token's, and texts are by item id.
     """
     summed = logprobs.reindex(texts.index).sum(skipna=False)
     return float(-summed / np.log(2) / texts.str.encode("utf-8").str.len().sum())
@@ -200,35 +143,37 @@ def complete(table: pd.DataFrame, models: Models) -> pd.DataFrame:
     return table[[models[name]["series"] == name for name in table["model"]]]
 
 
-def draw_against(
+def draw_models(
     ax: Axes,
     table: pd.DataFrame,
     x: str,
     y: str,
     models: Models,
     *,
+    joined: str = "group",
     hollow: bool = False,
 ) -> None:
-    """Draw the column `y` against `x`: a point per model with its interval, a line per series.
+    """Draw the column `y` against `x`: a point per model with its interval, a line per group.
 
     Args:
         table: one row per model: `model`, `x`, `y` and, if there are intervals, y_low and y_high.
         models: from `describe_models`.
-        hollow: whether to use empty markers, for published values.
+        joined: `group`, whose line joins points in the table's order, or `series`, by size.
+        hollow: whether to use empty markers and dotted lines, for published values.
     """
-    table = table.dropna(subset=[x, y]).set_index("model")
-    ordered = table.loc[by_size(table.index, models)]
-    of_each = [models[name]["series"] for name in ordered.index]
-    for _, line in ordered.groupby(of_each, sort=False):
+    table = table.dropna(subset=[x, y]).set_index("model", drop=False)
+    if joined == "series":
+        table = table.loc[by_size(table.index, models)]
+    for _, line in table.groupby([models[name][joined] for name in table.index], sort=False):
         if len(line) > 1:
-            colour = models[line.index[-1]]["group_colour"]
-            ax.plot(line[x], line[y], color=colour, linewidth=0.8, alpha=0.7, zorder=1)
-    for name, row in ordered.iterrows():
-        look = models[name]
+            look = {"color": models[line.index[-1]]["group_colour"], "linewidth": 0.8}
+            ax.plot(line[x], line[y], linestyle=":" if hollow else "-", zorder=1, **look)
+    for row in table.to_dict("records"):
+        look = models[row["model"]]
         ends = [row.get(f"{y}_{end}", np.nan) for end in ("low", "high")]
         ax.errorbar(
             row[x], row[y], yerr=whiskers(row[y], *ends) if np.isfinite(ends).all() else None,
-            color=look["colour"], marker=look["marker"], elinewidth=0.6, markersize=4,
+            color=look["colour"], marker=look["marker"], elinewidth=0.6,
             markerfacecolor="white" if hollow else look["colour"],
         )  # fmt: skip
 

@@ -81,13 +81,7 @@ def save_figures(
 ) -> None:
     """Save each figure atomically to the paths whose file name is its name, and close all.
 
-    Args:
-        figures: figures by name.
-        paths: files to write.
-        note: remark for the footer of each figure.
-
-    Raises:
-        LingprobError: a path names no figure.
+    `note` is a remark for the footer of each. Raises LingprobError if a path names no figure.
     """
     saved = list(map(Path, paths))
     for path in saved:
@@ -112,11 +106,11 @@ def save_figures(
 
 
 def plain_number(value: float) -> str:
-    """Return a number without an exponent: 0.1, 50,000, 100K, 2.7B."""
+    """Return a number without an exponent: 0.125, 50,000, 100K, 2.7B."""
     for least, unit, letter in ((1e9, 1e9, "B"), (1e6, 1e6, "M"), (1e5, 1e3, "K")):
         if value >= least:
             return f"{value / unit:g}{letter}"
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+    return f"{value:,.6g}"
 
 
 def lay_out(figure: Figure) -> None:

@@ -45,15 +45,12 @@ def judge_claims(
 ) -> list[dict[str, Any]]:
     """Return rows of a `scorecard` table, one for each claim and population of models and data.
 
-    Args:
-        published: the paper's part of the catalog. Each of its `claims` has `id`, `section`,
-            `sentence` (in our words) and `expected` ("> X", "< X", "within X to Y"). Optional keys:
-            `exceptions` (other expectations, by the first name of a population), `figure`, `note`,
-            `power` (at the paper's effect and n, if below 0.8), `own` (the sentence is not the
-            paper's), and `models`, `datasets` and `scales` (`role_of`).
-        statistics: the statistic of each claim, by its id.
-        tables: the paper's tables.
-        run: the paper's `papers.run.Run`.
+    Each of the `claims` in the paper's part of the catalog (`published`) has `id`, `section`,
+    `sentence` (in our words) and `expected` ("> X", "< X", "within X to Y"). Optional keys:
+    `exceptions` (other expectations, by the first name of a population), `figure`, `note`, `power`
+    (at the paper's effect and n, if below 0.8), `own` (the sentence is not the paper's), and
+    `models`, `datasets` and `scales` (`role_of`). Statistics are by the claims' ids, and `run` is
+    the paper's `papers.run.Run`.
 
     A claim that no population of the run can test has one row, `not run`. Raises LingprobError if a
     claim has no statistic, or a statistic no claim.
@@ -79,16 +76,9 @@ def role_of(
     """Return the role of a population in the verdict on a sentence: PAPER, ALSO, CHECK, ...
 
     A sentence is about the `models` and `datasets` (patterns) and the `scales` of its claim, else
-    of its paper, else about all. Each part of a population's name ("MODEL/DATASET, condition") may
-    match. Models trained here, n-gram models and masked models count only for a claim that names
-    them.
-
-    Args:
-        published: the paper's part of the catalog.
-        claim: one of its `claims`.
-        about: the name of the population.
-        note: the note of its estimate, which says if ratings or reading times are simulated.
-        run: the paper's `papers.run.Run`.
+    of its paper, else about all. Each part of a population's name (`about`: "MODEL/DATASET,
+    condition") may match. Models trained here, n-gram models and masked models count only for a
+    claim that names them. The note of an estimate says if ratings or reading times are simulated.
     """
     if claim.get("own"):
         return OWN_SIMULATED if "simulated" in note else OWN

@@ -51,9 +51,7 @@ def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = No
 def slopes_within(x: np.ndarray, y: np.ndarray, group: Sequence[object]) -> np.ndarray:
     """Return the slope of `slope_within` in each of many resamples.
 
-    Args:
-        x, y: coordinates of points, (resamples, points), without NaN.
-        group: the group of each point, (points,).
+    `x` and `y` have shape (resamples, points), without NaN, and `group` (points,).
     """
     codes, _ = pd.factorize(np.asarray(group, dtype=object))
     member = codes[:, None] == np.unique(codes)

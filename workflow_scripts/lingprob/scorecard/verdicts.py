@@ -23,13 +23,9 @@ NOISE = 1e-9
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95% interval.
+    """A value (NaN if there is none) with its 95% interval, which an exact count does not have.
 
-    Attributes:
-        value: the estimate, or NaN if there is none.
-        low, high: ends of the interval, equal to the value of an exact count.
-        n: observations (models, pairs, sentences) behind it.
-        note: a remark for readers.
+    `n` is the number of observations (models, pairs, sentences) behind it.
     """
 
     value: float
@@ -68,13 +64,9 @@ def judge_number(
     """Return the verdict on a published number, and a note.
 
     The verdict is `reproduced` if our value is within rounding, or if our interval overlaps the
-    published one and is narrow enough. It is `differs` if they do not overlap, else `undecided`.
-
-    Args:
-        ours: our value with its interval.
-        published: the printed value.
-        rounding: half a unit of its last place, or half its own interval if the paper has one.
-        decides: the largest half width of our interval that allows a verdict.
+    published one and is narrow enough: its half width is at most `decides`. It is `differs` if they
+    do not overlap, else `undecided`. `rounding` is half a unit of the printed value's last place,
+    or half its own interval if the paper has one.
     """
     if not math.isfinite(ours.value):
         return NOT_RUN, ""

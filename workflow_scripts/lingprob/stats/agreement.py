@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError, refuse_rows
-from lingprob.stats.resampling import correlation, interval
+from lingprob.errors import refuse_rows
+from lingprob.stats.least_squares import finite_column
+from lingprob.stats.resampling import correlation, interval, unit_numbers
 
 Array = NDArray[np.float64]
 DEFINITIONS = {
@@ -25,7 +26,7 @@ def split_half(ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0) -> pd.
     """Return Pearson's r between the item means of two random groups of judgments.
 
     Args:
-        ratings: one row per judgment: participant_id, item_id, rating, z (schema `ratings`).
+        ratings: a `ratings` table, one row per judgment.
         draws: number of random splits, which all DEFINITIONS share.
         seed: seed of the splits.
 
@@ -34,10 +35,11 @@ def split_half(ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0) -> pd.
     items that have no judgment in one group. Definitions with an undefined r, because of fewer than
     three items or constant means, are left out. (morcela, §3.4)
 
-    Raises LingprobError if a column is missing, a value is not finite, or an id is missing.
+    Raises LingprobError if a value is not finite, or an id is missing.
     """
-    item, participant = _numbers(ratings)
-    values = ratings[VALUES].to_numpy(np.float64)
+    ids = ("item_id", "participant_id")
+    item, participant = (unit_numbers(name, ratings[name], len(ratings)) for name in ids)
+    values = np.column_stack([finite_column(ratings, name) for name in VALUES])
     size, generator = np.bincount(item), np.random.default_rng(seed)
     start = np.cumsum(size) - size
     r = np.empty((draws, len(DEFINITIONS)))
@@ -69,7 +71,7 @@ def standardise_ratings(ratings: pd.DataFrame) -> pd.Series:
     z-scores (morcela, §3.3). The result is a float64 Series with the same index. Raises
     LingprobError if a rating is missing or a participant's ratings do not vary.
     """
-    _check(ratings, ["participant_id"], ["rating"])
+    finite_column(ratings, "rating")
     by_participant = ratings.groupby("participant_id", sort=False)["rating"]
     sd = by_participant.transform("std")
     refuse_rows(
@@ -94,29 +96,3 @@ def _correlations(item: NDArray, values: Array, first: NDArray[np.bool_]) -> lis
     usable = (counts > 0).all(axis=(0, 2))
     means = sums[:, usable] / counts[:, usable]
     return [correlation(*means[..., column]) for column in range(values.shape[1])]
-
-
-def _numbers(ratings: pd.DataFrame) -> tuple[NDArray, NDArray]:
-    """Return the number of each judgment's item and of its participant, (n,) int from 0 each."""
-    _check(ratings, ["item_id", "participant_id"], VALUES)
-    return pd.factorize(ratings["item_id"])[0], pd.factorize(ratings["participant_id"])[0]
-
-
-def _check(ratings: pd.DataFrame, ids: list[str], numbers: list[str]) -> None:
-    """Raise LingprobError for missing columns, ids or rows, and for numbers that are not finite."""
-    needed = [*ids, *numbers]
-    missing = [column for column in needed if column not in ratings.columns]
-    if missing or not len(ratings):
-        raise LingprobError(
-            f"ratings: missing columns {missing}, {len(ratings)} rows; "
-            f"need {needed} and at least one row."
-        )
-    for column in needed:
-        values = ratings[column]
-        refuse_rows(
-            values.isna() if column in ids else ~np.isfinite(values.to_numpy(np.float64)),
-            "ratings, column {column!r}, row {place}: the {kind} ({count} such rows). Drop or "
-            "complete such judgments first.",
-            column=column,
-            kind="id is missing" if column in ids else "value is missing or infinite",
-        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_values
+from lingprob.errors import LingprobError, refuse_values, unknown_name
 
 # A column is collinear if the others leave less than this share of its norm unexplained.
 COLLINEAR = 1e-9
@@ -33,7 +33,7 @@ class LeastSquaresFit:
 
     def log_likelihoods(self, frame: pd.DataFrame) -> np.ndarray:
         """Return the log-likelihood (nats) of each row of `frame`, shape (len(frame),)."""
-        design = _design(frame, list(self.coefficients.index[1:]))
+        design = design_matrix(frame, self.coefficients.index[1:])
         residual = frame[self.response].to_numpy(float) - design @ self.coefficients.to_numpy()
         return -0.5 * np.log(2 * np.pi * self.sigma**2) - residual**2 / (2 * self.sigma**2)
 
@@ -43,28 +43,16 @@ def fit_least_squares(
 ) -> LeastSquaresFit:
     """Return the regression of a column on others and an intercept.
 
-    Raises LingprobError for an unknown column, NaN, infinity, a constant predictor, a predictor
-    that is collinear with those before it, a perfect fit, or too few rows.
+    Raises LingprobError for bad columns (`finite_column`), constant or collinear predictors, a
+    perfect fit, or too few rows.
     """
-    for column in [response, *predictors]:
-        if column not in frame.columns:
-            raise LingprobError(f"regression: no column {column!r}, but {list(frame.columns)}.")
-        values = frame[column].to_numpy(float)
-        refuse_values(
-            f"regression: column {column!r}", values, ~np.isfinite(values), "drop such rows"
-        )
-    design, y = _design(frame, predictors), frame[response].to_numpy(float)
+    names = ["Intercept", *predictors]
+    design = design_matrix(frame, predictors)
+    y = finite_column(frame, response).astype(float)
     n, width = design.shape
     if n <= width:
         raise LingprobError(f"regression: {n} rows for {width} coefficients. It needs more data.")
-    scaled = design / (np.linalg.norm(design, axis=0) + np.finfo(float).tiny)  # 0 for zeros
-    diagonal = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
-    if (diagonal < COLLINEAR).any():
-        place = int((diagonal < COLLINEAR).argmax())
-        raise LingprobError(
-            f"regression: the predictor {predictors[place - 1]!r} is a combination of those before "
-            f"it, {['Intercept', *predictors[: place - 1]]}, or constant. Leave one out."
-        )
+    refuse_collinear("regression", names, design)
     q, r = np.linalg.qr(design)
     coefficients = np.linalg.solve(r, q.T @ y)
     residual = y - design @ coefficients
@@ -77,7 +65,6 @@ def fit_least_squares(
         )
     inverse = np.linalg.inv(r)
     errors = np.sqrt(squares / (n - width) * (inverse**2).sum(axis=1))
-    names = ["Intercept", *predictors]
     log_likelihood = -0.5 * n * (np.log(2 * np.pi * squares / n) + 1)
     return LeastSquaresFit(
         response, pd.Series(coefficients, names), pd.Series(errors, names), sigma,
@@ -85,9 +72,41 @@ def fit_least_squares(
     )  # fmt: skip
 
 
-def _design(frame: pd.DataFrame, predictors: Sequence[str]) -> np.ndarray:
-    """Return ones and the predictors as columns, (n, 1 + k) float64."""
-    return np.column_stack([np.ones(len(frame)), *(frame[p].to_numpy(float) for p in predictors)])
+def design_matrix(frame: pd.DataFrame, predictors: Iterable[str]) -> np.ndarray:
+    """Return ones and the predictors as columns, (n, 1 + k), checked by `finite_column`."""
+    columns = [finite_column(frame, name) for name in predictors]
+    return np.column_stack([np.ones(len(frame)), *columns])
+
+
+def finite_column(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """Return a column (n,). Raises LingprobError unless it is there and all values are finite."""
+    if name not in frame:
+        raise unknown_name("column", name, map(str, frame.columns))
+    column = frame[name]
+    if not pd.api.types.is_numeric_dtype(column):
+        raise LingprobError(
+            f"{name}: {column.dtype} and not numbers. Code categories as numbers, such as 1 and -1."
+        )
+    nullable = pd.api.types.is_extension_array_dtype(column)
+    values = column.to_numpy(np.float64, na_value=np.nan) if nullable else column.to_numpy()
+    refuse_values(name, values, ~np.isfinite(values), "drop or complete such rows first")
+    return values
+
+
+def refuse_collinear(about: str, names: Sequence[str], design: np.ndarray) -> None:
+    """Raise LingprobError for a column of (n, k) that is a combination of those before it.
+
+    The first column is ones, so a constant column is such a combination. `about` begins the error.
+    """
+    scaled = design / (np.linalg.norm(design, axis=0) + np.finfo(float).tiny)  # 0 for zeros
+    at_least_k_rows = np.vstack([scaled, np.zeros((len(names), len(names)))])
+    left = np.abs(np.diag(np.linalg.qr(at_least_k_rows, mode="r"))) < COLLINEAR
+    if left.any():
+        place = int(left.argmax())
+        raise LingprobError(
+            f"{about}: {names[place]} is constant, or determined by {', '.join(names[:place])}. "
+            "Leave it out, or give more varied rows."
+        )
 
 
 def sum_tokens(by: str, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:

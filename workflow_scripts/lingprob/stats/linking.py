@@ -14,7 +14,7 @@ the list of linking functions.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,16 +33,24 @@ from lingprob.stats.linking_fits import (
     fitted_slopes,
     needs_unigrams,
     scoring_slopes,
-    unit_numbers,
     weighted_moments,
 )
-from lingprob.stats.resampling import fold_numbers, interval, resample_counts, tails, widened
+from lingprob.stats.resampling import (
+    fold_numbers,
+    interval,
+    resample_counts,
+    tails,
+    unit_numbers,
+    widened,
+)
 
 logger = logging.getLogger(__name__)
 
 # By parameter: its term, the sign of its ratio to the first slope, its value if fixed.
 PARAMETERS = {"beta": ("u/l", -1.0, 1.0), "gamma": ("1/l", 1.0, 0.0)}
 UNLIMITED = (-np.inf, np.inf)
+# Columns whose resamples are biased by their repeated sentences (`deviations_about`).
+HELD_OUT = ("r_cv", "over_slor", "below_morcela")
 LIMITS = dict.fromkeys(("r", "r_cv"), (-1.0, 1.0))
 MINIMUM_PER_FOLD = 5
 # Resamples that are cross-validated at once, to bound memory.
@@ -136,29 +144,21 @@ def resample_linking_functions(
 
         - linking_function, predictors (their number, with the intercept) and n.
         - r_cv: Pearson's r between held-out predictions and ratings, averaged over test folds and
-          shuffles. With a single term, the term itself is correlated with the ratings, so a
-          relation in the wrong direction has a negative r_cv. For r_cv_low and r_cv_high, each
-          resample is cross-validated in the same way. The percentile interval of these values is
-          shifted so that their mean is r_cv.
+          shuffles. With a single term, the term itself is correlated with the ratings, so it may
+          be negative. The interval is that of cross-validated resamples (`deviations_about`).
         - r_cv_shuffle_sd: standard deviation over shuffles of the same sentences.
-        - r, r_low, r_high: in-sample r, with the percentile interval of refits.
-        - logprob_slope, with _low and _high: of the first term, which contains the logprob.
-        - beta, gamma, with _low and _high: a value that the function fixes (such as beta = 1) has
-          no interval. Refits with a logprob slope near 0 give wild ratios. Non-finite ones are
-          logged and left out.
+        - r: in-sample, with the interval of refits. The paper's r of functions with a single term,
+          and of MORCELA with beta 1, compare with this one (so the authors' released code).
+        - logprob_slope: of the first term, which contains the logprob.
+        - beta, gamma: without an interval if the function fixes it. Refits with a logprob slope
+          near 0 give wild ratios. Non-finite ones are logged and left out.
         - sse, aic, bic: of the OLS fit on all data.
-        - over_slor, below_morcela, with _low and _high: r_cv minus that of SLOR, and the r_cv of
-          MORCELA minus that of this function, paired by resample. NaN if either function is left
-          out.
+        - over_slor, below_morcela: r_cv minus that of SLOR, and the r_cv of MORCELA minus that of
+          this function, paired by resample. NaN if either function is left out.
 
-        Intervals are widened for few or unequal clusters, as `resampling.widened` describes.
-
-        And a table with one row per function and draw: linking_function, draw, r_cv, r,
-        logprob_slope, beta and gamma.
-
-    For functions with a single term, and for MORCELA with beta fixed at 1, the authors' released
-    code computes r only once, on all sentences. So the paper's values of these compare with r, not
-    with r_cv.
+        Columns _low and _high are percentile intervals, widened for few or unequal clusters
+        (`resampling.widened`). And a table with one row per function and draw:
+        linking_function, draw, r_cv, r, logprob_slope, beta and gamma.
 
     Raises LingprobError for the errors of `linking_fits.checked_inputs`, constant or collinear
     terms, a single cluster, or too few sentences for the folds. Memory: 24 bytes times n times
@@ -182,26 +182,30 @@ def resample_linking_functions(
     in_folds = weighted_moments(columns, shuffles[:, None] == np.arange(how.folds)[:, None])
     refits = weighted_moments(columns, counts)
     held_out = _cross_validated_resamples(fits, shuffles, counts, how.folds)
+    values = {name: _values(fit, in_folds[name]) for name, fit in fits.items()}
     draws = {name: _draws(fit, refits[name], held_out[name]) for name, fit in fits.items()}
-    rows = {
-        name: {
-            "linking_function": name,
-            **_cross_validation(fit, in_folds[name], draws[name]["r_cv"], how.confidence),
-            **_full_fit(fit, draws[name], how.confidence),
-        }
-        for name, fit in fits.items()
-    }
-    for name, row in rows.items():
-        row |= _difference("over_slor", rows, draws, (name, "slor"), how.confidence)
-        row |= _difference("below_morcela", rows, draws, ("morcela", name), how.confidence)
     sizes = np.bincount(unit_numbers("clusters", clusters, n))
-    for row in rows.values():
-        row |= _widened(row, sizes, how.confidence)
+    rows = []
+    for name, fit in fits.items():
+        k, shuffle_sd = len(fit.terms) + 1, values[name].pop("r_cv_shuffle_sd")
+        aic, bic = information_criteria(fit.sse, n, k)
+        row = {"linking_function": name, "predictors": k, "n": n, "r_cv_shuffle_sd": shuffle_sd}
+        row |= {"sse": fit.sse, "aic": aic, "bic": bic}
+        drawn = draws[name] | _gains(name, draws)
+        for column, value in (values[name] | _gains(name, values)).items():
+            if column in HELD_OUT:
+                ends = deviations_about(value, drawn[column], name, column, how.confidence)
+            else:
+                ends = _interval(drawn[column], name, column, how.confidence)
+            limits, quantile = LIMITS.get(column, UNLIMITED), tails(how.confidence)[1]
+            wide = widened(value, tuple(ends.values()), sizes, limits, quantile)
+            row |= {column: value, **dict(zip(ends, wide, strict=True))}
+        rows.append(row)
     tables = [
         pd.DataFrame({"linking_function": name, "draw": np.arange(how.bootstrap), **columns})
         for name, columns in draws.items()
     ]
-    return pd.DataFrame(list(rows.values())), pd.concat(tables, ignore_index=True)
+    return pd.DataFrame(rows), pd.concat(tables, ignore_index=True)
 
 
 def information_criteria(sse: float, n: int, predictors: int) -> tuple[float, float]:
@@ -287,10 +291,11 @@ def _draws(fit: Fit, refits: Array, held_out: Array) -> dict[str, Array]:
     }
 
 
-def _cross_validation(
-    fit: Fit, in_folds: Array, drawn: Array, confidence: float
-) -> dict[str, float]:
-    """Return r_cv and its interval from moments (repeats, folds, m, m) of the test folds."""
+def _values(fit: Fit, in_folds: Array) -> dict[str, float]:
+    """Return r_cv (with r_cv_shuffle_sd), r, logprob_slope, beta and gamma of all sentences.
+
+    `in_folds` are moments (repeats, folds, m, m) of the test folds.
+    """
     r = _held_out(fit, in_folds)
     if np.isnan(r).any():
         repeat, fold = np.argwhere(np.isnan(r))[0]
@@ -300,42 +305,22 @@ def _cross_validation(
             "Lower folds, or give more varied sentences."
         )
     means = r.mean(axis=1)
-    value = float(means.mean())
-    ends = deviations_about(value, drawn, fit.name, "r_cv", confidence)
-    return {"r_cv": value, **ends, "r_cv_shuffle_sd": float(means.std())}
-
-
-def _full_fit(fit: Fit, drawn: dict[str, Array], confidence: float) -> dict[str, float]:
-    """Return the columns of the fit on all data, with percentile intervals of the refits."""
-    n, predictors = len(fit.columns), len(fit.terms) + 1
-    values = {"r": fit.r, "logprob_slope": float(fit.slopes[0])}
+    values = {"r_cv": float(means.mean()), "r_cv_shuffle_sd": float(means.std()), "r": fit.r}
+    values["logprob_slope"] = float(fit.slopes[0])
     for parameter, (*_, set_to) in PARAMETERS.items():
         values[parameter] = set_to if needs_unigrams(fit.name) else np.nan
-    values |= {name: float(ratio) for name, ratio in _ratios(fit, fit.slopes).items()}
-    columns: dict[str, float] = {}
-    for column, value in values.items():
-        columns |= {column: value} | _interval(fit.name, column, drawn[column], confidence)
-    aic, bic = information_criteria(fit.sse, n, predictors)
-    return columns | {"sse": fit.sse, "aic": aic, "bic": bic, "predictors": predictors, "n": n}
+    return values | {name: float(ratio) for name, ratio in _ratios(fit, fit.slopes).items()}
 
 
-def _difference(
-    column: str,
-    rows: dict[str, dict[str, Any]],
-    drawn: dict[str, dict[str, Array]],
-    names: tuple[str, str],
-    confidence: float,
-) -> dict[str, float]:
-    """Return r_cv of the first of two functions minus that of the second, with its interval.
-
-    The interval is of differences in the same resample. All are NaN if a function is left out.
-    """
-    first, second = names
-    if first == second or not {first, second} <= set(rows):
-        return dict.fromkeys((column, f"{column}_low", f"{column}_high"), np.nan)
-    value = rows[first]["r_cv"] - rows[second]["r_cv"]
-    differences = drawn[first]["r_cv"] - drawn[second]["r_cv"]
-    return {column: value} | deviations_about(value, differences, first, column, confidence)
+def _gains(name: str, of_all: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return differences in r_cv, NaN without the other function. r_cv are numbers or draws."""
+    known = {other: of_all[other]["r_cv"] for other in ("slor", "morcela") if other in of_all}
+    r_cv = of_all[name]["r_cv"]
+    known[name] = np.nan * r_cv  # no gain over itself
+    return {
+        "over_slor": r_cv - known.get("slor", np.nan * r_cv),
+        "below_morcela": known.get("morcela", np.nan * r_cv) - r_cv,
+    }
 
 
 def deviations_about(
@@ -346,23 +331,13 @@ def deviations_about(
     A resample repeats sentences, so its cross-validation learns from fewer different sentences. Its
     r_cv is therefore biased downwards, which is no sampling error.
     """
-    ends = _interval(name, column, drawn, confidence)
+    ends = _interval(drawn, name, column, confidence)
     finite = drawn[np.isfinite(drawn)]
     shift = value - float(finite.mean()) if len(finite) else np.nan
     return {end: place + shift for end, place in ends.items()}
 
 
-def _widened(row: dict[str, Any], sizes: NDArray, confidence: float) -> dict[str, float]:
-    """Return each COLUMN_low and COLUMN_high of a row, widened for the clusters' sizes."""
-    found: dict[str, float] = {}
-    for column in (key.removesuffix("_low") for key in row if key.endswith("_low")):
-        ends, limits = (row[f"{column}_low"], row[f"{column}_high"]), LIMITS.get(column, UNLIMITED)
-        low, high = widened(row[column], ends, sizes, limits, tails(confidence)[1])
-        found |= {f"{column}_low": low, f"{column}_high": high}
-    return found
-
-
-def _interval(name: str, column: str, values: Array, confidence: float) -> dict[str, float]:
+def _interval(values: Array, name: str, column: str, confidence: float) -> dict[str, float]:
     """Return COLUMN_low and COLUMN_high, the percentile interval of the finite values."""
     wild = int((~np.isfinite(values)).sum())
     if 0 < wild < len(values):

@@ -13,7 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError, refuse_values, unknown_name
-from lingprob.stats.resampling import standardise
+from lingprob.stats.least_squares import refuse_collinear
+from lingprob.stats.resampling import standardise, unit_numbers
 
 Array = NDArray[np.float64]
 
@@ -86,11 +87,11 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
     # This import takes about a second.
     from statsmodels.regression.linear_model import OLS
 
-    rating, names = inputs["rating"], LINKING_FUNCTIONS[name]
-    terms = linking_terms(names, inputs)
-    deviations = _deviations(name, terms)
-    model = OLS(rating, np.column_stack([np.ones(len(rating)), terms])).fit()
+    rating, names, design = inputs["rating"], LINKING_FUNCTIONS[name], _design(name, inputs)
+    _refuse_collinear(name, design)
+    model, terms = OLS(rating, design).fit(), design[:, 1:]
     score = terms[:, 0] if len(names) == 1 else model.fittedvalues
+    deviations = terms - terms.mean(axis=0)
     sd = deviations.std(axis=0)
     orthogonal, triangle = np.linalg.qr(deviations / sd)
     # Signs such that a single whitened term rises with the term itself.
@@ -107,49 +108,6 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
         r=float(np.corrcoef(score, rating)[0, 1]),
         sse=float(model.ssr),
     )
-
-
-def linking_terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
-    """Return the k terms of these names, (n, k) float64, given `checked_inputs`."""
-    p, length = inputs["logprob"], inputs["n_tokens"]
-    u = inputs.get("unigram_logprob", np.full_like(p, np.nan))
-    terms = {
-        "p": p,
-        "p/l": p / length,
-        "u/l": u / length,
-        "(p-u)/l": (p - u) / length,
-        "1/l": 1 / length,
-    }
-    return np.column_stack([terms[name] for name in names])
-
-
-def _deviations(name: str, terms: Array) -> Array:
-    """Return terms (n, k) minus their means. LingprobError for a constant or collinear term."""
-    deviations, names = terms - terms.mean(axis=0), LINKING_FUNCTIONS[name]
-    spread = deviations.std(axis=0)
-    constant = spread <= 1e-12 * np.abs(terms).max(axis=0)
-    if constant.any():
-        fault = f"its term {names[int(constant.argmax())]} is the same in every row"
-    elif np.linalg.matrix_rank(deviations / spread, tol=1e-8) < len(names):
-        fault = f"its terms {', '.join(names)} determine one another in these rows"
-    else:
-        return deviations
-    raise LingprobError(
-        f"{name}: {fault} (p logprob, u unigram_logprob, l n_tokens). Give sentences of more "
-        "varied length and frequency, or leave this function out of linking_functions."
-    )
-
-
-def unit_numbers(name: str, ids: ArrayLike | None, n: int) -> NDArray[np.intp]:
-    """Return the index of each sentence's unit, (n,) int. Without ids, each sentence is a unit."""
-    if ids is None:
-        return np.arange(n)
-    unit, _ = pd.factorize(pd.Series(ids))
-    if len(unit) != n:
-        raise LingprobError(f"{name} has {len(unit)} rows, the other arguments {n}.")
-    if (unit < 0).any():
-        raise LingprobError(f"{name}, row {int((unit < 0).argmax())}: the id is missing.")
-    return unit
 
 
 def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str, Array]:
@@ -172,11 +130,8 @@ def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str
 
 
 def covariances(moments: Array) -> Array:
-    """Return the weighted covariance (..., m - 1, m - 1) of the columns but the first (ones).
-
-    Weights are counts. Without any, the covariance is 0.
-    """
-    total = np.maximum(moments[..., :1, :1], 1)
+    """Return the weighted covariance (..., m - 1, m - 1) of the columns but the first (ones)."""
+    total = np.maximum(moments[..., :1, :1], 1)  # without any row the covariance is 0
     means = moments[..., :1, 1:] / total
     return moments[..., 1:, 1:] / total - means * np.swapaxes(means, -1, -2)
 
@@ -249,8 +204,7 @@ def rated_sentences(
 
     `unit` has ids of the sampled units (pairs, articles). If None, each sentence is a unit.
 
-    Raises LingprobError for too few units, constant or collinear terms, missing unigrams that the
-    function needs, and the errors of `checked_inputs`.
+    Raises LingprobError for too few units and the errors of `checked_inputs` and `fit_design`.
     """
     if linking_function not in LINKING_FUNCTIONS:
         raise unknown_name("linking function", linking_function, LINKING_FUNCTIONS)
@@ -262,8 +216,14 @@ def rated_sentences(
             f"{linking_function}: {int(number.max()) + 1} units (sentences, pairs or articles) are "
             f"too few for {design.shape[1]} coefficients. Give more rated sentences."
         )
-    _deviations(linking_function, design[:, 1:])
+    _refuse_collinear(linking_function, design)
     return RatedSentences(linking_function, design, inputs["rating"], number)
+
+
+def _refuse_collinear(linking_function: str, design: Array) -> None:
+    names = ["ones", *LINKING_FUNCTIONS[linking_function]]
+    about = f"{linking_function} (p logprob, u unigram_logprob, l n_tokens)"
+    refuse_collinear(about, names, design)
 
 
 def predict_ratings(
@@ -319,5 +279,14 @@ def _design(linking_function: str, inputs: dict[str, Array]) -> Array:
             f"{linking_function}: it needs unigram_logprob, and these sentences have none. Name a "
             "unigram source in the model's entry, or ask for logprob or mean_logprob."
         )
-    values = linking_terms(LINKING_FUNCTIONS[linking_function], inputs)
-    return np.column_stack([np.ones(len(values)), values])
+    p, length = inputs["logprob"], inputs["n_tokens"]
+    u = inputs.get("unigram_logprob", np.full_like(p, np.nan))
+    terms = {
+        "p": p,
+        "p/l": p / length,
+        "u/l": u / length,
+        "(p-u)/l": (p - u) / length,
+        "1/l": 1 / length,
+    }
+    names = LINKING_FUNCTIONS[linking_function]
+    return np.column_stack([np.ones(len(p)), *(terms[name] for name in names)])

@@ -2,8 +2,7 @@ r"""Logistic regression with a random intercept, by Laplace's approximation as i
 
     from lingprob.stats.logistic_mixed import aggregate, all_interactions, fit_mixed_logistic
     terms = all_interactions(frame[["log_length", "matched", "acceptable"]])   # -1 and +1
-    cells = aggregate(frame["correct"], terms, frame["phenomenon"])
-    fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
+    fit = fit_mixed_logistic(*aggregate(frame["correct"], terms, frame["phenomenon"]))
     print(fit.table())
 
 Cells have k successes of m trials, with logit eta = x beta + theta v and one v ~ N(0, 1) per group.
@@ -33,6 +32,7 @@ from scipy.special import expit, gammaln
 from scipy.stats import norm
 
 from lingprob.errors import LingprobError, refuse_values
+from lingprob.stats.least_squares import design_matrix, refuse_collinear
 from lingprob.stats.linear_mixed.moments import INTERCEPT
 
 Array = NDArray[np.float64]
@@ -56,11 +56,6 @@ class Cells(NamedTuple):
     x: Array
     group: NDArray[np.intp]
     membership: Array
-
-    @property
-    def n_groups(self) -> int:
-        """Return the number of groups."""
-        return len(self.membership)
 
     def by_group(self, values: Array) -> Array:
         """Sum values (..., n) over each group's cells, to (..., groups)."""
@@ -116,7 +111,7 @@ def deviance(cells: Cells, parameters: Array, modes: Array) -> tuple[Array, Arra
 
 def _modes(cells: Cells, fixed: Array, theta: Array, modes: Array) -> tuple[Array, Array]:
     """Return the modes and probabilities, (b, groups) and (b, n): Newton's method for all."""
-    modes = np.broadcast_to(modes, (len(theta), cells.n_groups))
+    modes = np.broadcast_to(modes, (len(theta), len(cells.membership)))
     # Far from the mode, Newton's step is cut so that no logit moves by more than 2.
     longest = 2 / np.maximum(1.0, np.abs(theta))
     for _ in range(ITERATIONS):
@@ -144,7 +139,7 @@ def _newton_of_beta(cells: Cells) -> Array:
 
 def _newton(cells: Cells, parameters: Array) -> LaplaceOptimum:
     """Return the optimum that damped Newton steps reach, downhill along the Hessian's axes."""
-    value, gradient, modes = _at(cells, parameters, np.zeros(cells.n_groups))
+    value, gradient, modes = _at(cells, parameters, np.zeros(len(cells.membership)))
     for _ in range(ITERATIONS):
         hessian = _hessian(cells, parameters, modes)
         curvature, axes = np.linalg.eigh(hessian)
@@ -181,15 +176,6 @@ def _hessian(cells: Cells, parameters: Array, modes: Array) -> Array:
     return (hessian + hessian.T) / 2
 
 
-class Aggregated(NamedTuple):
-    """Counts of observations with the same group and the same values of all terms."""
-
-    successes: Array
-    trials: Array
-    terms: pd.DataFrame
-    group: pd.Series
-
-
 @dataclass(frozen=True)
 class MixedLogisticFit:
     """A logistic regression with a random intercept, fitted to cells in groups.
@@ -201,6 +187,7 @@ class MixedLogisticFit:
     - newton_decrement: gain in log-likelihood (nats) of another Newton step.
     """
 
+    cells: Cells
     estimates: pd.Series
     standard_errors: pd.Series
     sd: float
@@ -232,7 +219,8 @@ def fit_mixed_logistic(
     counts, a single group, constant or collinear terms, terms that separate successes from
     failures, and likelihoods without a maximum.
     """
-    cells, names, groups = checked_cells(successes, trials, terms, group)
+    cells, groups = checked_cells(successes, trials, terms, group)
+    names = [INTERCEPT, *map(str, terms)]
     scale = np.abs(cells.x).max(axis=0)
     optimum = laplace_optimum(cells._replace(x=cells.x / scale))
     flat = np.linalg.eigvalsh(optimum.hessian)[0] <= 0
@@ -243,6 +231,7 @@ def fit_mixed_logistic(
         )
     covariance = 2 * np.linalg.inv(optimum.hessian)
     return MixedLogisticFit(
+        cells=cells,
         estimates=pd.Series(optimum.parameters[1:] / scale, index=names),
         standard_errors=pd.Series(np.sqrt(np.diag(covariance)[1:]) / scale, index=names),
         sd=float(abs(optimum.parameters[0])),
@@ -262,10 +251,13 @@ def all_interactions(columns: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def aggregate(correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike) -> Aggregated:
-    """Return the counts of single trials (`correct` or not) by group and values of the terms.
+def aggregate(
+    correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike
+) -> tuple[Array, Array, pd.DataFrame, pd.Series]:
+    """Return the arguments of `fit_mixed_logistic` for single trials, `correct` or not.
 
-    Raises LingprobError for a trial whose `correct` is missing.
+    Trials of a group with equal values of the terms are counted together. Raises LingprobError if
+    `correct` is missing.
     """
     frame = terms.reset_index(drop=True)
     keys = [pd.Series(np.asarray(group), name="group"), *(frame[name] for name in frame)]
@@ -274,13 +266,13 @@ def aggregate(correct: ArrayLike, terms: pd.DataFrame, group: ArrayLike) -> Aggr
     sums = successes.groupby(keys, sort=True, dropna=False).agg(["sum", "size"])
     values = sums.index.to_frame(index=False)
     trials = sums["size"].to_numpy(np.float64)
-    return Aggregated(sums["sum"].to_numpy(), trials, values[list(terms)], values["group"])
+    return sums["sum"].to_numpy(), trials, values[list(terms)], values["group"]
 
 
 def checked_cells(
     successes: ArrayLike, trials: ArrayLike, terms: pd.DataFrame, group: ArrayLike
-) -> tuple[Cells, list[str], pd.Index]:
-    """Return the cells with an intercept first, names of the coefficients, and the groups."""
+) -> tuple[Cells, pd.Index]:
+    """Return the cells, with an intercept as their first term, and the groups."""
     counts = [np.asarray(values, dtype=np.float64) for values in (successes, trials)]
     labels = pd.Series(np.asarray(group))
     if {len(values) for values in (*counts, labels)} != {len(terms)} or not len(terms):
@@ -293,9 +285,7 @@ def checked_cells(
         refuse_values(name, values, (values < 0) | (values % 1 != 0), "it must be a count")
     above = counts[0] > counts[1]
     refuse_values("successes", counts[0], above, "they are at most the trials")
-    for name in terms:
-        values = terms[name].to_numpy(dtype=np.float64)
-        refuse_values(str(name), values, ~np.isfinite(values), "it must be finite")
+    x = design_matrix(terms, terms)
     if labels.isna().any():
         raise LingprobError(f"group, row {int(labels.isna().argmax())}: the group is missing.")
     codes, groups = pd.factorize(labels, sort=True)
@@ -303,10 +293,9 @@ def checked_cells(
         raise LingprobError(
             f"there is one group, {groups[0]}: differences between groups need at least two."
         )
-    x = np.column_stack([np.ones(len(terms)), terms.to_numpy(dtype=np.float64)])
     names = [INTERCEPT, *map(str, terms)]
     filled = counts[1] > 0
-    _check_terms(x[filled], names)
+    refuse_collinear("cells with trials", names, x[filled])
     of_group = pd.DataFrame({"successes": counts[0], "trials": counts[1]}).groupby(codes).sum()
     if (of_group["successes"].eq(0) | of_group["successes"].eq(of_group["trials"])).all():
         raise LingprobError(
@@ -315,18 +304,7 @@ def checked_cells(
         )
     _check_separation(counts[0][filled], counts[1][filled], x[filled], names)
     membership = (codes == np.arange(len(groups))[:, None]).astype(np.float64)
-    return Cells(counts[0], counts[1], x, codes, membership), names, groups
-
-
-def _check_terms(x: Array, names: list[str]) -> None:
-    """Raise LingprobError for a constant term, or one that is collinear with those before it."""
-    scaled = x / np.maximum(np.abs(x).max(axis=0), 1e-300)
-    for place in range(1, len(names)):
-        if np.linalg.matrix_rank(scaled[:, : place + 1], tol=1e-8) <= place:
-            raise LingprobError(
-                f"{names[place]} is constant, or determined by {', '.join(names[:place])}, in "
-                "these cells. Leave it out."
-            )
+    return Cells(counts[0], counts[1], x, codes, membership), groups
 
 
 def _check_separation(successes: Array, trials: Array, x: Array, names: list[str]) -> None:
@@ -360,22 +338,21 @@ def _check_separation(successes: Array, trials: Array, x: Array, names: list[str
         )
 
 
-def group_standard_errors(fit: MixedLogisticFit, cells: Aggregated) -> pd.Series:
+def group_standard_errors(fit: MixedLogisticFit) -> pd.Series:
     """Return standard errors by term for groups that are a sample: a jackknife over groups.
 
     Errors allow any dependence within a group, such as slopes that differ between groups. One
     Newton step from the fit leaves out each group, with the same variance between groups. Use the
     errors with Student's t with (groups - 1) degrees of freedom. NaN if a group cannot be left out.
     """
-    checked, names, groups = checked_cells(*cells)
-    x, modes = checked.x, fit.random_effects.reindex(groups).to_numpy()
-    p = expit(x @ fit.estimates[names].to_numpy() + modes[checked.group])
-    weights = checked.trials * p * (1 - p)
-    residual = checked.successes - checked.trials * p
+    cells, groups = fit.cells, len(fit.random_effects)
+    p = expit(cells.x @ fit.estimates.to_numpy() + fit.random_effects.to_numpy()[cells.group])
+    weights = cells.trials * p * (1 - p)
+    residual = cells.successes - cells.trials * p
     scores, information = [], []
-    for number in range(len(groups)):
-        here = checked.group == number
-        of_group, w = x[here], weights[here]
+    for number in range(groups):
+        here = cells.group == number
+        of_group, w = cells.x[here], weights[here]
         own = of_group.T @ (of_group * w[:, None])
         if not fit.singular:
             shared = w @ of_group
@@ -386,6 +363,6 @@ def group_standard_errors(fit: MixedLogisticFit, cells: Aggregated) -> pd.Series
     try:
         changes = np.linalg.solve(others, np.array(scores)[..., None])[..., 0]
     except np.linalg.LinAlgError:
-        return pd.Series(np.nan, index=names)
+        return pd.Series(np.nan, index=fit.estimates.index)
     spread = ((changes - changes.mean(axis=0)) ** 2).sum(axis=0)
-    return pd.Series(np.sqrt((len(groups) - 1) / len(groups) * spread), index=names)
+    return pd.Series(np.sqrt((groups - 1) / groups * spread), index=fit.estimates.index)

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from lingprob.errors import LingprobError
+
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COUNTS_AT_ONCE = 2**22
@@ -31,6 +33,18 @@ def fold_numbers(units: int, folds: int, repeats: int, generator: np.random.Gene
     """
     in_order = np.sort(np.arange(units) % folds)
     return generator.permuted(np.tile(in_order, (repeats, 1)), axis=1)
+
+
+def unit_numbers(name: str, ids: ArrayLike | None, n: int) -> NDArray[np.intp]:
+    """Return the index of each sentence's unit, (n,) int. Without ids, each sentence is a unit."""
+    if ids is None:
+        return np.arange(n)
+    unit, _ = pd.factorize(pd.Series(ids))
+    if len(unit) != n:
+        raise LingprobError(f"{name} has {len(unit)} rows, the other arguments {n}.")
+    if (unit < 0).any():
+        raise LingprobError(f"{name}, row {int((unit < 0).argmax())}: the id is missing.")
+    return unit
 
 
 def resample_counts(units: int, draws: int, generator: np.random.Generator) -> NDArray:
@@ -82,10 +96,9 @@ def standardise(values: Array) -> Array:
 def correlation_interval(
     x: Array, y: Array, unit: Ints, *, draws: int, seed: int
 ) -> tuple[float, float]:
-    """Return the 95% interval of Pearson's r when units are resampled.
+    """Return the 95% interval of Pearson's r when units are resampled, NaN if r is.
 
     `unit`, (n,) int from 0, is the unit of each row. Draws with a constant variable are left out.
-    Without any draw the result is (NaN, NaN).
     """
     if np.isnan(correlation(x, y)):
         return np.nan, np.nan
@@ -109,14 +122,10 @@ def _resampled_sums(columns: Array, unit: Ints, units: int, draws: int, seed: in
 def resampled_means(
     values: Array, unit: Ints, *, draws: int, seed: int, weight: Array, units: int
 ) -> Array:
-    """Return the weighted mean of each column of values in each resample of units, (draws, k).
+    """Return the mean of each column of values (n, k) in each resample of units, (draws, k).
 
-    Args:
-        values: (n, k).
-        unit: (n,) int from 0; the number of each row's unit.
-        draws, seed: of the resamples.
-        weight: (n,); how much each row counts.
-        units: number of units to draw from, including those without a row here.
+    Rows have weights (n,) and the numbers of their units, (n,) int from 0. `units` is the number of
+    units to draw from, including those without a row here.
     """
     columns = np.column_stack([weight, weight[:, None] * values])
     sums = _resampled_sums(columns, unit, units, draws, seed)
@@ -141,18 +150,11 @@ class CrossedDraws:
     deviations are added, and scaled to the variance of two crossed samples, in which the noise of
     single cells counts once (Cameron, Gelbach & Miller 2011). A dimension of size 1 is fixed.
 
-    Attributes:
-        units: the number of resampled rows or columns, whichever is smaller.
+    `values` has shape (variables, rows, columns), 0 in cells without data. All variables share the
+    draws. `units` is the number of resampled rows or columns, whichever is smaller.
     """
 
     def __init__(self, values: Array, draws: int, seed: int) -> None:
-        """Draw rows and columns.
-
-        Args:
-            values: (variables, rows, columns), in any unit, 0 in cells without data.
-            draws: number of resamples.
-            seed: of the draws, which all variables share.
-        """
         self.sums = values.sum(axis=(1, 2))
         sides = values.sum(axis=2), values.sum(axis=1)
         generator = np.random.default_rng(seed)
@@ -188,20 +190,6 @@ def sum_interval(values: Array, draws: int, seed: int) -> tuple[float, float]:
     return CrossedDraws(values[None], draws, seed).interval(np.ones(1))
 
 
-def widening(units: float, freedom: float, quantile: float = QUANTILE) -> float:
-    """Return the factor that widens a percentile interval over few resampled units.
-
-    It is short by sqrt((n - 1) / n) and takes the normal quantile instead of Student's t
-    (Hesterberg 2015): 22% for ten units. NaN for a single unit, which gives no interval.
-    """
-    from scipy import stats  # half a second to import
-
-    if units < 1 + ROUNDING:
-        return np.nan
-    by_student = stats.t.ppf(quantile, freedom) / stats.norm.ppf(quantile)
-    return float(by_student) * np.sqrt(units / (units - 1))
-
-
 def widened(
     value: float,
     ends: tuple[float, float],
@@ -211,13 +199,21 @@ def widened(
 ) -> tuple[float, float]:
     """Return a percentile interval widened for the sizes of the resampled units.
 
-    Units of unequal sizes s count as n = (sum s)^2 / sum s^2 (Kish). The degrees of freedom are
-    (sum s^2)^2 / sum s^4 - 1 (Satterthwaite), as if rows of a unit were alike, but at least 1.
-    Both ends stay between the limits. (NaN, NaN) for a single unit. The upper end is at `quantile`.
+    An interval over n units is short by sqrt((n - 1) / n) and takes the normal quantile instead of
+    Student's t (Hesterberg 2015): 22% for ten units. Units of unequal sizes s count as
+    n = (sum s)^2 / sum s^2 (Kish), with (sum s^2)^2 / sum s^4 - 1 degrees of freedom
+    (Satterthwaite), as if rows of a unit were alike, but at least 1. Both ends stay between the
+    limits. (NaN, NaN) for a single unit. The upper end is at `quantile`.
     """
+    from scipy import stats  # half a second to import
+
     squares = np.square(sizes, dtype=float)
     freedom = max(1.0, squares.sum() ** 2 / (squares**2).sum() - 1)
-    factor = widening(sizes.sum() ** 2 / squares.sum(), freedom, quantile)
+    units = sizes.sum() ** 2 / squares.sum()
+    if units < 1 + ROUNDING:
+        return np.nan, np.nan
+    by_student = float(stats.t.ppf(quantile, freedom) / stats.norm.ppf(quantile))
+    factor = by_student * np.sqrt(units / (units - 1))
     low, high = (value + factor * (end - value) for end in ends)
     return float(max(low, limits[0])), float(min(high, limits[1]))
 
@@ -241,10 +237,8 @@ def swap_p_values(values: Array, first: NDArray, second: NDArray, seed: int) -> 
     0 as the observed one. Up to 16 items all swaps are counted, else 2**15 random ones, the
     observed one included (Phipson & Smyth 2010).
 
-    Args:
-        values: (items, columns), in any unit. Rows are independent of each other.
-        first, second: columns of each pair, (pairs,) int.
-        seed: of random swaps.
+    Rows of values (items, columns) are independent of each other. `first` and `second`, (pairs,)
+    int, are the columns of each pair.
     """
     differences = np.abs(values[:, first] - values[:, second]).sum(axis=0)
     totals = values.sum(axis=0)
@@ -285,14 +279,10 @@ def preferences(good: ArrayLike, bad: ArrayLike) -> NDArray[np.float64]:
 
 
 def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
-    """Return the share of right answers in each group, with Wilson's 95% interval.
+    """Return n, accuracy, accuracy_low and accuracy_high by group, in order of appearance.
 
-    Args:
-        right: (n,) bool, or float from `preferences`. NaN is left out.
-        by: (n,) group of each answer. Answers without one are left out.
-
-    Returns:
-        n, accuracy, accuracy_low and accuracy_high, indexed by group in order of appearance.
+    Accuracy is the share of `right`, (n,) bool or float from `preferences`, with Wilson's 95%
+    interval. Answers that are NaN or without a group in `by`, (n,), are left out.
     """
     rows = {}
     for group, some in right.groupby(by.to_numpy(), sort=False):
@@ -309,11 +299,8 @@ def clustered_proportion_interval(
 
     It is Wilson's interval for the effective number of trials (Korn & Graubard 1998): trials
     divided by the design effect (at least 1), corrected for few clusters by Student's t. Its width
-    is positive even if all or no trials succeed.
-
-    Args:
-        correct: (n,) bool, n of at least 1.
-        cluster: (n,) int. With a single cluster, trials count as independent.
+    is positive even if all or no trials succeed. `correct` and `cluster` have shape (n,). With a
+    single cluster, trials count as independent.
     """
     from scipy import stats  # half a second to import
 

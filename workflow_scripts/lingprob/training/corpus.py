@@ -72,8 +72,8 @@ def split_chunks(chunks: Sequence[Chunk], table: pd.DataFrame | None) -> dict[st
     free = [chunk for chunk in chunks if rows.loc[chunk.name, "leakage_free"]]
     if not selected:
         raise LingprobError(
-            "no chunk is selected for training. Set overlap.chunks_selected to 1 or more, or train "
-            "on all chunks, leaked ones included, with training.chunks: all."
+            "no chunk is selected for training. Set overlap.chunks_selected to 1 or more, or "
+            "training.chunks to all (leaked ones included)."
         )
     others = [chunk for chunk in free if chunk not in selected]
     return {"training": selected, "validation": others}
@@ -91,13 +91,9 @@ def prepare_corpus(
 ) -> dict[str, Any]:
     """Write the rows of chunks to files, unless these exist, and return the facts about them.
 
-    Args:
-        chunks: from `split_chunks`.
-        tokenizer_file: a tokenizer.json. None: a tokenizer is trained on the texts for training.
-        vocabulary, context_window: the models' numbers of token ids and of tokens in a pass.
-        folder: folder for the tokenizer and the rows.
-        code: digest of the code. Rows that other code made are made again.
-        progress: advanced by the number of tokens.
+    Without a tokenizer.json (`tokenizer_file`), a tokenizer is trained on the texts for training.
+    Rows that code with another digest (`code`) made are made again. Progress is advanced by the
+    number of tokens. `chunks` are from `split_chunks`.
 
     Returns a dict with tokenizer (directory), tokenizer_sha256, separator (token id), vocabulary,
     context_window, code, chunks (their identities), and the paths for training and validation.
@@ -116,9 +112,8 @@ def prepare_corpus(
     separator = tokenizer.get_vocab().get(SEPARATOR)
     if separator is None or len(tokenizer) > vocabulary:
         raise LingprobError(
-            f"training.tokenizer: {tokenizer_file} has {len(tokenizer)} tokens, and {SEPARATOR} is "
-            f"{'not ' if separator is None else ''}one of them. It must be, and "
-            f"training.vocabulary ({vocabulary}) must be at least as large."
+            f"training.tokenizer: {tokenizer_file} has {len(tokenizer)} tokens. One of them must "
+            f"be {SEPARATOR}, and training.vocabulary ({vocabulary}) at least as large."
         )
     described = {
         "tokenizer": str(directory),
@@ -146,8 +141,7 @@ def _rows_of(
         if made_by != sha256:
             raise LingprobError(
                 f"{chunk.path}: its rows were made by the tokenizer with sha256 {made_by}, and "
-                f"that of training.tokenizer is {sha256}. Set training.tokenizer to the first one, "
-                "or train on another corpus."
+                f"that of training.tokenizer is {sha256}. Set training.tokenizer to the first one."
             )
         map_rows(str(chunk.path), row_length)
         return Path(str(chunk.path))
@@ -309,9 +303,8 @@ class TrainingData:
         if outside.any():
             raise LingprobError(
                 f"{self.rows.place(int(in_files[outside.argmax()]))}: token id "
-                f"{rows[outside].max()} is not in a vocabulary of {self.vocabulary}. The rows were "
-                "made by another tokenizer than training.tokenizer, or training.vocabulary is too "
-                "small."
+                f"{rows[outside].max()} is not in a vocabulary of {self.vocabulary}. Correct "
+                "training.tokenizer or training.vocabulary."
             )
         return rows
 

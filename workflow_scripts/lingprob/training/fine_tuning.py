@@ -21,7 +21,14 @@ from lingprob.overlap.token_blocks import token_ids
 from lingprob.scoring.engine import Scorer
 from lingprob.training.model import SummedLoss, save_model
 from lingprob.training.sizes import ALL_TEXTS, SEPARATOR
-from lingprob.training.updates import choose_dtype, loss_scaler, micro_batches, move_weights
+from lingprob.training.updates import (
+    accumulate,
+    choose_dtype,
+    loss_scaler,
+    micro_batches,
+    move_weights,
+    refuse_infinite,
+)
 
 WEIGHT_DECAY = 0.01  # AdamW's default, because the paper names none (leakage, §3.1)
 MODEL = ["model", "size", "parameters", "fine_tuning_steps"]
@@ -37,14 +44,9 @@ def fine_tuning_rows(
 ) -> np.ndarray:
     """Return the batch of a step, int64 (n_rows, row_length): shuffled passages with separators.
 
-    The last tokens, which do not fill a row, are dropped.
-
-    Args:
-        passages: token ids of each passage, integers (n_tokens,).
-        separator: token id between two passages.
-        row_length: number of tokens of a row (2,048 in the paper, which gives 80 rows).
-        seed, step: seed of the run and number of the step, which determine the shuffle.
-        most: largest number of rows, None for all.
+    `passages` are token ids, integers (n_tokens,). The last tokens, which do not fill a row, are
+    dropped, and so are rows beyond `most`. A row has 2,048 tokens in the paper, which gives 80
+    rows. Seed and step determine the shuffle.
 
     Raises LingprobError if the passages do not fill one row.
     """
@@ -80,17 +82,11 @@ class FineTuning:
 def fine_tune(
     directory: Path, texts: Sequence[str], targets: Mapping[int, Path], how: FineTuning, device: str
 ) -> list[float]:
-    """Fine-tune a model on texts, save it after certain steps, and return the loss of each step.
+    """Fine-tune the model in a folder on leaked texts, and return the loss of each step.
 
     A step of AdamW has a constant learning rate and a batch of all rows (leakage, §3.1). The loss
-    is the mean -ln p (nats per token) of the batch before the step.
-
-    Args:
-        directory: folder of the model and its tokenizer.
-        texts: the texts that are leaked.
-        targets: the folder for the model after each number of steps.
-        how: the options.
-        device: auto, cpu or cuda.
+    is the mean -ln p (nats per token) of the batch before the step. `targets` has the folder for
+    the model after each number of steps. `device` is auto, cpu or cuda.
 
     Raises LingprobError if a loss is not finite. Models that were saved before it are kept.
     """
@@ -111,12 +107,11 @@ def fine_tune(
             )
             moved = False
             while not moved:  # float16 may need a lower loss scale
-                loss = accumulate(loss_of, batch, how.micro_batch_size, scaler)
-                if not math.isfinite(loss):
-                    raise LingprobError(
-                        f"fine-tuning {directory.name}: the loss of step {step} is not finite. "
-                        "Lower training.fine_tuning.learning_rate, or use precision float32."
-                    )
+                parts = list(micro_batches(batch, how.micro_batch_size))
+                tokens = batch.size - len(batch)
+                total = accumulate(loss_of, parts, len(parts), 1 / tokens, scaler)
+                loss = total.item() / tokens
+                refuse_infinite(loss, f"fine-tuning {directory.name}: the loss of step {step}")
                 norm = move_weights(model.parameters(), optimizer, scaler, how.learning_rate)
                 moved = math.isfinite(norm)
             losses.append(loss)
@@ -124,20 +119,6 @@ def fine_tune(
                 save_model(model, directory, targets[step])
             progress.advance()
     return losses
-
-
-def accumulate(
-    loss_of: SummedLoss, rows: np.ndarray, micro_batch_size: int, scaler: torch.amp.GradScaler
-) -> float:
-    """Add up the gradients of a batch's scaled loss. Return its mean loss (nats per token)."""
-    tokens, device = rows.size - len(rows), loss_of.model.device
-    half, total = loss_of.dtype != torch.float32, 0.0
-    for part in micro_batches(rows, micro_batch_size):
-        with torch.autocast(device.type, dtype=loss_of.dtype, enabled=half):
-            loss = loss_of(torch.from_numpy(part).to(device)) / tokens
-            scaler.scale(loss).backward()
-        total += loss.item()
-    return total
 
 
 def passage_logprobs(

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from lingprob.errors import LingprobError
 from lingprob.io.download import disk_error
 from lingprob.io.files import identity_of, write_text
@@ -29,12 +31,9 @@ logger = logging.getLogger(__name__)
 def train(job: Mapping[str, Any], processes: int) -> None:
     """Train a model in one or several processes, each on its own GPU, and save it.
 
-    Args:
-        job: plain values. They are corpus (from `prepare_corpus`), validation_examples, plan and
-            means (the fields of `Plan` and `Means`), code (digest of the code), folder (for
-            checkpoint and log) and directory (for the saved model). plan.size has the fields of
-            `ModelSize`.
-        processes: number of processes.
+    `job` has plain values: corpus (from `prepare_corpus`), validation_examples, plan and means (the
+    fields of `Plan` and `Means`; plan.size has those of `ModelSize`), code (digest of the code),
+    folder (for checkpoint and log) and directory (for the saved model).
 
     Raises LingprobError as `Trainer` does, from any process.
     """
@@ -80,6 +79,11 @@ def run(job: Mapping[str, Any]) -> None:
             model = trainer.train()
             if world.rank == 0:
                 save_model(model, tokenizer, Path(job["directory"]))
+        except torch.OutOfMemoryError as error:
+            raise LingprobError(
+                f"{folder}: not enough memory on {world.device} ({error}). Lower "
+                f"training.micro_batch_size ({means.micro_batch_size})."
+            ) from error
         except OSError as error:
             raise disk_error(error, folder) from error
 

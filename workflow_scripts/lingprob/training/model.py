@@ -80,7 +80,9 @@ class SummedLoss(nn.Module):
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the sum, float32 (), over int64 (n_rows, row_length), without first tokens."""
-        hidden = self.model.gpt_neox(rows[:, :-1], use_cache=False).last_hidden_state
+        half = self.dtype != torch.float32
+        with torch.autocast(rows.device.type, dtype=self.dtype, enabled=half):
+            hidden = self.model.gpt_neox(rows[:, :-1], use_cache=False).last_hidden_state
         return summed_cross_entropy(
             hidden.flatten(0, 1), self.model.lm_head.weight, rows[:, 1:].flatten(), self.dtype
         )
@@ -95,19 +97,12 @@ def summed_cross_entropy(
 ) -> torch.Tensor:
     """Return the sum over positions of -ln softmax(hidden @ weight.T)[label], float32 ().
 
-    Logits are computed for one chunk of positions at a time, and their exponentials give both loss
-    and gradient.
-
-    Args:
-        hidden: last hidden states, (n, width).
-        weight: output embedding, (V, width).
-        labels: token ids to predict, int64 (n,).
-        dtype: number format of products. Softmax and sums are float32.
-        chunk: number of positions per chunk, by default that of the device.
+    Logits are computed for one chunk of positions at a time (by default the device's CHUNK), and
+    their exponentials give both loss and gradient. Products have the `dtype`, and softmax and sums
+    are float32. `hidden` has shape (n, width), `weight` (V, width), and `labels`, int64, (n,).
     """
     chunk = chunk or CHUNK[hidden.device.type]
-    with torch.autocast(hidden.device.type, enabled=False):
-        return _SummedCrossEntropy.apply(hidden, weight, labels, dtype, chunk)
+    return _SummedCrossEntropy.apply(hidden, weight, labels, dtype, chunk)
 
 
 class _SummedCrossEntropy(torch.autograd.Function):

@@ -40,8 +40,7 @@ def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataF
 
     The file comes from the folder, the mirror, its URL or the hub's shards. `entry` has `file` (the
     file's catalog entry) and `instructions` for the user. A chunk, whose name is chunk-NUMBER.npy,
-    also has `shards`: the path of a shard on the hub and its number of bytes. Raises LingprobError
-    if no place has the file.
+    also has `shards`: the path of a shard on the hub and its number of bytes.
     """
     shards, instructions = entry.get("shards"), entry.get("instructions")
     if not shards:
@@ -92,15 +91,9 @@ def fetch_chunk(
 ) -> None:
     """Fetch the bytes of a chunk, and write them to a .npy file of uint16 (rows, row_length).
 
-    An interrupted download stays in NAME.part, and a later call continues it.
-
-    Args:
-        number: number of the chunk, from 0.
-        target: path of the file. A complete file is left unchanged.
-        address: URL of a shard, with {shard} in place of its number.
-        shard_bytes: size of every shard but the last.
-
-    Raises LingprobError if a shard cannot be fetched or the file cannot be written.
+    An interrupted download stays in NAME.part, and a later call continues it. Chunks are numbered
+    from 0. `address` is the URL of a shard, with {shard} in place of its number. All shards but the
+    last have `shard_bytes`. Raises LingprobError if a shard cannot be fetched.
     """
     if target.is_file():
         map_rows(target, row_length)
@@ -124,8 +117,8 @@ def fetch_chunk(
     except Unavailable as error:
         raise LingprobError(
             f"{target.name} could not be fetched: {url}: {error}. The bytes that arrived are kept. "
-            "Check the network and HF_ENDPOINT, or put the file there yourself: the first "
-            f"{rows // 1024} batches from batch {number * rows // 1024} on, as a NumPy array."
+            f"Check the network and HF_ENDPOINT, or put {rows // 1024} batches from batch "
+            f"{number * rows // 1024} on there yourself, as a NumPy array."
         ) from error
     except OSError as error:
         raise disk_error(error, target) from error

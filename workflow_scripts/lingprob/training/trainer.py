@@ -7,13 +7,12 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -31,12 +30,14 @@ from lingprob.training.corpus import TrainingData, examples_of_step
 from lingprob.training.model import SummedLoss, build_model
 from lingprob.training.sizes import ModelSize
 from lingprob.training.updates import (
+    accumulate,
     build_optimizer,
     choose_dtype,
     learning_rate,
     loss_scaler,
     micro_batches,
     move_weights,
+    refuse_infinite,
     warmup_steps,
 )
 
@@ -119,13 +120,9 @@ def world_of(device: str) -> Iterator[World]:
 class Trainer:
     """The training of a model in this process, one of a `World`.
 
-    Args:
-        plan, means, data: settings that change weights, other settings, and the examples.
-        folder: folder of the checkpoint and the log.
-        identity: digest of plan, data and code. A later run with the same identity continues.
-        world: this process.
-        keep: called in the first process with the step and the model, after each step of
-            `means.keep_checkpoints`.
+    The folder has the checkpoint and the log. A later run with the same identity (digest of plan,
+    data and code) continues. `keep` is called in the first process with the step and the model,
+    after each step of `means.keep_checkpoints`.
 
     Raises LingprobError as `check_examples` does.
     """
@@ -160,21 +157,7 @@ class Trainer:
         self.warmup = warmup_steps(plan.steps, plan.warmup)
 
     def train(self) -> nn.Module:
-        """Do the remaining steps, and return the model.
-
-        Raises LingprobError as `step` does, and if memory runs out.
-        """
-        try:
-            self._train()
-        except torch.OutOfMemoryError as error:
-            raise LingprobError(
-                f"{self.folder}: not enough memory on {self.world.device} ({error}). Lower "
-                f"training.micro_batch_size ({self.means.micro_batch_size}). The last checkpoint "
-                "is kept."
-            ) from error
-        return self.model
-
-    def _train(self) -> None:
+        """Do the remaining steps, and return the model. Raises LingprobError as `step` does."""
         plan, means, first = self.plan, self.means, self.world.rank == 0
         log = self.folder / "log.jsonl"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -198,6 +181,7 @@ class Trainer:
                     self.save(step)
                 progress.bar.set_postfix(loss=f"{record['loss']:.3f}")
                 progress.advance(tokens)
+        return self.model
 
     def save(self, step: int) -> None:
         """Replace the checkpoint by the state after a step.
@@ -213,9 +197,8 @@ class Trainer:
         except RuntimeError as error:
             free = shutil.disk_usage(path.parent).free
             raise LingprobError(
-                f"{path}: the checkpoint of step {step} could not be written ({free:,} bytes are "
-                f"free on the disk: {error}). Free some and run again. Training goes on from the "
-                "last checkpoint."
+                f"{path}: the checkpoint of step {step} could not be written ({error}; {free:,} "
+                "bytes are free). Free some and run again: training goes on from the last one."
             ) from error
 
     def resume(self) -> int:
@@ -260,14 +243,16 @@ class Trainer:
             highest=plan.learning_rate, lowest=plan.lowest_learning_rate,
         )  # fmt: skip
         numbers = examples_of_step(step, plan.batch_size, self.data.n_examples, plan.seed)
-        loss = self.accumulate(numbers[world.rank :: world.size])
-        if not math.isfinite(loss):
-            raise LingprobError(
-                f"{self.folder}: the loss of step {step} is not finite. The last checkpoint is "
-                "kept. Lower training.learning_rate, or use precision float32."
-            )
-        norm = move_weights(self.loss.parameters(), self.optimizer, self.scaler, rate, plan.clip)
+        parts = list(micro_batches(numbers[world.rank :: world.size], self.means.micro_batch_size))
+        rows = (self.data.take(part) for part in parts)
         tokens = plan.batch_size * plan.context_window
+        # The gradients of processes are averaged, so each one's share counts `size` times.
+        total = accumulate(self.loss, rows, len(parts), world.size / tokens, self.scaler)
+        if world.size > 1:
+            dist.all_reduce(total)
+        loss = total.item() / tokens
+        refuse_infinite(loss, f"{self.folder}: the loss of step {step}")
+        norm = move_weights(self.loss.parameters(), self.optimizer, self.scaler, rate, plan.clip)
         seconds = time.perf_counter() - started
         return {
             "step": step,
@@ -280,27 +265,6 @@ class Trainer:
             "tokens_per_second": round(tokens / seconds, 1),
         }
 
-    def accumulate(self, mine: np.ndarray) -> float:
-        """Add up the gradients of this process's examples, which have the numbers `mine`.
-
-        Returns the mean loss (nats per token) of the batch of all processes.
-        """
-        tokens = self.plan.batch_size * self.plan.context_window
-        total = torch.zeros((), device=self.world.device)
-        parts = list(micro_batches(mine, self.means.micro_batch_size))
-        for number, part in enumerate(parts, start=1):
-            rows = torch.from_numpy(self.data.take(part)).to(self.world.device)
-            # Processes exchange their gradients only after the last part.
-            several = isinstance(self.loss, DistributedDataParallel) and number < len(parts)
-            with self.loss.no_sync() if several else nullcontext(), self.autocast():
-                loss = self.loss(rows)
-                # The gradients of processes are averaged, so each one's share counts `size` times.
-                self.scaler.scale(loss * (self.world.size / tokens)).backward()
-            total += loss.detach()
-        if self.world.size > 1:
-            dist.all_reduce(total)
-        return total.item() / tokens
-
     @torch.no_grad()
     def validation_loss(self) -> float | None:
         """Return the mean -ln p (nats per token) of the validation examples, or None.
@@ -312,21 +276,10 @@ class Trainer:
             return None
         total = torch.zeros((), device=self.world.device)
         for part in micro_batches(rows, self.means.micro_batch_size):
-            with self.autocast():
-                total += self.loss(torch.from_numpy(part).to(self.world.device))
+            total += self.loss(torch.from_numpy(part).to(self.world.device))
         loss = total.item() / (len(rows) * self.plan.context_window)
-        if not math.isfinite(loss):
-            raise LingprobError(
-                f"{self.folder}: the loss of the validation examples is not finite. The last "
-                "checkpoint is kept. Lower training.learning_rate, or use precision float32."
-            )
+        refuse_infinite(loss, f"{self.folder}: the loss of the validation examples")
         return loss
-
-    def autocast(self) -> torch.autocast:
-        """Return the context manager in which matrix products have the training's number format."""
-        return torch.autocast(
-            self.world.device.type, dtype=self.dtype, enabled=self.dtype != torch.float32
-        )
 
 
 def check_examples(plan: Plan, data: TrainingData, world: World, repeat: bool) -> None:
@@ -336,10 +289,9 @@ def check_examples(plan: Plan, data: TrainingData, world: World, repeat: bool) -
     """
     if plan.batch_size > data.n_examples:
         raise LingprobError(
-            f"training.batch_size: a step accumulates {plan.batch_size} examples, but the data "
-            f"have {data.n_examples} of {plan.context_window + 1} tokens besides "
-            f"{len(data.validation)} held-out ones. Lower it, training.context_window or "
-            "training.validation_examples, or select more chunks (overlap.chunks_selected)."
+            f"training.batch_size: {plan.batch_size} examples are more than the {data.n_examples} "
+            f"of {plan.context_window + 1} tokens besides {len(data.validation)} held-out ones. "
+            "Lower it, or select more chunks (overlap.chunks_selected)."
         )
     if plan.batch_size % world.size:
         raise LingprobError(
@@ -350,9 +302,8 @@ def check_examples(plan: Plan, data: TrainingData, world: World, repeat: bool) -
     if epochs > 1 and not repeat:
         raise LingprobError(
             f"training.steps: {plan.steps} steps of {plan.batch_size} examples are {epochs:.2f} "
-            f"epochs of the {data.n_examples} examples that there are. Select more chunks "
-            f"(overlap.chunks_selected), take {data.n_examples // plan.batch_size} steps, or allow "
-            "it with training.repeat_examples: true."
+            f"epochs of the {data.n_examples} examples. Take {data.n_examples // plan.batch_size} "
+            "steps, or set training.repeat_examples: true."
         )
     logger.info("%d examples, %.2f epochs in %d steps", data.n_examples, epochs, plan.steps)
 

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 from lingprob.errors import LingprobError
 
@@ -69,6 +71,40 @@ def build_optimizer(
     return torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=1e-8, fused=True)
 
 
+def refuse_infinite(value: float, what: str) -> None:
+    """Raise LingprobError unless a loss or norm is finite."""
+    if not math.isfinite(value):
+        raise LingprobError(
+            f"{what} is not finite. Lower training.learning_rate (or "
+            "training.fine_tuning.learning_rate), or use precision float32. The last checkpoint is "
+            "kept."
+        )
+
+
+def accumulate(
+    loss_of: nn.Module,
+    parts: Iterable[np.ndarray],
+    count: int,
+    share: float,
+    scaler: torch.amp.GradScaler,
+) -> torch.Tensor:
+    """Add up the gradients of `share` times the summed loss of `count` parts of a batch's rows.
+
+    `loss_of` is a `SummedLoss`, or one that exchanges gradients with other processes. Returns the
+    summed loss, float32 ().
+    """
+    device = next(loss_of.parameters()).device
+    total = torch.zeros((), device=device)
+    for number, rows in enumerate(parts, start=1):
+        # Processes exchange their gradients only after the last part.
+        early = isinstance(loss_of, DistributedDataParallel) and number < count
+        with loss_of.no_sync() if early else nullcontext():
+            loss = loss_of(torch.from_numpy(rows).to(device))
+            scaler.scale(loss * share).backward()
+        total += loss.detach()
+    return total
+
+
 def move_weights(
     parameters: Iterable[nn.Parameter],
     optimizer: torch.optim.Optimizer,
@@ -85,12 +121,8 @@ def move_weights(
     scaler.unscale_(optimizer)
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = float(nn.utils.get_total_norm(gradients))
-    if not math.isfinite(norm) and not scaler.is_enabled():
-        raise LingprobError(
-            "the gradients are not finite. Lower training.learning_rate (or "
-            "training.fine_tuning.learning_rate), or use precision float32. The last checkpoint is "
-            "kept."
-        )
+    if not scaler.is_enabled():
+        refuse_infinite(norm, "the norm of the gradients")
     if norm > clip - 1e-6:
         for gradient in gradients:
             gradient.mul_(clip / (norm + 1e-6))

@@ -64,10 +64,9 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
 
 def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
     """Return the columns of `context_regression` for one regression, one row per term."""
-    cells = aggregate(rows["correct"], design(rows, related), rows["suite"])
-    fit = fit_mixed_logistic(*cells)
+    fit = fit_mixed_logistic(*aggregate(rows["correct"], design(rows, related), rows["suite"]))
     table = fit.table().assign(sd_suite=fit.sd)
-    by_suite = group_standard_errors(fit, cells).reindex(table["term"]).to_numpy()
+    by_suite = group_standard_errors(fit).reindex(table["term"]).to_numpy()
     known = by_suite > ROUNDING * table["std_error"]
     table["suite_std_error"] = np.where(known, by_suite, np.nan)
     table["suite_df"] = np.where(known, rows["suite"].nunique() - 1, np.nan)

@@ -160,11 +160,7 @@ def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
 
 def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) -> None:
     """Draw a table's models in order of x, with one line per family and intervals of ΔLogLik."""
-    table = table.sort_values(x)
-    errors = None
-    if y == "delta":
-        errors = panels.whiskers(table["delta"], table["delta_low"], table["delta_high"])
-    panels.join_models(axis, table, x, y, models, errors=errors)
+    panels.draw_models(axis, table.sort_values(x), x, y, models)
     axis.set_xscale("log")
     axis.xaxis.set_minor_formatter(NullFormatter())
 

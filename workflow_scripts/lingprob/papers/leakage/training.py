@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
-from lingprob.figures.panels import join_models, label_logarithmic, name_axes, wrapped
+from lingprob.figures.panels import draw_models, label_logarithmic, name_axes, wrapped
 from lingprob.figures.style import draw_each
 from lingprob.papers.leakage.reading_claims import joined, outside_range
 from lingprob.papers.leakage.trends import slope_weights
@@ -48,7 +48,7 @@ def perplexity_by_size(perplexity: pd.DataFrame, run: Run) -> Figure:
     perplexity = perplexity.sort_values(["fine_tuning_steps", "parameters"], kind="stable")
     for ax, corpus in zip(axes, corpora, strict=True):
         of_corpus = perplexity[perplexity["corpus"] == corpus]
-        join_models(ax, of_corpus, "size_in_unit", "perplexity", run.models)
+        draw_models(ax, of_corpus, "size_in_unit", "perplexity", run.models)
         ax.set_title("All texts" if corpus == ALL_TEXTS else wrapped_title(corpus, run.titles))
         ax.set(xscale="log", yscale="log")
         label_logarithmic(ax.xaxis, sorted(of_corpus["size_in_unit"].unique()))

@@ -27,10 +27,9 @@ from lingprob.figures.panels import (
     SIZE_LABEL,
     bits_a_byte,
     complete,
-    draw_against,
+    draw_models,
     frame,
     grid,
-    join_models,
     whiskers,
 )
 from lingprob.papers.run import Run, Tables
@@ -83,7 +82,7 @@ def parameters_by_correlation(
             _plot_parameter(ax, ours, parameter, models)
             theirs = theirs.dropna(subset=[parameter]).set_index("model", drop=False)
             theirs = theirs.loc[palette.by_size(theirs.index, models)]
-            join_models(ax, theirs, "r_cv", parameter, models, hollow=True)
+            draw_models(ax, theirs, "r_cv", parameter, models, hollow=True)
             _name_ends(ax, theirs[~theirs["model"].isin(ours["model"])], "r_cv", parameter, models)
             ax.axhline(FIXED[parameter], color=palette.GREY, linewidth=0.8, linestyle=":")
             ax.set_title(STYLES[linking_function][0])
@@ -213,9 +212,11 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
     )  # fmt: skip
     finished = complete(ours, run.models)
     for row, (quantity, label) in zip(axes, LABELS.items(), strict=True):
-        draw_against(row[0], ours, "bits", quantity, run.models)
-        draw_against(row[1], finished, "parameters", quantity, run.models)
-        draw_against(row[1], theirs, "parameters", quantity, run.models, hollow=True)
+        draw_models(row[0], ours, "bits", quantity, run.models, joined="series")
+        draw_models(row[1], finished, "parameters", quantity, run.models, joined="series")
+        draw_models(
+            row[1], theirs, "parameters", quantity, run.models, joined="series", hollow=True
+        )
         frame(row[0], pd.concat([ours, theirs]), quantity)
         row[0].set_ylabel(label)
         for ax in row if quantity in FIXED else []:

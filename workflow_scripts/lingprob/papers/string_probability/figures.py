@@ -19,7 +19,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.panels import (
     BITS_LABEL,
     bits_a_byte,
-    draw_against,
+    draw_models,
     frame,
     grid,
     name_axes,
@@ -265,7 +265,7 @@ def quality(tables: Tables, run: Run) -> Figure:
     panels = list(points.groupby(["label", "dataset"], sort=False))
     figure, axes = wrapped(len(panels), height=1.8)
     for ax, ((label, dataset), panel) in zip(axes, panels, strict=True):
-        draw_against(ax, panel, "bits", "value", run.models)
+        draw_models(ax, panel, "bits", "value", run.models, joined="series")
         frame(ax, panel, "value")
         ax.axhline(NOTHING_TOLD[panel["quantity"].iloc[0]], color=palette.GREY, linewidth=0.8)
         ax.set_title(f"{wrapped_title(str(dataset), run.titles)}\n{label}", fontsize=7)

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_values
+from lingprob.errors import LingprobError
+from lingprob.stats.least_squares import finite_column
 from lingprob.stats.linear_mixed.likelihood import ModelMoments
 from lingprob.stats.linear_mixed.moments import (
     INTERCEPT,
@@ -20,12 +21,12 @@ from lingprob.stats.linear_mixed.moments import (
     check_names,
     check_residual,
     parse_formula,
-    response_scale,
 )
 from lingprob.stats.linear_mixed.optimise import best_optimum
 
 # lme4's tolerance of a singular fit: a standard deviation relative to that of the residuals.
 SINGULAR = 1e-4
+STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,8 @@ class MixedFit:
         Returns a Series by group and item, sorted. Raises LingprobError for a value that is missing
         or infinite.
         """
-        for name in {*self.formula.fixed, *self.formula.random, self.formula.response} - {
-            INTERCEPT
-        }:
-            values = frame[name].to_numpy(float)
-            refuse_values(name, values, ~np.isfinite(values), "drop or complete such rows first")
+        for name in (*self.formula.predictors, self.formula.response):
+            finite_column(frame, name)
         keys = [self.formula.group, item]
         labels = pd.MultiIndex.from_frame(frame[keys])
         if not labels.is_monotonic_increasing:
@@ -111,28 +109,29 @@ class MixedFit:
 
 
 def fit_mixed_models(
-    data: MixedModelData, formulas: Iterable[str | MixedFormula], starts: int = 3
+    data: MixedModelData, formulas: Iterable[str | MixedFormula]
 ) -> list[MixedFit]:
-    """Return the fit of each formula to the data, the best of searches from `starts` starts.
+    """Return the fit of each formula to the data, the best of searches from several starts.
 
     Raises LingprobError for unsupported formulas, unknown names, and models that the data do not
     identify.
     """
-    if starts < 1:
-        raise LingprobError(f"starts={starts}: a fit needs at least one start.")
     parsed = [parse_formula(text) if isinstance(text, str) else text for text in formulas]
-    return [_fit(data, formula, starts) for formula in parsed]
+    return [_fit(data, formula) for formula in parsed]
 
 
-def _fit(data: MixedModelData, formula: MixedFormula, starts: int) -> MixedFit:
-    """Return the maximum-likelihood fit of one formula, the best from `starts` starts."""
+def _fit(data: MixedModelData, formula: MixedFormula) -> MixedFit:
+    """Return the maximum-likelihood fit of one formula."""
     check_names(data, formula)
     fixed, random = basis(data, formula.fixed), basis(data, formula.random)
     check_determined(data, formula, fixed, random)
-    centre, spread = response_scale(data, formula)
-    moments = _model_moments(data, fixed, random, (centre, spread))
-    check_residual(formula.text, moments.with_z, moments.total, data.n)
-    optimum, deviances = best_optimum(moments, starts)
+    centre = float(data.shift[-1]) if INTERCEPT in formula.fixed else 0.0
+    spread = float(data.deviations()[-1])
+    if spread == 0:
+        raise LingprobError(f"{data.response} is {data.shift[-1]:g} in every row: nothing to fit.")
+    moments = _model_moments(data, fixed, random, centre, spread)
+    check_residual(formula.text, moments)
+    optimum, deviances = best_optimum(moments, STARTS)
     at, psi = optimum.profile, optimum.factor @ optimum.factor.T
     variance = at.residual / data.n * spread**2
     beta = spread * fixed.to_own @ at.beta
@@ -159,10 +158,9 @@ def _fit(data: MixedModelData, formula: MixedFormula, starts: int) -> MixedFit:
 
 
 def _model_moments(
-    data: MixedModelData, fixed: Basis, random: Basis, scale: tuple[float, float]
+    data: MixedModelData, fixed: Basis, random: Basis, centre: float, spread: float
 ) -> ModelMoments:
-    """Return the moments of a model's scaled columns. `scale` is the centre and spread of y."""
-    centre, spread = scale
+    """Return the moments of a model's scaled columns, with the centre and spread of y."""
     of_response: Array = np.zeros((len(data.shift), 1))
     of_response[-1] = 1 / spread
     of_response[0] = (data.shift[-1] - centre) / spread

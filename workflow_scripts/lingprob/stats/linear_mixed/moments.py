@@ -15,15 +15,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError, refuse_values, unknown_name
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.stats.least_squares import finite_column
+from lingprob.stats.linear_mixed.likelihood import ModelMoments
 
 Array = NDArray[np.float64]
 
 INTERCEPT = "(Intercept)"
-SHAPE = re.compile(r"([^~|()]+)~([^~|()]*)\(([^~|()]+)\|([^~|()]+)\)\s*")
-SCOPE = (
-    "A mixed model is written as 'rt_ms ~ length + surprisal + (1 + surprisal | subject_id)': "
-    "columns, and one term with a bar at the end."
+SHAPE = re.compile(
+    r"\s*(\w+)\s*~((?:\s*\w+\s*\+)*)\s*\(((?:\s*\w+\s*\+)*\s*\w+)\s*\|\s*(\w+)\s*\)\s*"
 )
 # A predictor is collinear if the others leave less than this share of its variance unexplained.
 COLLINEAR = 1e-10
@@ -43,8 +43,7 @@ class MixedFormula(NamedTuple):
     def text(self) -> str:
         """Return the formula as lme4 writes it."""
         random = " + ".join(["1" if INTERCEPT in self.random else "0", *_columns(self.random)])
-        start = [] if INTERCEPT in self.fixed and len(self.fixed) > 1 else ["1"]
-        start = start if INTERCEPT in self.fixed else ["0"]
+        start = ["0"] if INTERCEPT not in self.fixed else ["1"] if len(self.fixed) == 1 else []
         fixed = [*start, *_columns(self.fixed), f"({random} | {self.group})"]
         return f"{self.response} ~ {' + '.join(fixed)}"
 
@@ -60,24 +59,20 @@ def _columns(effects: tuple[str, ...]) -> list[str]:
 
 def parse_formula(text: str) -> MixedFormula:
     """Return the parts of a formula. Raises LingprobError for an unsupported one."""
-    found = SHAPE.fullmatch(text)
-    if not found:
-        raise LingprobError(f"{text!r}: not a formula of this kind. {SCOPE}")
-    response, fixed, random, group = (part.strip() for part in found.groups())
-    if fixed and not fixed.endswith("+"):
-        raise LingprobError(f"{text!r}: no '+' before the parenthesis. {SCOPE}")
-    formula = MixedFormula(response, _effects(fixed.removesuffix("+")), _effects(random), group)
-    for name in (response, group, *formula.predictors):
-        if not name.isidentifier():
-            raise LingprobError(f"{text!r}: {name!r} is no column. {SCOPE}")
-    if not formula.fixed or not formula.random:
-        raise LingprobError(f"{text!r}: it needs a fixed and a random effect. {SCOPE}")
-    return formula
+    if found := SHAPE.fullmatch(text):
+        response, fixed, random, group = found.groups()
+        formula = MixedFormula(response, _effects(fixed), _effects(random), group)
+        if formula.fixed and formula.random:
+            return formula
+    raise LingprobError(
+        f"{text!r}: not a formula of this kind. It needs fixed effects, and random ones in one "
+        "term at the end, as 'rt_ms ~ length + surprisal + (1 + surprisal | subject_id)'."
+    )
 
 
 def _effects(part: str) -> tuple[str, ...]:
     """Return the effects of one side of the bar, each once: an intercept unless there is a 0."""
-    names = [name.strip() for name in part.split("+")] if part else []
+    names = re.findall(r"\w+", part)
     columns = [name for name in names if name not in ("0", "1")]
     return tuple(dict.fromkeys([*([] if "0" in names else [INTERCEPT]), *columns]))
 
@@ -109,8 +104,10 @@ class MixedModelData:
         names = tuple(dict.fromkeys(predictors))
         if frame.empty:
             raise LingprobError("no rows: the partition or selection of the data is empty.")
-        columns = [_finite_column(frame, name) for name in (*names, response)]
-        codes, groups = pd.factorize(_column(frame, group), sort=True)
+        columns = [finite_column(frame, name) for name in (*names, response)]
+        if group not in frame:
+            raise unknown_name("column", group, map(str, frame.columns))
+        codes, groups = pd.factorize(frame[group], sort=True)
         if (codes < 0).any():
             raise LingprobError(f"{group}, row {int((codes < 0).argmax())}: the group is missing.")
         shift = np.array([0.0, *(column.mean(dtype=np.float64) for column in columns)])
@@ -152,8 +149,7 @@ def group_moments(
     return moments
 
 
-@dataclass(frozen=True)
-class Basis:
+class Basis(NamedTuple):
     """The c columns of a model as combinations of the k + 2 shifted columns of the data.
 
     `columns`, (k + 2, c), has the combinations. `to_own`, (c, c), turns coefficients of the scaled
@@ -187,14 +183,6 @@ def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
             square = columns[:, place] @ data.total @ columns[:, place] / data.n
             to_own[:, place] /= np.sqrt(square) or 1
     return Basis(columns, to_own)
-
-
-def response_scale(data: MixedModelData, formula: MixedFormula) -> tuple[float, float]:
-    """Return the response's centre (0 without an intercept) and its scale."""
-    spread = data.deviations()[-1]
-    if spread == 0:
-        raise LingprobError(f"{data.response} is {data.shift[-1]:g} in every row: nothing to fit.")
-    return (float(data.shift[-1]) if INTERCEPT in formula.fixed else 0.0), float(spread)
 
 
 def check_names(data: MixedModelData, formula: MixedFormula) -> None:
@@ -232,21 +220,17 @@ def check_determined(
         )
 
 
-def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:
+def check_residual(text: str, moments: ModelMoments) -> None:
     """Raise LingprobError if fixed effects and unpenalised group effects leave no residual.
 
-    Args:
-        text: of the formula.
-        with_z: (G, q, q + p + 1), each group's products of the random columns Z with [Z, X, y].
-        total: (p + 1, p + 1), products of [X, y] over all rows, y of standard deviation 1.
-        n: rows.
+    `text` is the formula, and y has standard deviation 1.
     """
-    q = with_z.shape[1]
-    own, others = with_z[:, :, :q], with_z[:, :, q:]
+    q = moments.q
+    own, others = moments.with_z[:, :, :q], moments.with_z[:, :, q:]
     # A tiny ridge, because a group may lack rows or variance for all its effects.
     ridge = 1e-14 * np.trace(own, axis1=1, axis2=2) + np.finfo(float).tiny
     coefficients = np.linalg.solve(own + ridge[:, None, None] * np.eye(q), others)
-    left = (total - np.einsum("gqi,gqj->ij", others, coefficients)) / n
+    left = (moments.total - np.einsum("gqi,gqj->ij", others, coefficients)) / moments.n
     values, vectors = np.linalg.eigh(left[:-1, :-1])
     along = vectors.T @ left[:-1, -1]
     kept = values > COLLINEAR
@@ -268,24 +252,3 @@ def _check_collinear(text: str, names: tuple[str, ...], products: Array) -> None
             raise LingprobError(
                 f"{text!r}: {names[place]} is determined by {', '.join(others)}. Leave one out."
             )
-
-
-def _column(frame: pd.DataFrame, name: str) -> pd.Series:
-    if name not in frame:
-        raise unknown_name("column", name, map(str, frame.columns))
-    return frame[name]
-
-
-def _finite_column(frame: pd.DataFrame, name: str) -> NDArray:
-    """Return a column (n,). Raises LingprobError unless all its values are finite numbers."""
-    column = _column(frame, name)
-    if not pd.api.types.is_numeric_dtype(column):
-        raise LingprobError(
-            f"{name}: {column.dtype} and not numbers. Code categories as numbers, such as 1 and -1."
-        )
-    if pd.api.types.is_extension_array_dtype(column):
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    else:
-        values = column.to_numpy()
-    refuse_values(name, values, ~np.isfinite(values), "drop or complete such rows first")
-    return values

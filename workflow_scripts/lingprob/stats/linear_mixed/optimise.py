@@ -162,8 +162,11 @@ def _newton(moments: ModelMoments, factor: Array) -> Optimum:
             step = _within(along, steep, radius)
             promised = -(along @ step + (curvature * step**2).sum() / 2)
             moved = factor + (axes @ step).reshape(factor.shape)
-            there = _profile_or_none(moments, moved)
-            gained = -np.inf if there is None else at.deviance - there.deviance
+            try:
+                there = profile(moments, moved)
+                gained = at.deviance - there.deviance
+            except np.linalg.LinAlgError:
+                gained = -np.inf
             length = float(np.linalg.norm(step))
             # Rounding of the deviance hides smaller gains, so the derivatives decide.
             rounding = 1e-14 * abs(at.deviance)
@@ -174,7 +177,6 @@ def _newton(moments: ModelMoments, factor: Array) -> Optimum:
                 return here
         if gained > 0.7 * promised:
             radius = max(radius, 3 * length)
-        assert there is not None
         factor, at = moved, there
     return here
 
@@ -187,10 +189,3 @@ def _within(along: Array, steep: Array, radius: float) -> Array:
         damping *= 4
         step = -along / (steep + damping)
     return step
-
-
-def _profile_or_none(moments: ModelMoments, factor: Array) -> Profile | None:
-    try:
-        return profile(moments, factor)
-    except np.linalg.LinAlgError:
-        return None
