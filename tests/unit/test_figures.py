@@ -13,7 +13,7 @@ from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import FAMILIES, SPARE, describe_models, shade
-from lingprob.figures.panels import grid, in_percent, join_models, plain_ticks, whiskers, wrapped
+from lingprob.figures.panels import draw_models, grid, in_percent, plain_ticks, whiskers, wrapped
 from lingprob.figures.style import PAGE_INCHES, save_figures
 
 
@@ -80,7 +80,7 @@ def test_joined_models_keep_their_looks_on_the_line():
     )
     table = pd.DataFrame({"model": ["a", "b", "c"], "x": [1, 2, 3], "y": [4.0, 5.0, 6.0]})
     _, ((ax,),) = grid(1, 1, width=2, height=2)
-    join_models(ax, table, "x", "y", models, hollow=True)
+    draw_models(ax, table, "x", "y", models, hollow=True)
     lines = {tuple(line.get_xdata()): line for line in ax.lines if line.get_linestyle() != "None"}
     assert lines[1, 2].get_color() == FAMILIES["opt"][0]
     points = {line.get_xdata()[0]: line for line in ax.lines if line.get_marker() != "None"}
@@ -94,8 +94,9 @@ def test_joined_models_keep_their_looks_on_the_line():
     [
         (0.5, 2000.0, [1, 10, 100, 1000]),
         (90.0, 1100.0, [100, 200, 500, 1000]),
-        (260.0, 480.0, [300, 350, 400, 450]),
-        (12.5, 19.5, [14, 16, 18]),
+        (9.0, 110.0, [10, 20, 50, 100]),
+        (260.0, 480.0, [275, 300, 325, 350, 375, 400, 425, 450, 475]),
+        (12.5, 19.5, [13, 14, 15, 16, 17, 18, 19]),
         (1.0, 100.0, [1, 10, 100]),
     ],
 )

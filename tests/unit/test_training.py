@@ -90,7 +90,7 @@ def test_gradients_that_are_not_finite_move_nothing():
         assert weights.tolist() == [1, 1]
     assert scaler.get_scale() == 2.0
     weights.grad = torch.tensor([1.0, math.nan])
-    with pytest.raises(LingprobError, match="the gradients are not finite"):
+    with pytest.raises(LingprobError, match="the norm of the gradients is not finite"):
         move_weights([weights], optimizer, loss_scaler(torch.bfloat16, CPU), 0.5)
     assert weights.tolist() == [1, 1]
 
@@ -278,6 +278,12 @@ def test_the_checkpoint_of_another_training_is_not_used(corpus, tmp_path, caplog
 
 
 def test_half_precision_follows_full_precision(corpus, uninterrupted, tmp_path):
+    formats: list[torch.dtype] = []
+    training = trainer(corpus, tmp_path / "by_hand", plan={"precision": "bfloat16"})
+    product = training.model.gpt_neox.layers[0].mlp.dense_h_to_4h
+    product.register_forward_hook(lambda module, given, made: formats.append(made.dtype))
+    training.step(1)
+    assert set(formats) == {torch.bfloat16}
     found = losses(job(corpus, tmp_path, plan={"precision": "bfloat16"}))
     np.testing.assert_allclose(found, uninterrupted[1], rtol=0.05)
     assert found != uninterrupted[1]
@@ -290,7 +296,7 @@ def test_too_few_examples_are_refused_unless_repeated(corpus, tmp_path):
     with pytest.raises(LingprobError, match=r"11 steps of 9 examples are 1\.10 epochs of the 90"):
         trainer(corpus, tmp_path, plan={"batch_size": 9, "steps": 11}, means=once)
     trainer(corpus, tmp_path, plan={"batch_size": 9, "steps": 11})
-    with pytest.raises(LingprobError, match=r"accumulates 91 .* 90 of 13 tokens besides 10"):
+    with pytest.raises(LingprobError, match=r"91 examples are more than the 90 of 13 tokens besides 10"):
         trainer(corpus, tmp_path, plan={"batch_size": 91})
 
 

@@ -210,7 +210,7 @@ def test_unfit_tokenizers_are_refused(tmp_path):
         prepare([], tmp_path / "work", file, vocabulary=95)
     words = Tokenizer(models.WordLevel({"w0": 0, "w1": 1}, unk_token="w0"))
     words.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(LingprobError, match=r"2 tokens, and <\|endoftext\|> is not one of them"):
+    with pytest.raises(LingprobError, match=r"2 tokens. One of them must be <\|endoftext\|>"):
         prepare([], tmp_path / "work", tmp_path / "tokenizer.json")
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lingprob.figures.palette import by_size, describe_models
-from lingprob.figures.panels import bits_a_byte, draw_against
+from lingprob.figures.panels import bits_a_byte, draw_models
 from lingprob.papers.morcela.figures import uncertain_parameters
 from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
@@ -100,7 +100,7 @@ def test_quality_uses_sentences_above_the_scale_s_middle():
 def test_lines_join_states_of_one_training_in_order():
     _, ax = plt.subplots()
     table = fits().assign(bits=lambda rows: rows["model"].map(BITS))
-    draw_against(ax, table, "bits", "r_cv", LOOKS)
+    draw_models(ax, table, "bits", "r_cv", LOOKS, joined="series")
     lines = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) > 1]
     expected = [[f"{order}gram" for order in (2, 3, 4, 5)]]
     expected += [[*(f"{size}-{step}" for step in STEPS), size] for size in SIZES]
@@ -112,7 +112,7 @@ def test_lines_join_states_of_one_training_in_order():
         (two, {}, LOOKS["tiny"]["colour"], 2), (without_intervals, {"hollow": True}, "white", 0)
     ):  # fmt: skip
         _, ax = plt.subplots()
-        draw_against(ax, points, "bits", "r_cv", LOOKS, **options)
+        draw_models(ax, points, "bits", "r_cv", LOOKS, joined="series", **options)
         (line,) = [line for line in ax.lines if len(line.get_xdata()) > 1]
         assert list(line.get_xdata()) == [BITS["tiny-64"], BITS["tiny"]]
         assert ax.lines[-1].get_markerfacecolor() == filling

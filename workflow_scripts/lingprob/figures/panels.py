@@ -166,8 +166,8 @@ def draw_models(
         table = table.loc[by_size(table.index, models)]
     for _, line in table.groupby([models[name][joined] for name in table.index], sort=False):
         if len(line) > 1:
-            look = {"color": models[line.index[-1]]["group_colour"], "linewidth": 0.8}
-            ax.plot(line[x], line[y], linestyle=":" if hollow else "-", zorder=1, **look)
+            colour, dots = models[line.index[-1]]["group_colour"], ":" if hollow else "-"
+            ax.plot(line[x], line[y], color=colour, linestyle=dots, linewidth=0.8, zorder=1)
     for row in table.to_dict("records"):
         look = models[row["model"]]
         ends = [row.get(f"{y}_{end}", np.nan) for end in ("low", "high")]

@@ -198,7 +198,8 @@ def resample_linking_functions(
             else:
                 ends = _interval(drawn[column], name, column, how.confidence)
             limits, quantile = LIMITS.get(column, UNLIMITED), tails(how.confidence)[1]
-            wide = widened(value, tuple(ends.values()), sizes, limits, quantile)
+            low, high = ends.values()
+            wide = widened(value, (low, high), sizes, limits, quantile)
             row |= {column: value, **dict(zip(ends, wide, strict=True))}
         rows.append(row)
     tables = [

@@ -32,7 +32,7 @@ from scipy.special import expit, gammaln
 from scipy.stats import norm
 
 from lingprob.errors import LingprobError, refuse_values
-from lingprob.stats.least_squares import design_matrix, refuse_collinear
+from lingprob.stats.least_squares import finite_column, refuse_collinear
 from lingprob.stats.linear_mixed.moments import INTERCEPT
 
 Array = NDArray[np.float64]
@@ -285,7 +285,9 @@ def checked_cells(
         refuse_values(name, values, (values < 0) | (values % 1 != 0), "it must be a count")
     above = counts[0] > counts[1]
     refuse_values("successes", counts[0], above, "they are at most the trials")
-    x = design_matrix(terms, terms)
+    for name in terms:
+        finite_column(terms, name)
+    x = np.column_stack([np.ones(len(terms)), terms.to_numpy(dtype=np.float64)])
     if labels.isna().any():
         raise LingprobError(f"group, row {int(labels.isna().argmax())}: the group is missing.")
     codes, groups = pd.factorize(labels, sort=True)
