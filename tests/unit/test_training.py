@@ -296,7 +296,7 @@ def test_too_few_examples_are_refused_unless_repeated(corpus, tmp_path):
     with pytest.raises(LingprobError, match=r"11 steps of 9 examples are 1\.10 epochs of the 90"):
         trainer(corpus, tmp_path, plan={"batch_size": 9, "steps": 11}, means=once)
     trainer(corpus, tmp_path, plan={"batch_size": 9, "steps": 11})
-    with pytest.raises(LingprobError, match=r"91 examples are more than the 90 of 13 tokens besides 10"):
+    with pytest.raises(LingprobError, match=r"91 examples .* the 90 of 13 tokens besides 10"):
         trainer(corpus, tmp_path, plan={"batch_size": 91})
 
 
