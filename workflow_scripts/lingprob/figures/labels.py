@@ -21,7 +21,7 @@ SIDES = ((4, "left"), (-4, "right"), (0, "center"))
 NAME_PLACES = [(x, y, side) for y, (x, side) in product((4, -9, 13, -18, 21, -26), SIDES)]
 # Names at the first places touch the point. From other places a thin line leads to it.
 NEAR_PLACES = 6
-POINT_RADIUS = 3.5  # pt, of the largest markers that have names beside them
+POINT_RADIUS = 3.5  # pt, of the largest marker with a name
 FOOTER_POINTS = 6.0  # pt, smaller than axis labels
 LETTER_INCHES = 0.052  # width of a letter in the footer
 
@@ -156,10 +156,9 @@ def label_provenance(
 ) -> None:
     """Write the scale into a figure's footer, and in red if its data are simulated.
 
-    Scales and sources are those of the rows of tables that the figure shows, and `data` names what
-    may be simulated (ratings, reading times). At scale demo the only real data are the user's own,
-    which the footer states. It shows one line of the note on the data, and the metadata of the
-    figure's files has all of it.
+    Scales and sources are those of the rows that the figure shows. `data` is the name of the data
+    that may be simulated (ratings, reading times). At scale demo real data are the user's own. The
+    footer shows one line of the note on the data, and the metadata of the files has all of it.
     """
     scale = "/".join(sorted(set(scales)))
     simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}
