@@ -505,8 +505,8 @@ def test_hll_pairs_sentences_of_a_group(tmp_path):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (("a", "g", "x", "yes", 3), "column 'grammatical': 'yes'"),
-        (("a", "g", "x", 1, 9), "column 'rating': '9'"),
+        (("a", "g", "x", "yes", 3), "column 'grammatical': neither 0 nor 1: 'yes'"),
+        (("a", "g", "x", 1, 9), "column 'rating': not from 1 to 7: '9'"),
         (("a", "g", " ", 1, 3), "column 'sentence'"),
         (("a", "", "x", 1, 3), "column 'group'"),
         (("", "g", "x", 1, 3), "column 'participant'"),
@@ -633,7 +633,7 @@ def test_a_formula_holds_elementwise():
 
 def test_a_formula_knows_its_regions_and_preferences():
     formula = parse_formula("[(7;%x-1%) > (7;%y_2%)] & [[(7;%x-1%) - (7;%y_2%)] > (8;%z%)]", "h")
-    assert formula.regions() == [("x-1", 7), ("y_2", 7), ("z", 8)]
+    assert {*formula.names} == {("x-1", 7), ("y_2", 7), ("z", 8)}
     assert formula.preferences() == [(("y_2", 7), ("x-1", 7))]
 
 

@@ -258,7 +258,7 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
     """Return the regions of each sentence that its suite's predictions name, by item id."""
     found = {}
     for suite in suites:
-        named = {region for formula in suite.predictions for region in formula.regions()}
+        named = {region for formula in suite.predictions for region in formula.names}
         for item in suite.items:
             for condition, sentence in item.sentences.items():
                 whole = Region(WHOLE_SENTENCE, 0, len(sentence.text))

@@ -17,17 +17,10 @@ def build_stimuli(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the `stimuli` table (with other columns of a user's table) and the `ratings` table.
 
-    The catalog entry names the parser. `ratings` has no rows if single judgments are unknown.
-
-    Args:
-        dataset: name in the catalog or in config.yaml.
-        entry: its catalog entry.
-        directory: folder of the downloaded files.
-        seed: seed of simulated ratings.
-        sentences_needed: the least number of sentences that the fits to the ratings need.
-
-    Raises LingprobError that names the file, row and remedy for bad input, or if the number of
-    items or pairs is not the catalog's.
+    The parser of the catalog entry reads the downloaded files in `directory`. `seed` is that of
+    simulated ratings. `ratings` has no rows if single judgments are unknown. Raises LingprobError
+    for bad input, fewer sentences than fits need, or if the number of items or pairs is not the
+    catalog's.
     """
     parse = resolve_name(parser_function(dataset, entry["parser"]))
     stimuli, ratings = parse(dataset, entry, directory, seed)

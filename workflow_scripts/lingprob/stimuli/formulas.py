@@ -62,10 +62,6 @@ class Formula:
         """Return the region of a name in the tree."""
         return self.names[int(node.id[1:])]
 
-    def regions(self) -> list[RegionName]:
-        """Return the regions that the formula names, in order, each once."""
-        return list(dict.fromkeys(self.names))
-
     def preferences(self) -> list[tuple[RegionName, RegionName]]:
         """Return the two regions of each comparison of single regions, the less surprising first.
 

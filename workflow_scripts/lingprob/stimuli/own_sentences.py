@@ -24,7 +24,7 @@ from lingprob.io.table_files import (
 )
 from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.distances import pair_texts
-from lingprob.stimuli.tables import NO_RATINGS, SIDES, Entry, Parsed
+from lingprob.stimuli.tables import NO_RATINGS, SIDES, Entry, Parsed, is_empty
 
 ONCE = (
     "A row is one sentence. Name the `participant` in a column if a row is one judgment or, if two "
@@ -103,12 +103,10 @@ def average(
     the mean of z-scores within participants or, if the entry has `standardise: false`, of the
     ratings as given.
 
-    Returns:
-        A table with one row per sentence: COLUMNS, and other columns that have one value per
-        sentence. Then the table of judgments (participant_id, sentence as the number of its row,
-        rating, z or the rating again), and the entry without the names of columns.
-
-    Raises LingprobError that names the row at fault, and for two judgments by one participant.
+    Returns one row per sentence, with COLUMNS and the other columns that have one value per
+    sentence; judgments (participant_id, sentence as the number of its row, rating, z or the rating
+    again); and the entry without names of columns. Raises LingprobError that names the row at
+    fault.
     """
     named = entry.get("columns", {})
     columns = {key: named.get(key, key) for key in ("participant", *COLUMNS)}
@@ -233,11 +231,6 @@ def other_columns(frame: pd.DataFrame, used: Iterable[str]) -> pd.DataFrame:
     """Return the columns that are not `used`. One with a name in TAKEN is renamed NAME_given."""
     others = frame.drop(columns=[name for name in used if name in frame.columns])
     return others.rename(columns=lambda name: f"{name}_given" if name in TAKEN else name)
-
-
-def is_empty(texts: pd.Series) -> pd.Series:
-    """Return which texts are missing or only white space, (n,) bool."""
-    return texts.isna() | (texts.astype(str).str.strip() == "")
 
 
 def item_ids(

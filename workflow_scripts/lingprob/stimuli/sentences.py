@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows
-from lingprob.io.table_files import need_columns
+from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.table_files import need_columns, numeric, refuse
 from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.tables import (
     NO_RATINGS,
     Entry,
     Parsed,
+    is_empty,
     pairs_as_sentences,
     read_csv_utf8,
     read_lines,
@@ -25,7 +27,6 @@ from lingprob.stimuli.tables import (
 
 LABELS = {"1": True, "0": False}
 HLL_COLUMNS = ["participant", "group", "sentence", "grammatical", "rating"]
-NEVER_EMPTY = ["participant", "group", "sentence"]
 TOY_WORDS = (("The", "A"), ("moon", "moons"), ("emerge", "emerges"))
 TOY_GRAMMATICAL = {("The", "moon", "emerges"), ("A", "moon", "emerges"), ("The", "moons", "emerge")}
 logger = logging.getLogger(__name__)
@@ -46,10 +47,8 @@ def cola(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
 
 
 def lone_sentences(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of English sentences as `stimuli`, with None in columns that it lacks."""
-    absent = ("pair_id", "condition", "rating", "rating_source", "phenomenon", "paradigm")
-    missing = {name: None for name in absent if name not in table.columns}
-    return table.assign(language="en", **missing)
+    """Return a table of English sentences with all columns of `stimuli`."""
+    return table.assign(language="en").reindex(columns=SCHEMAS["stimuli"].names)
 
 
 def hll(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
@@ -71,10 +70,9 @@ def hll(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
             "`grammatical` 1 and 0, and `group` the same for the variants of an example?"
         )
     stimuli = pairs_as_sentences(pairs, "zh", "human")
-    keys = stimuli.assign(group=stimuli["paradigm"], sentence=stimuli["text"])
-    ratings = keys[["item_id", "group", "sentence", "grammatical"]].merge(
-        judgments, on=["group", "sentence", "grammatical"]
-    )
+    keys = ["group", "sentence", "grammatical"]
+    items = stimuli.rename(columns={"paradigm": "group", "text": "sentence"})[["item_id", *keys]]
+    ratings = items.merge(judgments, on=keys)
     return stimuli, ratings[["participant_id", "item_id", "rating", "z"]]
 
 
@@ -85,23 +83,14 @@ def read_judgments(path: Path) -> pd.DataFrame:
     """
     table = read_csv_utf8(path, dtype=str)
     need_columns(path, table, HLL_COLUMNS, f"It must have {HLL_COLUMNS}.")
-    rating = pd.to_numeric(table["rating"], errors="coerce")
-    at_fault = {
-        "grammatical": ~table["grammatical"].isin(LABELS),
-        "rating": ~rating.between(1, 7),
-        **{name: table[name].fillna("").str.strip() == "" for name in NEVER_EMPTY},
-    }
-    for column, faults in at_fault.items():
-        refuse_rows(
-            faults,
-            "{path}, row {row}, column {column!r}: {value!r} ({count} such rows). `grammatical` is "
-            "0 or 1, `rating` is 1 to 7, and no other column is empty.",
-            table[[column]].set_axis(["value"], axis=1),
-            path=path,
-            column=column,
-        )
+    for column in ("participant", "group", "sentence"):
+        refuse(path, column, is_empty(table[column]), "empty")
+    given = table["grammatical"]
+    refuse(path, "grammatical", ~given.isin(LABELS), "neither 0 nor 1", given)
+    rating = numeric(path, "rating", table["rating"])
+    refuse(path, "rating", ~rating.between(1, 7), "not from 1 to 7", table["rating"])
     table = table[HLL_COLUMNS].rename(columns={"participant": "participant_id"})
-    return table.assign(rating=rating, grammatical=table["grammatical"].map(LABELS))
+    return table.assign(rating=rating, grammatical=given.map(LABELS))
 
 
 def pair_groups(sentences: pd.DataFrame) -> pd.DataFrame:

@@ -121,17 +121,15 @@ def read_suite(path: Path) -> Suite:
         parse_formula(prediction["formula"], f"{path}, prediction {number}")
         for number, prediction in enumerate(raw["predictions"], start=1)
     )
-    return Suite(path.stem, predictions, tuple(_read_item(item) for item in raw["items"]))
-
-
-def _read_item(raw: dict[str, Any]) -> Item:
-    """Return an item of a suite's JSON file."""
-    sentences = {}
-    for condition in raw["conditions"]:
-        regions = [(int(part["region_number"]), part["content"]) for part in condition["regions"]]
-        in_order = sorted(regions, key=lambda region: region[0])
-        sentences[condition["condition_name"]] = join_regions(in_order)
-    return Item(int(raw["item_number"]), sentences)
+    items = []
+    for item in raw["items"]:
+        sentences = {}
+        for one in item["conditions"]:
+            regions = [(int(part["region_number"]), part["content"]) for part in one["regions"]]
+            in_order = sorted(regions, key=lambda region: region[0])
+            sentences[one["condition_name"]] = join_regions(in_order)
+        items.append(Item(int(item["item_number"]), sentences))
+    return Suite(path.stem, predictions, tuple(items))
 
 
 def join_regions(regions: Sequence[tuple[int, str]]) -> Sentence:

@@ -20,20 +20,23 @@ def check_stimuli(stimuli: pd.DataFrame, dataset: str) -> None:
     where = f"data set {dataset!r}"
     if stimuli.empty:
         raise LingprobError(f"{where}: no sentences.")
-    twice = stimuli["item_id"].duplicated(keep=False)
-    if twice.any():
-        first = stimuli.loc[twice, "item_id"].iloc[0]
-        rows = (stimuli.index[stimuli["item_id"] == first] + 1).tolist()
-        raise LingprobError(
-            f"{where}: item id {first!r} occurs in rows {rows}, and ids must differ. Rename one, "
-            "or leave the `item` column out so that rows are numbered."
-        )
     refuse_rows(
-        stimuli["text"].fillna("").str.strip() == "",
+        stimuli["item_id"].duplicated(),
+        "{source}, row {row}: an earlier row has the item id {item_id!r}. Rename one.",
+        stimuli,
+        source=where,
+    )
+    refuse_rows(
+        is_empty(stimuli["text"]),
         "{source}, item {item_id!r}: empty sentence. Delete or complete the row.",
         stimuli,
         source=where,
     )
+
+
+def is_empty(texts: pd.Series) -> pd.Series:
+    """Return which texts are missing or only white space, (n,) bool."""
+    return texts.isna() | (texts.astype(str).str.strip() == "")
 
 
 def pairs_as_sentences(

@@ -99,19 +99,19 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
     Returns one row per data set and pair of models: dataset, model, other and the differences.
     """
     values, draws = (table[table["linking_function"] == "morcela"] for table in (fits, draws))
-    values, rows = values.set_index(["dataset", "model"]), []
+    values, rows = values.set_index(["dataset", "model"])[PARAMETERS], []
     for dataset, of_dataset in draws.groupby("dataset", sort=False):
-        by_model = dict(tuple(of_dataset.groupby("model", sort=False)))
-        for model, other in combinations(by_model, 2):
-            pair = [by_model[name].set_index("draw") for name in (model, other)]
-            shared = [set(one[["n", "cluster"]].itertuples(index=False)) for one in pair]
-            if shared[0] != shared[1] or set(pair[0].index) != set(pair[1].index):
+        by_model = {
+            name: table.set_index("draw").sort_index()
+            for name, table in of_dataset.groupby("model", sort=False)
+        }
+        for (model, first), (other, second) in combinations(by_model.items(), 2):
+            if not first[["n", "cluster"]].equals(second[["n", "cluster"]]):
                 continue
             row = {"dataset": dataset, "model": model, "other": other}
-            for name in PARAMETERS:
-                drawn = (pair[0][name] - pair[1][name]).to_numpy(float)
-                of_each = [values.loc[(dataset, one), name] for one in (model, other)]
-                value = of_each[0] - of_each[1]
+            differences = values.loc[(dataset, model)] - values.loc[(dataset, other)]
+            for name, value in differences.items():
+                drawn = (first[name] - second[name]).to_numpy(float)
                 low, high = np.nanquantile(drawn, (0.025, 0.975))
                 shift = value - np.nanmean(drawn) if name == "r_cv" else 0.0
                 row |= {name: value, f"{name}_low": low + shift, f"{name}_high": high + shift}

@@ -200,21 +200,12 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
         if prediction == 2:  # r of Prediction 1 is far above 0
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-        edges = bin_edges(bins, dataset)  # every third bin is numbered
-        places = [place + 0.5 for place in range(len(edges))]
-        ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
-        ax.tick_params(axis="x", labelsize=6)
-        ax.set_xticks(places, minor=True)
-    name_axes(axes, "Cosine distance, bins", "Pearson r")
+        third = bins[bins["dataset"] == dataset].drop_duplicates("name")[::3]
+        means = [f"{mean:.2g}" for mean in third["cosine_mean"]]
+        ax.set_xticks(third["name"].astype(int), means, fontsize=6)
+    name_axes(axes, "Bins, mean cosine distance", "Pearson r")
     legend_above(figure, few_handles(names, run.models), columns=3)
     return figure
-
-
-def bin_edges(bins: pd.DataFrame, dataset: str) -> list[float]:
-    """Return the edges of a data set's bins by cosine distance, the lowest first."""
-    chosen = bins[bins["dataset"] == dataset].drop_duplicates("name")
-    chosen = chosen.sort_values("name", key=lambda names: names.astype(int))
-    return [*chosen["cosine_low"][:1], *chosen["cosine_high"]]
 
 
 def deconfounded(confounds: pd.DataFrame, run: Run) -> Figure:
