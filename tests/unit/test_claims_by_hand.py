@@ -27,7 +27,8 @@ def ends(found: Any) -> tuple[float, float, float]:
 
 def fit(model: str, linking_function: str, **columns: float) -> dict[str, Any]:
     about = {"model": model, "dataset": "d", "linking_function": linking_function, "n": 50}
-    return {**about, "rating_source": "human", "default_convention": True, **columns}
+    about |= {"rating_source": "human", "logprob_slope_low": 0.1, "logprob_slope_high": 0.2}
+    return {**about, "default_convention": True, **columns}
 
 
 def test_two_units_of_bic_are_no_evidence():

@@ -48,9 +48,8 @@ def measure_pairs(stimuli: pd.DataFrame, dataset: str, embed: Embed) -> pd.DataF
     texts = pair_texts(stimuli, dataset)
     if texts.empty:
         raise LingprobError(
-            f"data set {dataset!r}: no pairs, and Predictions 1 and 2 are about pairs. Name the "
-            "pairs of its sentences (`pair_id`), or take it out of string_probability.prediction_1 "
-            "and prediction_2."
+            f"data set {dataset!r}: no pairs. Give the column `pair`, or take it out of "
+            "string_probability.prediction_1 and prediction_2."
         )
     distinct = pd.Index(pd.unique(texts.to_numpy().ravel()))
     embedded = embed(list(distinct)).astype(np.float64)

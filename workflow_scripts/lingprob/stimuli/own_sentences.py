@@ -171,7 +171,6 @@ def as_stimuli(
     """Return a user's table as a `stimuli` table with its other columns.
 
     Args:
-        frame: the table.
         path: the table's name in messages.
         entry: `columns`, `column`, `ratings`, `language`, `rating_source` and `grammatical` (the
             meaning of two values, such as {"?": False, "ok": True}), if any.

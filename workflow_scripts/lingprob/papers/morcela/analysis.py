@@ -132,11 +132,9 @@ def fit_model(
     """Return a model's fits of all linking functions, and their refits to resamples.
 
     Args:
-        model: name of the model.
         datasets: rated data sets with the model's scores, by name.
         default_convention: BOS policy and unigram source of the fits that figures show.
         cluster, keep_together: units (`UNITS`) to resample for intervals, and to keep within folds.
-        scale: scale of the run.
         fitting: folds, repeats, bootstrap and seed of `fit_linking_functions`.
 
     Returns a `linking_functions` table with each data set, BOS policy and unigram source, and a
@@ -213,13 +211,10 @@ def predict_datasets(
     """Predict ratings of data sets (`predicted_ratings`) by functions fitted to rated data sets.
 
     Args:
-        model: name of the model.
         datasets: data sets with the model's scores, rated or not, by name.
         fitted_to: names of rated data sets to which functions are fitted. Their own rows have
             residuals, and predictions by fits without the sentence's cluster (`held_out`).
-        convention: BOS policy and unigram source.
         cluster: the sampled unit of sentences (setting `morcela.cluster`).
-        scale: scale of the run.
 
     Raises LingprobError for a sentence without a score, a rated data set that lacks a rating, and
     if no scores have the convention. (morcela, §2)
@@ -274,16 +269,12 @@ def tabulate_sentences(
     """Return one row per sentence: its own columns, scores under one convention, and a prediction.
 
     Args:
-        model: name of the model.
         datasets: data sets with the model's scores, by name.
         described: table of `item_id` and columns to keep, by data set.
         predicted: the `predicted_ratings` of the data sets. MORCELA's predictions are taken, fitted
             to the data set itself or, if it has no ratings, to the first rated one.
-        convention: BOS policy and unigram source.
 
-    Returns the kept columns, then model, bos, unigrams, n_tokens, then (nats) logprob,
-    unigram_logprob, mean_logprob (per token) and slor, then PREDICTED. Values that need unigrams
-    are NaN without them.
+    Values that need unigrams are NaN without them.
     """
     columns = ["item_id", "model", "bos", "unigrams", "n_tokens", "logprob", "unigram_logprob"]
     by_morcela = predicted[predicted["linking_function"] == "morcela"]

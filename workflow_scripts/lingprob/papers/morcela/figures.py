@@ -36,9 +36,9 @@ from lingprob.papers.morcela.parameter_figures import (
     trends,
 )
 from lingprob.papers.morcela.tables import (
+    PAPER_DATASET,
     comparable_fits,
     default_fits,
-    main_dataset,
     parameter_differences,
     slope_may_be_zero,
     with_certain_parameters,
@@ -57,7 +57,6 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
         tables: `linking_functions` under all conventions, `intergroup_correlation` and
             `linking_draws`. Figure 5 needs `frequency_slopes` and `frequency_bins`, and `trends`
             needs `sentence_scores` and `stimuli`.
-        run: the paper's run.
         scored_first: names of the BOS policies that score a sentence's first token, for `trends`.
     """
     every = tables["linking_functions"]
@@ -67,24 +66,21 @@ def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[s
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
     correlations = (fits, published, tables["intergroup_correlation"], run)
-    parameters = (with_certain_parameters(fits), published, run)
-    main = main_dataset(fits)
-    first, theirs = (table[table["dataset"] == main] for table in (fits, published))
+    certain = with_certain_parameters(fits)
+    parameters = (certain, published, run)
+    main = PAPER_DATASET if len(published) else fits["dataset"].iloc[0]
+    first, theirs = (table[table["dataset"] == main] for table in (certain, published))
     of_morcela: dict[str, Callable[[], Figure]] = {
         "figure_3": lambda: correlation_by_model(*correlations, ablated),
         "figure_4": lambda: parameters_by_correlation(*parameters, ["morcela"]),
         "figure_6": lambda: parameters_by_correlation(*parameters, ablated[1:]),
         "conventions": lambda: conventions(every, run),
         "differences": lambda: parameter_matrix(tables["linking_draws"], fits, run),
-        "trends": lambda: trends(
-            with_certain_parameters(first), theirs, quality_of(tables, main, scored_first), run
-        ),
+        "trends": lambda: trends(first, theirs, quality_of(tables, main, scored_first), run),
     }
     if "frequency_slopes" in tables:
         of_tokens = (tables["frequency_slopes"], tables["frequency_bins"])
-        of_morcela["figure_5"] = lambda: frequency_slopes(
-            with_certain_parameters(first), *of_tokens, run
-        )
+        of_morcela["figure_5"] = lambda: frequency_slopes(first, *of_tokens, run)
     fitted = fits["linking_function"].eq("morcela").any()
     if not fitted:
         of_morcela = dict.fromkeys(of_morcela, lambda: blank(NO_UNIGRAMS))

@@ -192,11 +192,7 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run:
     Lines join checkpoints of one training, and n-gram models of one corpus by order. Bootstrap
     intervals (95%) are cut off if they reach far beyond the points. Hollow: published.
 
-    Args:
-        fits: default fits to one data set.
-        published: the paper's fits to that data set, if any.
-        quality: bits per byte by model (`quality_of`).
-        run: its `models` have colours and markers.
+    `fits` and `published` are of one data set. `quality` has bits per byte by model (`quality_of`).
     """
     ours, theirs = (table[table["linking_function"] == "morcela"] for table in (fits, published))
     ours, theirs = (

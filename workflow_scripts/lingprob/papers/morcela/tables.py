@@ -90,13 +90,7 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
 
     Intervals (_low, _high) are over draws paired by number. They are narrower than the models' own
     intervals suggest, because both models fit the same ratings. Models that scored different
-    sentences are not compared.
-
-    Args:
-        fits: `linking_functions` under each model's default convention.
-        draws: `linking_draws` of the same models.
-
-    Returns one row per data set and pair of models: dataset, model, other and the differences.
+    sentences are not compared. `fits` are those under each model's default convention.
     """
     values, draws = (table[table["linking_function"] == "morcela"] for table in (fits, draws))
     values, rows = values.set_index(["dataset", "model"])[PARAMETERS], []
@@ -152,8 +146,6 @@ def with_certain_parameters(fits: pd.DataFrame) -> pd.DataFrame:
     Both are ratios to the slope of log-probability. If this slope may be 0, the ratios may have any
     value and sign, and their intervals are too narrow.
     """
-    if "logprob_slope" not in fits:
-        return fits
     ratios = [name for name in fits if name.startswith(("beta", "gamma"))]
     found = fits.copy()
     found[ratios] = found[ratios].astype(float).mask(slope_may_be_zero(fits), axis=0)
@@ -166,12 +158,6 @@ def slope_may_be_zero(fits: Any) -> Any:
     The result is bool for one fit, and (n,) bool for a table of fits.
     """
     return (fits["logprob_slope_low"] <= 0) & (fits["logprob_slope_high"] >= 0)
-
-
-def main_dataset(fits: pd.DataFrame) -> str:
-    """Return the paper's data set or, if `fits` lacks it, the first data set."""
-    shown = list(dict.fromkeys(fits["dataset"]))
-    return PAPER_DATASET if PAPER_DATASET in shown else str(shown[0])
 
 
 def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:

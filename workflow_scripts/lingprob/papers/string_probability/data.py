@@ -38,14 +38,9 @@ def paper_metrics(scores: pd.DataFrame, vocabulary_size: int | None) -> pd.DataF
 
 @dataclass(frozen=True)
 class Options:
-    """Settings of the analyses.
+    """Settings of the analyses: `bootstrap` resamples, and `bins` by cosine distance (§4.2).
 
-    Args:
-        bootstrap: number of resamples.
-        resample: resampled units, `clusters` (articles, suites or paradigms) or `pairs`.
-        seed: seed of the resamples.
-        scale: scale of the run.
-        bins: number of bins by cosine distance (§4.2).
+    Resampled are `clusters` (articles, suites or paradigms) or `pairs`.
     """
 
     bootstrap: int
@@ -60,9 +55,7 @@ class Dataset:
     """A data set with one model's scores.
 
     Args:
-        name: name of the data set.
         predictions: numbers of the predictions that it tests.
-        stimuli: its `stimuli` table.
         scores: its `sentence_scores` under one convention.
         distances: its `minimalness` table, None if it tests Prediction 3 alone.
         weight: number of sentences in the whole data set per sentence of `stimuli` (1 if whole).
@@ -85,13 +78,10 @@ def assemble(
     convention: tuple[str, str],
     whole: Sequence[pd.DataFrame] | None = None,
 ) -> list[Dataset]:
-    """Return the Dataset of each data set from its tables.
+    """Return the Dataset of each data set from its tables, with scores under a convention.
 
-    Args:
-        predictions: the predictions of each data set, in the order of the tables.
-        stimuli, sentence_scores, distances: tables of the data sets.
-        convention: BOS policy and unigram source of the scores.
-        whole: `stimuli` tables from which samples were drawn. The default is `stimuli`.
+    `predictions` has the numbers of each data set's predictions, in the order of the tables.
+    `stimuli` are samples of `whole`, if it is given.
     """
     datasets = []
     tables = zip(predictions, stimuli, whole or stimuli, sentence_scores, strict=True)
@@ -141,8 +131,7 @@ def string_scores(
     metrics = paper_metrics(table, vocabulary_size)
     table = table.drop(columns=["logprob"]).join(metrics)
     table = table.assign(model=model, dataset=dataset.name, weight=dataset.weight, scale=scale)
-    names = SCHEMAS["string_scores"].names
-    return table.assign(**{name: None for name in names if name not in table})[names]
+    return table.reindex(columns=SCHEMAS["string_scores"].names)
 
 
 def units(table: pd.DataFrame, resample: str) -> NDArray[np.int64]:
@@ -199,12 +188,9 @@ def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
 def toy_surprisals(
     stimuli: pd.DataFrame, scores: pd.DataFrame | None, bos: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return each toy string's surprisal (bits) by model: model, text, grammatical, surprisal.
+    """Return each toy string's surprisal (bits) by model, in TOY_COLUMNS.
 
-    Args:
-        stimuli: the toy strings.
-        scores: their `sentence_scores`, or None if no model can score them.
-        bos: the BOS policy of the scores, by model.
+    `scores` is None if no model can score the strings. `bos` has each model's BOS policy.
     """
     if scores is None:
         return pd.DataFrame(columns=TOY_COLUMNS)

@@ -56,7 +56,6 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
     Args:
         tables: `string_scores`, `string_correlations` and `string_separation` of all models,
             `string_roc` and `string_confounds` of those with panels, `stimuli`, `toy_surprisals`.
-        run: with the looks of all models and the titles of data sets.
         pooled: names of the data sets that Figure 4 pools.
     """
     scores, own, correlations = (
@@ -121,9 +120,9 @@ def toy_cube() -> Figure:
 
 def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
     """Draw Figure 1b: surprisal of the eight toy strings, one panel per model."""
-    names = list(dict.fromkeys(toy["model"])) or [""]
-    figure, axes = grid(1, len(names), width=2.9, height=2.8, margins=(0.0, 0.0), narrowest=3.6)
-    for ax, name in zip(axes[0], names, strict=True):
+    names = list(dict.fromkeys(toy["model"]))
+    figure, axes = wrapped(len(names), width=2.9, height=2.8, narrowest=3.6)
+    for ax, name in zip(axes, names, strict=True):
         strings = toy[toy["model"] == name].sort_values("surprisal", ascending=False)
         colours = [GRAMMATICAL[bool(flag)][0] for flag in strings["grammatical"]]
         stars = ["" if flag else "*" for flag in strings["grammatical"]]
@@ -131,7 +130,7 @@ def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
         ax.barh(range(len(strings)), strings["surprisal"], color=colours, height=0.7)
         ax.set_yticks(range(len(strings)), labels, fontsize=7)
         ax.grid(axis="y", visible=False)
-        ax.set_title(run.models[name]["title"] if name else "no model with weights")
+        ax.set_title(run.models[name]["title"])
         ax.set_xlabel("Surprisal (bits)")
     legend_above(figure, grammatical_handles())
     return figure

@@ -25,10 +25,8 @@ UNITS = ("characters", "words")
 def tabulate(tables: Tables, run: Run, distances: Frames) -> dict[str, pd.DataFrame]:
     """Return the tables `datasets` and `filters`.
 
-    Args:
-        tables: the analysed `stimuli`, and `whole`, from which they were sampled.
-        run: its `titles` are those of data sets.
-        distances: `minimalness` of the rated data sets.
+    Tables: the analysed `stimuli`, and `whole`, from which they were sampled. `distances` are
+    `minimalness` tables of the rated data sets.
     """
     whole, used = (
         dict(tuple(tables[name].groupby("dataset", sort=False))) for name in ("whole", "stimuli")
@@ -46,13 +44,8 @@ def count_datasets(whole: Frames, used: Frames, distances: Frames, run: Run) -> 
 
     `counted` has the units of the paper: pairs of different sentences, rated pairs that pass the
     filter (those of Prediction 2), or sentences if there are no pairs. `used_pairs` and
-    `used_sentences` count scored ones. Prediction 1 uses all of them. `data.string_scores` defines
-    which of them other predictions use.
-
-    Args:
-        whole, used: `stimuli` tables by data set. `used` has samples of `whole`, or equals it.
-        distances: `minimalness` tables of rated data sets.
-        run: the paper's run.
+    `used_sentences` count scored ones (`used`, samples of `whole`). `distances` are `minimalness`
+    tables of rated data sets.
     """
     rows = []
     for name, stimuli in whole.items():
