@@ -60,8 +60,8 @@ def test_own_reading_times_and_surprisals_run_through(folder):
     assert done.returncode == 0, done.stdout[-4000:]
     page = (folder / "results/index.html").read_text()
     assert "<h1>Your study</h1>" in page
-    assert "Differences in ΔLogLik between models" in page
-    assert "first or last in a sentence" in page
+    assert "Model differences" in page
+    assert "sentence_boundary" in page
     table = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")
     columns = ["model", "dataset", "context", "corrected", "n_subjects"]
     assert table[columns].to_numpy().tolist() == [

@@ -92,18 +92,16 @@ def claims_in(card: pd.DataFrame) -> list[dict[str, Any]]:
     is about, and `figure` the same if it was drawn.
     """
     claims = card[card["kind"] == "claim"]
-    several, found = claims["role"].nunique() > 1, []
+    about = claims["role"].map(ROLES) if claims["role"].nunique() > 1 else ""
+    claims, found = claims.assign(about=about), []
     for sentence in judge_sentences(card).to_dict("records"):
         same = (claims["column"] == sentence["claim"]) & (claims["item"] == sentence["section"])
-        rows = claims[same]
-        run = rows[rows["verdict"] != NOT_RUN]
-        run = run.assign(about=run["role"].map(ROLES) if several else "")
-        of = rows["figure"].iloc[0]
+        first, rows = claims[same].iloc[0], claims[same & (claims["verdict"] != NOT_RUN)]
         more = {
-            "of": of,
-            "figure": of if len(run) and isinstance(of, str) else "",
-            "note": "" if len(run) else rows["note"].iloc[0],
-            "rows": run.to_dict("records"),
+            "of": first["figure"],
+            "figure": sentence["figure"] if isinstance(sentence["figure"], str) else "",
+            "note": "" if len(rows) else first["note"],
+            "rows": rows.to_dict("records"),
         }
         found.append({**sentence, **more})
     return found

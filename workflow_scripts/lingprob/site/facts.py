@@ -1,7 +1,4 @@
-"""Describe a run for its pages, from settings and catalog.
-
-Rules import this module, so it must import fast.
-"""
+"""Describe a run for its pages, from settings and catalog."""
 
 import json
 from collections.abc import Collection

@@ -28,48 +28,18 @@ ABOUT = {
     "that a laptop can run.",
     "paper": "This run (scale paper) has all models and data of the papers that were available.",
 }
-# Titles and columns of the tables on a page about the user's data, by path below the results.
+# Columns of the tables on a page about the user's data, by path below the results.
 OWN_TABLES = {
-    "morcela/differences.csv": (
-        "Differences between models",
-        ["model", "other", "dataset", "r_cv", "beta", "gamma"],
-    ),
-    "morcela/intergroup_correlation.csv": (
-        "Agreement between participants (r)",
-        ["dataset", "description", "r", "judgments", "participants"],
-    ),
-    "reading/delta_log_likelihood.csv": (
-        "Gains from surprisal: ΔLogLik (nats)",
-        ["model", "dataset", "delta", "partition", "n_evaluated", "n_fit", "n_subjects",
-         "word_perplexity", "converged", "singular"],
-    ),
-    "reading/model_differences.csv": (
-        "Differences in ΔLogLik between models (nats)",
-        ["model", "other", "dataset", "difference", "p_holm", "n_evaluated"],
-    ),
-    "reading/effects.csv": (
-        "Fixed effects (ms)",
-        ["model", "dataset", "term", "ms", "converged", "singular"],
-    ),
-    "reading/counts.csv": (
-        "Reading times by exclusion and partition",
-        ["dataset", "fate", "rows"],
-    ),
+    "morcela/differences.csv": ["model", "other", "dataset", "r_cv", "beta", "gamma"],
+    "morcela/intergroup_correlation.csv": ["dataset", "description", "r", "judgments", "participants"],
+    "reading/delta_log_likelihood.csv": [
+        "model", "dataset", "delta", "partition", "n_evaluated", "n_fit", "n_subjects",
+        "word_perplexity", "converged", "singular",
+    ],
+    "reading/model_differences.csv": ["model", "other", "dataset", "difference", "p_holm"],
+    "reading/effects.csv": ["model", "dataset", "term", "ms", "converged", "singular"],
+    "reading/counts.csv": ["dataset", "fate", "rows"],
 }  # fmt: skip
-# Descriptions of partitions and reasons of exclusion of reading times.
-FATES = {
-    "missing": "no time",
-    "comprehension": "the reader answered fewer than five questions correctly",
-    "sentence_boundary": "first or last in a sentence",
-    "too_short": "below 100 ms",
-    "too_long": "above 3,000 ms",
-    "unfixated": "not fixated",
-    "saccade": "after a saccade over more than four words",
-    "line_or_screen_boundary": "first or last on a line or screen",
-    "fit": "fit partition (to fit regressions)",
-    "exploratory": "exploratory partition (to compare models)",
-    "held_out": "held-out partition (for a final test)",
-}
 
 
 @dataclass(frozen=True)
@@ -167,22 +137,22 @@ def own_claims(card: pd.DataFrame) -> pd.DataFrame:
 
 
 def own_tables(room: str, made: Made) -> dict[str, dict[str, Any]]:
-    """Return the `cells` of the OWN_TABLES in a room (folder of results) by title.
+    """Return the `cells` of the OWN_TABLES in a room (folder of results), by the name of the file.
 
     Estimates are followed by their intervals, and names are replaced by titles.
     """
     entries = made.facts["models"] | made.facts["datasets"]
     titles = {name: entry["title"] for name, entry in entries.items()}
     found = {}
-    for path, (title, columns) in OWN_TABLES.items():
+    for path, columns in OWN_TABLES.items():
         if path.startswith(f"{room}/") and path in made.files:
-            table = pd.read_csv(made.results / path).replace({"fate": FATES})
+            table = pd.read_csv(made.results / path)
             for name in {"model", "other", "dataset"} & {*table}:
                 table[name] = table[name].map(lambda name: titles.get(name, name))
             for name in [name for name in columns if f"{name}_low" in table]:
                 ends = table[f"{name}_low"].map(shown) + " to " + table[f"{name}_high"].map(shown)
                 table[name] = table[name].map(shown) + " (" + ends + ")"
-            found[title] = cells(table[columns])
+            found[Path(path).stem] = cells(table[columns])
     return found
 
 

@@ -1,7 +1,4 @@
-"""Introductions to the four papers for their pages, and captions of figures.
-
-Rules read this module, so it imports nothing that only a job needs.
-"""
+"""Introductions to the four papers for their pages, and captions of figures."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Memory, time, GPUs and disk of jobs, estimated from the sizes of their models and data.
 
-Times follow from the speeds in `catalog/costs.yaml`. Rules import this module, so it imports
-nothing that only jobs need.
+Times follow from the speeds in `catalog/costs.yaml`.
 """
 
 import math

@@ -29,23 +29,10 @@ PACKAGES = ("lingprob", "studies")
 # Modules that do not count, so that an edit of them repeats no work. Some pass bytes and numbers on
 # without a change (checksums guard downloads, and schemas count separately). Others have the places
 # of parsers and files, which are arguments of `code_digest`.
-CARRIERS = tuple(
-    f"lingprob.{name}."
-    for name in (
-        "demo",
-        "errors",
-        "io.download",
-        "io.files",
-        "io.hub",
-        "io.parsers",
-        "io.progress",
-        "io.schemas",
-        "io.tables",
-        "models.downloads",
-        "training.preshuffled",
-        "workflow",
-    )
-)
+CARRIERS = tuple(f"lingprob.{name}." for name in (
+    "demo", "errors", "io.download", "io.files", "io.hub", "io.parsers", "io.progress",
+    "io.schemas", "io.tables", "models.downloads", "training.preshuffled", "workflow",
+))  # fmt: skip
 # Reading a source file takes milliseconds and a run reads hundreds, so results are kept by content.
 KEPT = Path(".snakemake/lingprob_sources.json")
 READER = Path(__file__).read_bytes() + repr(sys.version_info[:2]).encode()

@@ -171,10 +171,7 @@ def _remedy(name: str, catalog: Catalog) -> str:
         return f"Accept its licence at {address} and set HF_TOKEN."
     remedies = []
     for folder, entry in _with_texts(name, catalog).items():
-        files = [file["name"] for file in entry["files"]]
-        more = f" and {len(files) - 1} more" if files[1:] else ""
-        remedies.append(
-            f"{' '.join(entry.get('instructions', '').split())} "
-            f"(resources/datasets/{folder}/{files[0]}{more})"
-        )
+        said, (first, *more) = " ".join(entry.get("instructions", "").split()), entry["files"]
+        others = f" and {len(more)} more" if more else ""
+        remedies.append(f"{said} (resources/datasets/{folder}/{first['name']}{others})")
     return " ".join(remedies)

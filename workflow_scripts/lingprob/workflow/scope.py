@@ -1,7 +1,6 @@
 """The data sets that each model is scored on, and the conventions that apply, for each paper.
 
 A model is scored under the conventions of its entry, on the data sets that the papers' lists name.
-Rules import this module, so it imports nothing that only jobs need.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The files from which the models and data sets of a run are read.
 
 Paths are relative to the working directory. An unknown name raises LingprobError with the nearest
-known names. Rules import this module, so it imports nothing that only jobs need.
+known names.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""The start of a run: its settings, its catalog and the missing data that are left out of it.
-
-The Snakefile imports this module, so it imports nothing that only jobs need.
-"""
+"""The start of a run: its settings, its catalog and the missing data that are left out of it."""
 
 import argparse
 import os
