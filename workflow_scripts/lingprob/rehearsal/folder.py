@@ -77,11 +77,9 @@ def write_rehearsal(folder: Path, scale: str, short: bool = False) -> None:
     if short:
         config = merged(config, parse_yaml(HERE / "short.yaml"))
     settings, catalog = read_settings(config)
-    config["models"] = write_models(
-        folder, catalog.models, read_yaml("models.yaml")["models"], less
-    )
-    shipped = read_yaml("embeddings.yaml")
-    config["embeddings"] = write_models(folder, shipped, shipped, less)
+    models, embeddings = read_yaml("models.yaml")["models"], read_yaml("embeddings.yaml")
+    config["models"] = write_models(folder, catalog.models, models, less)
+    config["embeddings"] = write_models(folder, embeddings, embeddings, less)
     read = settings["reading"]["datasets"]
     entries = {
         name: dataset_entry(name, catalog.dataset(name), less["made_up"][name])
@@ -111,13 +109,10 @@ def lowered(settings: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str,
 def write_models(
     folder: Path, complete: dict[str, Entry], shipped: dict[str, Entry], less: dict[str, Any]
 ) -> dict[str, Entry]:
-    """Write a tiny model in place of each model whose weights are fetched, and return new entries.
+    """Write a tiny model to `models/NAME` for each one that is fetched, and return new entries.
 
-    Args:
-        folder: folder of the rehearsal, which gets the folders `models/NAME`.
-        complete: the entries, completed by the defaults of their families.
-        shipped: the entries as they are in the catalog's files.
-        less: the content of less.yaml.
+    `complete` are entries with the defaults of their families, `shipped` those in the catalog's
+    files, and `less` is the content of less.yaml.
     """
     progress.disable_progress_bar()
     entries, tokenizers = {}, {}
@@ -162,13 +157,9 @@ def dataset_entry(name: str, entry: Entry, writer: str) -> Entry:
 def make_datasets(
     place: Path, catalog: Catalog, entries: Mapping[str, Entry], writers: Mapping[str, str]
 ) -> None:
-    """Write the made-up files of data sets to DATASET/FILE in `place`.
+    """Write the made-up files of data sets to DATASET/FILE in `place`, by the writer of each.
 
-    Args:
-        place: the folder in which the workflow looks for files first (`resources/datasets`).
-        catalog: the catalog, with the texts of the reading times.
-        entries: the entries of the data sets, with texts before their reading times.
-        writers: the name of the writer of each data set.
+    `entries` has texts before their reading times. `catalog` has other texts that were read.
     """
     for dataset, entry in entries.items():
         for file in entry["files"]:

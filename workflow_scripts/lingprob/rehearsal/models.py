@@ -65,12 +65,7 @@ def make_model(
 ) -> None:
     """Write a random model and its tokenizer to a directory, as transformers saves them.
 
-    Args:
-        name: name of the catalog's model, which determines the weights.
-        kind: `causal`, `masked` or `embedding`.
-        context_window: number of tokens of the context window, None for that of the kind.
-        tokenizer: the tokenizer of the model.
-        directory: folder of the files.
+    `name` determines the weights. A window of None is that of the kind, one of KINDS.
     """
     model_class, config_class, window = KINDS[kind]
     config = config_class(

@@ -20,13 +20,10 @@ SEVERE = 4
 
 
 def audit_page(table: pd.DataFrame, preferred: pd.DataFrame, title: str, model: str) -> str:
-    """Return the audit of one data set as an HTML page.
+    """Return the audit of one data set as an HTML page, with the titles of data set and model.
 
-    Args:
-        table: the `audit` table.
-        preferred: whether the model prefers the grammatical sentence, by pair and convention
-            (columns, the default first), as `pairs.audit.audit` returns it.
-        title, model: titles of the data set and of the model.
+    `table` and `preferred` are those of `pairs.audit.audit`. The first column of `preferred` is the
+    default convention.
     """
     flagged = table[table["problems"] != ""]
     return render_page(
@@ -62,12 +59,7 @@ def _problems(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return each problem that occurs, with its meaning and number of pairs."""
     counts = table["problems"].str.split("; ").explode().value_counts()
     return [
-        {
-            "name": name,
-            "tone": _tone(name),
-            "meaning": problem.meaning,
-            "count": f"{counts[name]:,}",
-        }
+        {"name": name, "tone": _tone(name), "meaning": problem.meaning, "count": counts[name]}
         for name, problem in PROBLEMS.items()
         if name in counts
     ]

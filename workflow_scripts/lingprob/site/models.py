@@ -76,10 +76,7 @@ def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
 def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return rows with the `title` of their model, sorted by family and size, and of their `data`.
 
-    Args:
-        frame: rows with the columns model and dataset.
-        models: `title`, `group` and `parameters` of each model (`palette.describe_models`).
-        titles: titles of data sets, by name.
+    `models` has facts of each model (`palette.describe_models`), and `titles` those of data sets.
     """
     entries = [{"title": name, **models.get(name, {})} for name in frame["model"]]
     named = frame.assign(
@@ -120,14 +117,9 @@ def model_page(
     facts: Sequence[str],
     root: str = "../",
 ) -> str:
-    """Return the HTML page of one model's results.
+    """Return the HTML page of one model's results, its `rows_by_model`.
 
-    Args:
-        title: the model's title.
-        rows: its `rows_of_model`.
-        titles: titles of data sets, by name.
-        facts: facts about the model, each a few words.
-        root: path from the page's folder to the folder of results.
+    `titles` has those of data sets, by name. `root` leads from the page's folder to the results.
     """
     told = rows.assign(data=[titles.get(name, name) for name in rows["dataset"]])
     papers = [

@@ -31,7 +31,9 @@ ABOUT = {
 # Columns of the tables on a page about the user's data, by path below the results.
 OWN_TABLES = {
     "morcela/differences.csv": ["model", "other", "dataset", "r_cv", "beta", "gamma"],
-    "morcela/intergroup_correlation.csv": ["dataset", "description", "r", "judgments", "participants"],
+    "morcela/intergroup_correlation.csv": [
+        "dataset", "description", "r", "judgments", "participants",
+    ],
     "reading/delta_log_likelihood.csv": [
         "model", "dataset", "delta", "partition", "n_evaluated", "n_fit", "n_subjects",
         "word_perplexity", "converged", "singular",

@@ -7,11 +7,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Paper:
-    """The question of a paper, and the figures that answer it.
+    """A paper and the question that it `asks`. Its page has its `name`.
 
-    `name` is the name of its page. `asks` is its question, a sentence. `rooms` has the folders of
-    its results with their headings, and `answers` the figures (ROOM/NAME) that answer the
-    question, the best first.
+    `rooms` has the folders of its results with their headings. `answers` has the figures that
+    answer the question (ROOM/NAME), the best first.
     """
 
     name: str

@@ -40,12 +40,7 @@ _used: dict[str, Sequence[Any]] = {}
 
 
 class Source(NamedTuple):
-    """The relevant content of a source file.
-
-    digest: of the syntax tree without comments, docstrings and annotations.
-    imports: the dotted names that the file imports.
-    names: its strings that may be names of tables.
-    """
+    """The digest of a source file, the names that it imports, and its names that tables may have."""
 
     digest: str
     imports: list[str]

@@ -85,8 +85,7 @@ def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
     Raises LingprobError for `auto` if no searched corpus is text.
     """
     if overlap["ngrams"] != "auto":
-        wanted = overlap["ngrams"] is not None
-        return {"no_chance_level": "" if wanted else "overlap.ngrams is null"}
+        return {"no_chance_level": "" if overlap["ngrams"] else "overlap.ngrams is null"}
     texts = [n for n in overlap["corpora"] if catalog.dataset(n)["parser"] != TOKEN_ROWS]
     if is_placed(PAPERS_CORPUS, catalog):
         texts = [PAPERS_CORPUS, *texts]

@@ -121,12 +121,8 @@ def _check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], wh
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
     """Return whether a name matches one of these patterns, and none of those after `!`."""
-    chosen = False
-    for pattern in patterns:
-        if pattern.startswith("!") and fnmatch(name, pattern[1:]):
-            return False
-        chosen = chosen or fnmatch(name, pattern)
-    return chosen
+    met = {pattern for pattern in patterns if fnmatch(name, pattern.removeprefix("!"))}
+    return bool(met) and not any(pattern.startswith("!") for pattern in met)
 
 
 def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
