@@ -27,7 +27,7 @@ ROLES = {
 def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str = "") -> str:
     """Return a scorecard as an HTML page: the paper's sentences, its numbers, and other sentences.
 
-    `results` is the path from the page's folder to the results. `note` stands under the title.
+    `results` is the path from the page's folder to the results. `note` is shown under the title.
     """
     failed = card.loc[card["verdict"] == FAILED, "note"]
     waiting = card[(card["kind"] == "number") & (card["verdict"] == NOT_RUN)]

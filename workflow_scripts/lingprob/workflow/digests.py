@@ -40,7 +40,7 @@ _used: dict[str, Sequence[Any]] = {}
 
 
 class Source(NamedTuple):
-    """The digest of a source file, the names that it imports, and its names that tables may have."""
+    """The digest of a source file, the names that it imports, and names that tables may have."""
 
     digest: str
     imports: list[str]
