@@ -242,7 +242,7 @@ def test_not_found_names_places_reasons_and_remedies(tmp_path, server):
         f"mirror: {tmp_path}/mirror/set/data.bin: no such file",
         f"url: {url}: HTTP 404 Not Found",
         "Ask the authors.",
-        "`mirror:` in config.yaml or LINGPROB_MIRROR",
+        "`mirror:` or LINGPROB_MIRROR",
         f"put the file at {tmp_path}/data.bin by hand (sha256 {SHA256})",
         "--config scale=demo",
     ):
@@ -356,7 +356,7 @@ def test_full_disks_leave_no_half_copy(tmp_path):
 def test_a_read_only_directory(tmp_path, server):
     file = remote(f"{server.url}/set/data.bin")
     printed = on_small_disk(tmp_path, "size=1m,ro", PREAMBLE + f"fetch({file})")
-    assert "data.bin could not be written: the disk is read-only. Run with" in printed
+    assert "data.bin could not be written: the disk is read-only. Make it writable" in printed
 
 
 def test_a_directory_whose_name_a_file_has(tmp_path, server):

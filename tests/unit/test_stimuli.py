@@ -261,8 +261,8 @@ def test_a_damaged_workbook_is_one_clear_message(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"sentence": "A."}\n\n{"sentence": ', r"line 3: not JSON .* Each line is a row"),
-        ('["A."]\n', r"line 1: list and no object"),
+        ('{"sentence": "A."}\n\n{"sentence": ', r"line 3: not a JSON object .* Each line is a row"),
+        ('["A."]\n', r"line 1: not a JSON object"),
         ("\n", "no rows"),
         ('{"sentence": ["A."]}\n', r"data row 1, column 'sentence': not text"),
         ('{"sentence": "A."}\n{"rating": 1}\n', r"data row 2.*sentence"),

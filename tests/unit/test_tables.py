@@ -202,7 +202,7 @@ for path in (Path(sys.argv[1]) / "a.txt", Path(sys.argv[1]) / "new/folder/a.txt"
         print(error)
 """
     printed = on_small_disk(tmp_path, "size=64k,ro", script)
-    assert printed.count("a.txt: the disk is read-only. Run with --directory on one") == 2
+    assert printed.count("a.txt: the disk is read-only. Make it writable") == 2
 
 
 def test_another_file_s_permissions_are_not_blamed(tmp_path):

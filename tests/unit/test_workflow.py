@@ -204,11 +204,9 @@ def test_on_a_full_disk_the_terminal_says_so(tmp_path):
     assert printed.endswith("ended True\n")
 
 
-def test_a_log_gets_plain_lines_with_a_rate(caplog):
-    with (
-        caplog.at_level(logging.INFO, logger="lingprob"),
-        Progress(10, "counting", "words", log_seconds=0.0) as progress,
-    ):
+def test_a_log_gets_plain_lines_with_a_rate(caplog, monkeypatch):
+    monkeypatch.setattr("lingprob.io.progress.LOG_SECONDS", 0)
+    with caplog.at_level(logging.INFO, "lingprob"), Progress(10, "counting", "words") as progress:
         progress.resume_at(4)
         progress.advance(3)
     assert "counting: 7/10 words" in caplog.text

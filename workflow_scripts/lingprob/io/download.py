@@ -188,8 +188,7 @@ def _obtain(
         lines += ["How to get this data set:", f"  {instructions.strip()}"]
     lines += [
         "Ways out:",
-        f"  set `mirror:` in config.yaml or {MIRROR_VARIABLE} to a directory or base URL with "
-        f"{in_mirror};",
+        f"  set `mirror:` or {MIRROR_VARIABLE} to a directory or base URL with {in_mirror};",
         f"  or put the file at {target} by hand{checksum};",
         "  or run with `--config scale=demo`, for which no data are downloaded.",
     ]

@@ -17,29 +17,26 @@ from lingprob.errors import LingprobError
 
 # Beginnings of the names of files that describe a folder and are no data.
 DESCRIPTIONS = ("README", "LICENSE", "LICENCE", "DATASET_INFO")
-ELSEWHERE = "or run with --directory on a larger one."
+ELSEWHERE = "or run with --directory on another one."
 DISK_PROBLEMS = {
     errno.ENOSPC: f"no space left on the disk. Free some, {ELSEWHERE}",
     errno.EDQUOT: f"no space left of your share of the disk. Free some, {ELSEWHERE}",
-    errno.EFBIG: "a file may not be so large here. Raise the limit (`ulimit -f unlimited`), or run "
-    "with --directory on a disk for large files.",
-    errno.EROFS: "the disk is read-only. Run with --directory on one that can be written to.",
-    errno.EACCES: "it may not be written. Change its folder's permissions, or use --directory.",
+    errno.EFBIG: f"a file may not be so large here. Raise the limit (`ulimit -f`), {ELSEWHERE}",
+    errno.EROFS: f"the disk is read-only. Make it writable, {ELSEWHERE}",
+    errno.EACCES: f"it may not be written. Change its folder's permissions, {ELSEWHERE}",
 }
 
 
 def disk_problem(error: Exception, path: Path) -> str | None:
     """Return the reason why `path` could not be written, with the remedy, or None if it is unknown.
 
-    Python's own exceptions have the system's error number as an attribute. Other libraries give it
-    in the message.
+    The system's error number is an attribute of Python's exceptions, and in others' messages.
     """
     file = getattr(error, "filename", None)
     if file is not None and not path.is_relative_to(Path(os.fsdecode(file)).parent):
         return None  # the error concerns another file, which was read
     named = re.search(r"os error (\d+)", str(error))
-    number = getattr(error, "errno", None) or (int(named[1]) if named else None)
-    return DISK_PROBLEMS.get(number) if number else None
+    return DISK_PROBLEMS.get(int(named[1]) if named else getattr(error, "errno", 0))
 
 
 @contextmanager
@@ -51,28 +48,25 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     Raises LingprobError if the disk is full or read-only, or if it allows no such large files.
     """
     path = Path(path)
-    temporary, handle = None, None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _delete_abandoned(path)
-        handle, name = tempfile.mkstemp(
-            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
-        )
-        temporary = Path(name)
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield temporary
-        give_usual_permissions(temporary)
-        os.replace(temporary, path)
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix, delete=False
+        ) as held:
+            temporary = Path(held.name)
+            try:
+                with suppress(OSError):  # some network file systems have no locks
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield temporary
+                give_usual_permissions(temporary)
+                os.replace(temporary, path)
+            finally:
+                temporary.unlink(missing_ok=True)
     except Exception as error:
         if problem := disk_problem(error, path):
             raise LingprobError(f"{path}: {problem} Nothing half-written is left.") from error
         raise
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        if handle is not None:
-            os.close(handle)
 
 
 def give_usual_permissions(path: Path) -> None:
@@ -105,21 +99,16 @@ def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
 
     Raises LingprobError if a folder or pattern has no files, or if two files have the same name.
     """
-    if "path" in entry:
-        return _own_paths(name, entry["path"])
-    return [Path("resources/datasets", name, file["name"]) for file in entry.get("files", [])]
-
-
-def _own_paths(name: str, path: str) -> list[Path]:
-    is_folder = Path(path).is_dir()
-    if is_folder:
-        path = str(Path(escape(path)) / "**" / "*")
+    if "path" not in entry:
+        return [Path("resources/datasets", name, file["name"]) for file in entry.get("files", [])]
+    path = entry["path"]
+    descriptions: tuple[str, ...] = ()
+    if Path(path).is_dir():
+        path, descriptions = str(Path(escape(path)) / "**" / "*"), DESCRIPTIONS
     if "*" not in path:
         return [Path(path)]
     every = [Path(file) for file in sorted(glob(path, recursive=True)) if Path(file).is_file()]
-    described = [file for file in every if file.name.upper().startswith(DESCRIPTIONS)]
-    found = [file for file in every if file not in described] if is_folder else every
-    found = found or every
+    found = [file for file in every if not file.name.upper().startswith(descriptions)] or every
     if not found or len({file.name for file in found}) < len(found):
         problem = "two files have the same name" if found else "there is no file"
         raise LingprobError(f"datasets.{name}.path: {problem} at {path!r}. Correct the path.")

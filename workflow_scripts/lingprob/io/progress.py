@@ -8,6 +8,7 @@ from typing import Self
 
 from tqdm import tqdm
 
+LOG_SECONDS = 10.0
 logger = logging.getLogger(__name__)
 
 
@@ -15,14 +16,11 @@ class Progress:
     """A context manager that counts finished items and shows their number and rate.
 
     On a terminal it draws a bar. In any case it writes a line to the logger at most every
-    `log_seconds`, and one at the end, so that a log file stays readable.
+    LOG_SECONDS, and one at the end, so that a log file stays readable.
     """
 
-    def __init__(
-        self, total: int | None, description: str, unit: str, log_seconds: float = 10.0
-    ) -> None:
+    def __init__(self, total: int | None, description: str, unit: str) -> None:
         self.total, self.description, self.unit = total, description, unit
-        self.log_seconds = log_seconds
         self.done = self.done_before = 0
         self.started = self.logged = time.monotonic()
         self.bar = tqdm(
@@ -41,7 +39,7 @@ class Progress:
         """Add `count` finished items."""
         self.done += count
         self.bar.update(count)
-        if time.monotonic() - self.logged >= self.log_seconds:
+        if time.monotonic() - self.logged >= LOG_SECONDS:
             self._log()
 
     def _log(self) -> None:

@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 class Shards:
     """The shards (finished parts) of a job's result in a folder. Without a folder, none are kept.
 
-    `identity`, such as `identity_of(provenance, code)`, names the weights and the code that made
-    the shards. The argument `described` of `read` and `write` (JSON values) names one of them.
+    `identity` names the weights and the code that made the shards. The argument `described` of
+    `read` and `write` (JSON values) names one of them.
     """
 
     directory: str | Path | None

@@ -29,9 +29,8 @@ logger = logging.getLogger(__name__)
 def read_frame(path: Path) -> pd.DataFrame:
     """Return the table in a file of one of `FORMATS`: CSV, TSV, Parquet, Excel or JSON lines.
 
-    All columns of CSV, TSV and Excel files are text, '' if empty. Raises LingprobError with the
-    remedy if the file is absent, damaged, without rows, or of another format or encoding, if two
-    columns have the same name, or if a row has too many fields.
+    All columns of CSV, TSV and Excel files are text, '' if empty. Raises LingprobError if the file
+    is absent, damaged, ambiguous, without rows, or of another format or encoding.
     """
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
@@ -62,9 +61,9 @@ def refuse_names(path: str | Path, frame: pd.DataFrame) -> None:
     """Raise LingprobError if two columns have one name, or if names have several levels."""
     if frame.columns.nlevels > 1:
         raise LingprobError(f"{path}: its columns have names of several levels. Name each once.")
-    named = [name for name in frame.columns if name]
-    if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
-        raise LingprobError(f"{path}: two columns are named {twice[0]!r}. Rename or delete one.")
+    again = frame.columns[frame.columns.duplicated() & (frame.columns != "")]
+    if len(again):
+        raise LingprobError(f"{path}: two columns are named {again[0]!r}. Rename or delete one.")
 
 
 def _read_text_rows(path: Path, suffix: str) -> tuple[list[str], list[list[str]]]:
@@ -88,17 +87,12 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
         if not line.strip():
             continue
         try:
-            row = json.loads(line, object_pairs_hook=each_once)
-        except ValueError as error:
+            rows.append({**json.loads(line, object_pairs_hook=each_once)})
+        except (ValueError, TypeError) as error:
             raise LingprobError(
-                f"{path}, line {number}: not JSON ({error}). Each line is a row, an object."
+                f"{path}, line {number}: not a JSON object ({error}). Each line is a row, such as "
+                '{"sentence": "The cat sleeps."}.'
             ) from error
-        if not isinstance(row, dict):
-            raise LingprobError(
-                f"{path}, line {number}: {type(row).__name__} and no object. Each line is a row, "
-                'such as {"sentence": "The cat sleeps."}.'
-            )
-        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -121,23 +115,21 @@ def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], r
 
 
 def names_alike(frame: pd.DataFrame, names: Iterable[str]) -> dict[str, str]:
-    """Return {name: column} for columns that differ from a name only in case, spaces or marks.
-
-    Names that are columns of the frame are left out.
-    """
-    plain = {re.sub(r"[\W_]", "", str(column)).lower(): str(column) for column in frame.columns}
+    """Return {name: column} for absent names from which a column differs in case or marks only."""
+    plain = {_plain(str(column)): str(column) for column in frame.columns}
     absent = [name for name in names if name not in frame.columns]
-    found = {name: plain.get(re.sub(r"[\W_]", "", name).lower()) for name in absent}
-    return {name: column for name, column in found.items() if column}
+    return {name: plain[_plain(name)] for name in absent if _plain(name) in plain}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 def warn_of_spelling(path: str | Path, columns: Mapping[str, str], remedy: str) -> None:
     """Log a warning about columns that are not read because of their spelling."""
     if columns:
-        logger.warning(
-            "%s: the spelling of some names keeps these columns from being read: %s. %s",
-            path, as_setting(columns), remedy,
-        )  # fmt: skip
+        said = "%s: columns that are not read because of their spelling: %s. %s"
+        logger.warning(said, path, as_setting(columns), remedy)
 
 
 def as_setting(columns: Mapping[str, str]) -> str:
@@ -146,10 +138,9 @@ def as_setting(columns: Mapping[str, str]) -> str:
 
 
 def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
-    """Return a column of a file as float64.
+    """Return a column of a file as float64. Raises LingprobError for a row without a finite number.
 
-    Missing values of a `nullable` column are NaN, but not all of them may be missing. Raises
-    LingprobError that names the first row without a finite number.
+    Missing values of a `nullable` column are NaN, but not all of them may be missing.
     """
     if types.is_numeric_dtype(values.dtype):
         numbers, missing = values.astype("Float64").astype("float64"), values.isna()
@@ -168,10 +159,7 @@ def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = F
 
 
 def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -> pd.Series:
-    """Return a column of a file as int64.
-
-    Raises LingprobError that names the first row without a whole number of at least `smallest`.
-    """
+    """Return a column of a file as int64. Raises LingprobError for a row below `smallest`."""
     numbers = numeric(path, column, values)
     refuse(path, column, numbers % 1 != 0, "no whole number", values)
     refuse(path, column, numbers < smallest, f"below {smallest}", values)
@@ -182,7 +170,7 @@ def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -
 def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
     """Return a column of a file as strings, pandas.NA if empty. Whole numbers become text.
 
-    Raises LingprobError that names the first row with another value.
+    Raises LingprobError for a row with another value.
     """
     if types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
         said = "too large to be exact as a decimal number"
@@ -203,19 +191,15 @@ def label_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
 def warn_of_outer_space(path: str | Path, column: str, texts: pd.Series) -> None:
     """Log a warning about sentences with white space at their ends, which is kept."""
     given = texts.fillna("").astype(str)
-    if (outer := given != given.str.strip()).any():
+    if len(outer := given[given != given.str.strip()]):
         logger.warning(
             "%s, column %r: %d sentences, such as %r, have white space at their ends. This changes "
-            "tokens. Delete it unless it is meant.", path, column, outer.sum(),
-            given[outer].iloc[0],
+            "tokens. Delete it unless it is meant.", path, column, len(outer), outer.iloc[0],
         )  # fmt: skip
 
 
 def as_boolean(
-    path: str | Path,
-    column: str,
-    values: pd.Series,
-    meaning: Mapping[object, bool] | None = None,
+    path: str | Path, column: str, values: pd.Series, meaning: Mapping[object, bool] | None = None
 ) -> pd.Series:
     """Return a column of a file as booleans, with pandas.NA for empty values.
 
@@ -246,18 +230,12 @@ def refuse(
     values: pd.Series | None = None,
     remedy: str = "Correct or delete the row.",
 ) -> None:
-    """Raise LingprobError with file, row, column and remedy if `at_fault` (n,) has True.
-
-    If `values` are given, the message also has the value of this row.
-    """
+    """Raise LingprobError with file, row, its value and the remedy if `at_fault` (n,) has True."""
+    said = "{path}, data row {row}, column {column!r}: {fault}"
+    said += "" if values is None else ": {value!r}"
     refuse_rows(
-        at_fault.reset_index(drop=True),
-        "{path}, data row {row}, column {column!r}: {fault}"
-        + ("" if values is None else ": {value!r}")
-        + " ({count} such rows). {remedy}",
+        at_fault,
+        said + " ({count} such rows). {fix}",
         None if values is None else pd.DataFrame({"value": values}),
-        path=path,
-        column=column,
-        fault=problem,
-        remedy=remedy,
-    )
+        path=path, column=column, fault=problem, fix=remedy,
+    )  # fmt: skip

@@ -31,9 +31,8 @@ def write_table(
 ) -> None:
     """Check `frame` against the schema `name`, and write it to a Parquet file atomically.
 
-    Raises LingprobError if a column is missing or unknown. Also raises it, with the first row at
-    fault, if a column's type would change a value, or for a null, NaN or infinity that is not
-    allowed.
+    Raises LingprobError for a missing or unknown column, for a value that the column's type would
+    change, and for a null, NaN or infinity that is not allowed.
     """
     with table_writer(name, path, metadata) as write:
         write(frame)
@@ -100,10 +99,9 @@ def iterate_table(
 
 
 def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFrame]:
-    """Return the tables among a rule's inputs, by the names of their schemas.
+    """Return the tables among a rule's inputs by schema. Files of one schema are read as one table.
 
-    The files of one name are read as one table. Names without a file, and names of no schema, are
-    left out. Errors are as in `read_table`.
+    Names without a file, and names of no schema, are left out. Errors are as in `read_table`.
     """
     tables = {}
     for name, given in files.items():
@@ -126,7 +124,7 @@ def read_metadata(path: str | Path) -> dict[str, str]:
 def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFrame:
     """Return a table (one of TEXTS) for people, with each row's text after the columns of its name.
 
-    `texts` is the `stimuli` or `words` table. Raises LingprobError as `write_table`.
+    `texts` is the `stimuli` or `words` table.
     """
     keys, text = TEXTS[name]
     table = as_table(frame, name, name)
@@ -141,9 +139,8 @@ def guard_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """
 
     def guarded(value: object) -> object:
-        if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
-            return value
-        return f"'{value}" if pd.isna(pd.to_numeric(value, errors="coerce")) else value
+        runs = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+        return f"'{value}" if runs and pd.isna(pd.to_numeric(value, errors="coerce")) else value
 
     return frame.map(guarded).rename(columns=guarded)
 
@@ -178,7 +175,7 @@ def _as_frame(table: pa.Table, name: str, path: str | Path) -> pd.DataFrame:
     fields = [field for field in SCHEMAS[name] if field.name in table.column_names]
     try:
         columns = [_as_type(table.column(field.name), field.type) for field in fields]
-    except (pa.ArrowException, ValueError) as error:
+    except pa.ArrowException as error:
         raise LingprobError(
             f"{path} (table {name}): its columns have other types ({error}). It was written by "
             "another version: delete it and run again."
@@ -208,17 +205,13 @@ def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
     missing = [column for column in schema.names if column not in columns]
     extra = [column for column in columns if column not in schema.names]
     if missing or extra:
-        raise LingprobError(
-            f"{where}: missing columns {missing}, unknown columns {extra}. Expected are "
-            f"{schema.names}."
-        )
+        raise LingprobError(f"{where}: missing columns {missing}, unknown columns {extra}.")
 
 
 def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Return values converted to another type.
+    """Return values as another type. Raises pa.ArrowException if a value would change.
 
-    Raises pa.ArrowException if a value would change. Arrow itself would round numbers and parse
-    texts.
+    Arrow itself would round numbers and parse texts.
     """
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)

@@ -37,15 +37,11 @@ class NgramTables:
     (n-1)-grams, V the number of token ids, and w the last token. All tokens seen after a context
     therefore lie together. One token id, the `mark`, is both the beginning of a sentence (in a
     context) and its end (as an outcome).
-
-    keys: for each order, int64, ascending. keys[0] is empty.
-    logprobs: for each order, float32. logprobs[0] has one value per token id, (V,).
-    backoffs: for each order but the highest, of its n-grams as contexts, float32.
     """
 
-    keys: list[np.ndarray]
-    logprobs: list[np.ndarray]
-    backoffs: list[np.ndarray]
+    keys: list[np.ndarray]  # for each order, int64, ascending. keys[0] is empty
+    logprobs: list[np.ndarray]  # for each order, float32. logprobs[0] has one per token id, (V,)
+    backoffs: list[np.ndarray]  # for each order but the highest, of its n-grams as contexts
 
     @property
     def order(self) -> int:
@@ -84,8 +80,7 @@ def estimate_model(
     text = list(sentences(documents(), own))
     size = max(tokenizer.vocabulary_size if tokenizer else 0, len(own))
     tables = count_ngrams(text, order, size, mark)
-    sizes = [tables.vocabulary_size, *map(len, tables.keys[1:])]
-    logger.info("n-grams by order: %s", ", ".join(f"{size:,}" for size in sizes))
+    logger.info("n-grams by order: %s", [len(part) for part in tables.logprobs])
     transformers_logging.disable_progress_bar()
     as_language_model(tables, mark).save_pretrained(directory)
     own.save_pretrained(directory)
@@ -93,20 +88,13 @@ def estimate_model(
 
 @dataclass(frozen=True)
 class _Ngrams:
-    """The n-grams of one order.
+    """The n-grams of one order."""
 
-    key: as in `NgramTables`.
-    suffix: place of the last n - 1 tokens among the (n-1)-grams.
-    count: number of occurrences.
-    begins: whether the n-gram begins a sentence.
-    place: the n-gram that ends at each token of the corpus, or -1.
-    """
-
-    key: np.ndarray
-    suffix: np.ndarray
-    count: np.ndarray
-    begins: np.ndarray
-    place: np.ndarray
+    key: np.ndarray  # as in `NgramTables`
+    suffix: np.ndarray  # place of the last n - 1 tokens among the (n-1)-grams
+    count: np.ndarray  # number of occurrences
+    begins: np.ndarray  # whether the n-gram begins a sentence
+    place: np.ndarray  # the n-gram that ends at each token of the corpus, or -1
 
 
 def count_ngrams(
@@ -116,9 +104,8 @@ def count_ngrams(
 
     No n-gram is pruned, and unigrams are interpolated with the uniform distribution, so that the
     probabilities after any context sum to one over the V token ids. `sentences` are token ids,
-    integers (n_tokens,), without the mark, which is added at both ends.
-
-    Raises LingprobError if there is no sentence.
+    integers (n_tokens,), without the mark, which is added at both ends. Raises LingprobError if
+    there are none.
     """
     if not sentences:
         raise LingprobError("a corpus without a sentence makes no n-gram model. Fill it.")
@@ -155,8 +142,7 @@ def count_ngrams(
 def discounts(counts: np.ndarray) -> np.ndarray:
     """Return the discounts of counts of 0, 1, 2, and 3 or more (Chen & Goodman 1998, eq. 26).
 
-    If one of the counts 1, 2 and 3 does not occur, or a discount would be negative, the result is
-    FALLBACK.
+    They are FALLBACK if one of the counts 1, 2 and 3 does not occur, or if one would be negative.
     """
     of = np.bincount(counts[counts <= 4], minlength=5).astype(float)
     if not of[1:4].all():
@@ -195,8 +181,8 @@ def _ngrams(
 def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedTokenizerFast:
     """Return a tokenizer whose tokens are the words and punctuation marks of a corpus.
 
-    Words that occur fewer than `least_count` times, and other words, are `<unk>`. From 2 on,
-    `<unk>` therefore occurs in the corpus. `</s>` begins and ends sentences.
+    Words that occur fewer than `least_count` times, and other words, are `<unk>`. `</s>` begins
+    and ends sentences.
     """
     split = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
@@ -219,8 +205,8 @@ def with_mark(tokenizer: Any, name: str) -> int:
     token = tokenizer.eos_token or tokenizer.sep_token or tokenizer.bos_token
     if token is None:
         raise LingprobError(
-            f"tokenizer {name!r}: no token for the ends of a sentence, which an n-gram model "
-            "needs. Name another tokenizer in the model's entry, or leave it out for words."
+            f"tokenizer {name!r}: no token for the ends of a sentence. Name another tokenizer in "
+            "the model's entry, or leave it out for words."
         )
     tokenizer.bos_token = tokenizer.eos_token = token
     return int(tokenizer.convert_tokens_to_ids(token))

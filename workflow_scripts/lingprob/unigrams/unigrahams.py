@@ -20,28 +20,19 @@ BLOCK = 256  # tokens whose probabilities are added in float32
 class Sampling:
     """The options of sampling.
 
-    Attributes:
-        samples: number of responses of all shards together.
-        seed: with the number of a batch, it seeds the batch, so that the number of shards does not
-            change the samples.
-        length: number of tokens of a response (34 in morcela, Appendix B).
-        batch_size: number of responses that are generated together.
-        shard: this shard has the batches whose number modulo `n_shards` is `shard`.
-        n_shards: number of shards.
-        top_k: number of most probable tokens from which a token is sampled, None for all.
-        suppressed_id: a token that is never sampled, such as the end of the text. With top_k 50
-            this is the sampling of the authors' released code. Whole distributions are added in
-            either case, but Theorem 1 does not apply to such texts.
+    The seed and the number of a batch seed the batch, so that the number of shards does not change
+    the samples. With top_k 50 and a suppressed token, sampling is that of the authors' released
+    code. Whole distributions are added in either case, but Theorem 1 does not apply to such texts.
     """
 
-    samples: int
+    samples: int  # number of responses of all shards together
     seed: int
-    length: int = 34
-    batch_size: int = 128
-    shard: int = 0
+    length: int = 34  # tokens of a response (morcela, Appendix B)
+    batch_size: int = 128  # responses that are generated together
+    shard: int = 0  # this shard has the batches whose number modulo `n_shards` is `shard`
     n_shards: int = 1
-    top_k: int | None = None
-    suppressed_id: int | None = None
+    top_k: int | None = None  # number of most probable tokens that may be sampled, None for all
+    suppressed_id: int | None = None  # a token that is never sampled, such as the end of the text
 
 
 def unigrahams_sums(
