@@ -39,18 +39,15 @@ COMPRESSIONS = {
 def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     """Return an iterator over the non-empty documents of a text corpus, in the order of its files.
 
-    Args:
-        parser: determines the unit of a document. `text`: a file. `lines`: a line, or the field
-            `text` of a JSON object. `parquet`: the column `text` of a row. `gutenberg`: a book,
-            without licence and line wraps. `nltk_zip`: a .txt member of a zip. `brown_zip`: a file
-            of NLTK's tagged Brown corpus, without its tags. Two parsers read no file:
-            `demo_sentences` (the acceptable sentences of the demo's minimal pairs) and
-            `demo_control` (sentences unrelated to them). Text files and lines may be compressed
-            (.gz, .bz2, .lz4 or .zst).
-        files: the corpus's files.
+    The parser determines the unit of a document. `text`: a file. `lines`: a line, or the field
+    `text` of a JSON object. `parquet`: the column `text` of a row. `gutenberg`: a book, without
+    licence and line wraps. `nltk_zip`: a .txt member of a zip. `brown_zip`: a file of NLTK's tagged
+    Brown corpus, without its tags. Two parsers read no file: `demo_sentences` (the acceptable
+    sentences of the demo's minimal pairs) and `demo_control` (sentences unrelated to them). Text
+    files and lines may be compressed (.gz, .bz2, .lz4 or .zst).
 
-    Raises LingprobError at once for an unknown parser or a missing file. During iteration, it
-    raises LingprobError for a file or line in another format, and for a file without text.
+    Raises LingprobError at once for an unknown parser or a missing file, and during iteration for a
+    file or line in another format, and for a file without text.
     """
     if parser == "demo_sentences":
         return iter(pd.read_csv(MINIMAL_PAIRS)["good"])
@@ -73,10 +70,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
 
 
 def _filled_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
-    """Yield the documents that are not empty, and log their number at the end.
-
-    Raises LingprobError for a file without text, because every text would seem absent from it.
-    """
+    """Yield the documents that are not empty. Raises LingprobError for a file without text."""
     documents = characters = 0
     for path in files:
         before = documents
@@ -238,10 +232,7 @@ def _text_field(where: str, record: Any) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    """Yield the stream of a text file, decompressed if its first bytes show that it is compressed.
-
-    Raises LingprobError if the file is not text, at once or during reading.
-    """
+    """Yield the stream of a text file, decompressed. Raises LingprobError if it is not text."""
     if {".csv", ".tsv"} & _suffixes(path):
         raise LingprobError(
             f"{path}: a table, whose commas and marks are no text. Write it as JSON lines or "

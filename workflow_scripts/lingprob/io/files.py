@@ -28,14 +28,11 @@ DISK_PROBLEMS = {
 
 
 def disk_problem(error: Exception, path: Path) -> str | None:
-    """Return the reason why `path` could not be written, with the remedy, or None if it is unknown.
-
-    The system's error number is an attribute of Python's exceptions, and in others' messages.
-    """
+    """Return the reason why `path` could not be written, with the remedy, or None if unknown."""
     file = getattr(error, "filename", None)
     if file is not None and not path.is_relative_to(Path(os.fsdecode(file)).parent):
         return None  # the error concerns another file, which was read
-    named = re.search(r"os error (\d+)", str(error))
+    named = re.search(r"os error (\d+)", str(error))  # in the messages of other libraries
     return DISK_PROBLEMS.get(int(named[1]) if named else getattr(error, "errno", 0))
 
 
@@ -44,8 +41,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path for a new file, which becomes `path` if the body raises no error.
 
     After an error, it is deleted. Temporary files that killed processes left are always deleted.
-
-    Raises LingprobError if the disk is full or read-only, or if it allows no such large files.
+    Raises LingprobError for a reason in DISK_PROBLEMS.
     """
     path = Path(path)
     try:
@@ -95,9 +91,7 @@ def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
 
     A user's `path` is a file, a folder (all visible files in it and its subfolders, sorted) or a
     pattern such as `corpus/**/*.jsonl`. In a folder, a README or LICENSE counts only if there are
-    no other files.
-
-    Raises LingprobError if a folder or pattern has no files, or if two files have the same name.
+    no other files. Raises LingprobError without files, or if two have the same name.
     """
     if "path" not in entry:
         return [Path("resources/datasets", name, file["name"]) for file in entry.get("files", [])]

@@ -45,8 +45,7 @@ class HubRepository:
     def ask(self) -> ModelInfo | DatasetInfo:
         """Return the hub's description of the repository, with its commit and files.
 
-        Raises LingprobError if the repository or revision does not exist, if it needs a licence or
-        token, or if the hub cannot be reached.
+        Raises LingprobError if it does not exist or needs a licence, or without an answer.
         """
         try:
             return patiently(self._info, f"{self.name} at {self.endpoint}")

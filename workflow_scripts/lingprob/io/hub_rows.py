@@ -1,8 +1,4 @@
-"""Rows of a data set on the hub, streamed by the `datasets` library into one Parquet file.
-
-During the download, rows are kept in parts. Each part records its end in the stream, so that a
-later job can continue from there.
-"""
+"""Rows of a data set on the hub, streamed by the `datasets` library into one Parquet file."""
 
 import json
 import logging
@@ -71,11 +67,10 @@ def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:
     """Write rows of a data set on the hub to the Parquet file `target`, and return their source.
 
     The source names the repository and the commit that was read. Parts are kept in the folder of
-    `target` until all rows are downloaded. A later call with the same `code` (a digest of this
-    project's code) continues from them. No code from the repository is run.
-
-    Raises LingprobError if the repository, revision, configuration, split or a column does not
-    exist, if the column of text has another type, or if the hub cannot be reached.
+    `target` until all rows are downloaded. Each records its end in the stream, so that a later call
+    with the same `code` (a digest of this project's code) continues from there. No code from the
+    repository is run. Raises LingprobError if anything that the entry names does not exist, if the
+    column of text has another type, or if the hub cannot be reached.
     """
     repository = entry["repository"]
     source = HubRepository("dataset", repository, entry["revision"])

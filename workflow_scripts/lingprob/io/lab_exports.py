@@ -18,15 +18,8 @@ from urllib.parse import unquote
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, looked_up
-from lingprob.io.table_files import (
-    NO_NUMBER,
-    need_columns,
-    numeric,
-    read_frame,
-    refuse,
-    whole,
-)
+from lingprob.errors import LingprobError
+from lingprob.io.table_files import NO_NUMBER, need_columns, numeric, read_frame, refuse, whole
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import split_lines
 
@@ -106,21 +99,17 @@ def import_export(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a result file of experiment software as a table of this project, and notes on it.
 
+    The notes are about all rows and columns that were left out. A table of kind `reading_times` has
+    the columns subject_id, passage_id, word_index (from 0), word and rt_ms, and one of kind
+    `ratings` has participant, sentence and rating. Both have item and condition if known.
+
     Args:
-        path: the file, as the program writes it.
-        kind: `reading_times` or `ratings`.
         columns: the file's column for each of this project's names that this module cannot find.
         rows: the values of some columns in the rows to keep, such as {"label": ["experiment"]}.
         values: numbers for answers that are not numbers, such as {"F": "1", "J": "0"}.
 
-    Returns:
-        The table, and sentences about all rows and columns that were left out. Reading times have
-        the columns subject_id, passage_id, word_index (from 0), word and rt_ms. Ratings have
-        participant, sentence and rating. Both have item and condition if known.
-
     Raises LingprobError that names the file and the column at fault.
     """
-    looked_up("kind of table", kind, NEEDED, "(--as)")
     words = {*COMMON["word"].split(), "value", plain_name((columns or {}).get("word", ""))}
     frame = read_export(path, words if kind == TIMES else set())
     program = next(name for name, marks in PROGRAMS.items() if marks <= {*frame.columns})
@@ -193,23 +182,17 @@ def _chosen(path: Path, table: pd.DataFrame, named: dict[str, str]) -> pd.DataFr
     Their items are ITEM/good and ITEM/bad. The answer (column `rating`) must be `good`, `bad` or
     the text of one of the two sentences.
     """
-    sides = {
-        side: table["rating"].eq(side) | table["rating"].eq(table[side]) for side in ("good", "bad")
-    }
-    unknown = ~(sides["good"] ^ sides["bad"]) & (table["rating"] != "")
+    answer, named["sentence"] = table["rating"], named["good"]
+    chosen = {side: answer.eq(side) | answer.eq(table[side]) for side in ("good", "bad")}
+    unknown = ~(chosen["good"] ^ chosen["bad"]) & (answer != "")
     remedy = "The answer must be `good`, `bad` or one of the two sentences."
-    refuse(path, named["rating"], unknown, "another answer", table["rating"], remedy)
-    named["sentence"] = named["good"]
-    rows = [
-        table.assign(sentence=table[side], grammatical=str(side == "good")).assign(
-            rating=chosen.map({True: "1", False: "0"}).where(table["rating"] != "", "")
-        )
-        for side, chosen in sides.items()
-    ]
-    both = pd.concat(rows, keys=sides, names=["side", None]).reset_index("side")
-    if "item" in both.columns:
-        both["item"] = both["item"] + "/" + both["side"]
-    return both.sort_index(kind="stable").drop(columns=["good", "bad", "side"])
+    refuse(path, named["rating"], unknown, "another answer", answer, remedy)
+    both = []
+    for side in chosen:
+        rating = chosen[side].map({True: "1", False: "0"}).where(answer != "", "")
+        rows = table.assign(sentence=table[side], grammatical=str(side == "good"), rating=rating)
+        both.append(rows.assign(item=rows["item"] + f"/{side}") if "item" in rows else rows)
+    return pd.concat(both).sort_index(kind="stable").drop(columns=["good", "bad"])
 
 
 def _kept(frame: pd.DataFrame, keep: pd.Series, reason: str, notes: list[str]) -> pd.DataFrame:
@@ -332,10 +315,7 @@ def _read_trials(path: Path) -> list[dict[str, Any]]:
 
 
 def _with_sentences(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of Ibex with the sentence of a trial in each of its rows.
-
-    Ibex writes the sentence only into the line before the judgment.
-    """
+    """Return rows of Ibex with a trial's sentence in each row, not only before the judgment."""
     if not {"md5_hash", SENTENCE} <= {*frame.columns}:
         return frame
     trial = [frame[name] for name in ("time", "md5_hash", "order")]

@@ -50,9 +50,9 @@ def as_table(frame: pd.DataFrame, name: str, where: str) -> pd.DataFrame:
 def table_writer(
     name: str, path: str | Path, metadata: Mapping[str, object] | None = None
 ) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Yield a function that writes the next rows of a table, for tables larger than memory.
+    """Yield a function that writes the next rows of a table, which `write_table` would check.
 
-    Rows are checked as by `write_table`. The file appears if the body raises no error.
+    The file appears if the body raises no error.
     """
     schema = looked_up("table", name, SCHEMAS)
     described = {"lingprob_version": lingprob.__version__, "table": name, **(metadata or {})}
@@ -89,10 +89,7 @@ def read_table(
 def iterate_table(
     path: str | Path, name: str, rows: int, columns: Sequence[str] | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Yield a table in pieces of at most `rows` rows, for tables larger than memory.
-
-    `columns` and errors are as in `read_table`.
-    """
+    """Yield a table in pieces of at most `rows` rows. Columns and errors are as in `read_table`."""
     with _opened(path, name) as file:
         for batch in filter(len, file.to_batches(columns=columns, batch_size=rows)):
             yield _as_frame(pa.Table.from_batches([batch]), name, path)
@@ -122,10 +119,7 @@ def read_metadata(path: str | Path) -> dict[str, str]:
 
 
 def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFrame:
-    """Return a table (one of TEXTS) for people, with each row's text after the columns of its name.
-
-    `texts` is the `stimuli` or `words` table.
-    """
+    """Return a table of TEXTS with each row's text, which the `stimuli` or `words` table has."""
     keys, text = TEXTS[name]
     table = as_table(frame, name, name)
     joined = table.merge(texts[[*keys, text]], on=keys, how="left", validate="many_to_one")
@@ -209,10 +203,7 @@ def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
 
 
 def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Return values as another type. Raises pa.ArrowException if a value would change.
-
-    Arrow itself would round numbers and parse texts.
-    """
+    """Return values as another type. Raises pa.ArrowException if a value would change."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if values.null_count == len(values):

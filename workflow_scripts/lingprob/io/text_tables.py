@@ -32,11 +32,8 @@ logger = logging.getLogger(__name__)
 def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
     """Return the names in the first line of a file, and the fields of each line below it.
 
-    Empty lines are left out. A first line such as `sep=;`, as Excel reads it, gives the separator.
-
-    Args:
-        path: a file in UTF-8, or in UTF-16 with a byte-order mark.
-        separator: a comma or a tab.
+    Empty lines are left out. The separator is a comma or a tab, or that of a first line such as
+    `sep=;`, as Excel reads it.
 
     Raises LingprobError if lines differ in their number of fields, if a quoted field runs over a
     line end, or if quotation marks can be read in two ways. Other errors are those of `decoded`.
@@ -65,8 +62,7 @@ def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
 def decoded(path: Path) -> str:
     """Return the text of a file in UTF-8, or in UTF-16 with a byte-order mark.
 
-    Logs a warning about letters that an earlier conversion has lost. Raises LingprobError for a
-    file of another kind or encoding, or that cannot be read.
+    Logs letters that an earlier conversion has lost. Raises LingprobError for another file.
     """
     try:
         content = path.read_bytes()
@@ -101,10 +97,7 @@ def decoded(path: Path) -> str:
 
 
 def find_mangled(text: str) -> tuple[str, str] | None:
-    """Return the first letters that were read in a wrong encoding, and the right ones, or None.
-
-    Their UTF-8 was read as Windows-1252, the most common case.
-    """
+    """Return the first letters whose UTF-8 was read as Windows-1252, and the right ones."""
     for letters in re.findall("[\u00c2-\u00c5\u00e2][\u0080-\u02ff\u2010-\u2122]+", text):
         try:
             original = letters.encode("cp1252").decode()

@@ -18,10 +18,7 @@ TIMES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
-    """Yield the rows of a workbook's first sheet one at a time, because a sheet may be very large.
-
-    Raises OSError if there is no such file, and ValueError if it is no workbook.
-    """
+    """Yield the rows of the first sheet. Raises OSError or ValueError without a workbook."""
     with _workbook(path) as workbook:
         yield from workbook.get_sheet_by_index(0).iter_rows()
 
@@ -29,9 +26,8 @@ def rows_of_first_sheet(path: Path) -> Iterator[list[Any]]:
 def rows_of_only_sheet(path: Path) -> list[list[str]]:
     """Return the rows of the only sheet with rows, as text. Empty rows are left out.
 
-    Raises LingprobError if several sheets have rows, and for a cell with a date or time, an error,
-    or a formula without a value. Excel turns text such as 1-2 into a date. Other errors are those
-    of `rows_of_first_sheet`.
+    Raises LingprobError if several sheets have rows, and for a date, an error, or a formula without
+    a value. Excel turns text such as 1-2 into a date. Others are as in `rows_of_first_sheet`.
     """
     with _workbook(path) as workbook:
         sheets = {name: workbook.get_sheet_by_name(name) for name in workbook.sheet_names}
@@ -58,10 +54,7 @@ def rows_of_only_sheet(path: Path) -> list[list[str]]:
 
 
 def _check_cells(path: Path, sheet: str) -> None:
-    """Raise LingprobError at merged cells, an error, or a formula without a stored value.
-
-    Logs a warning about hidden rows.
-    """
+    """Raise LingprobError at merged cells, an error, or a formula without a stored value."""
     from openpyxl import load_workbook  # type: ignore[import-untyped]
 
     try:

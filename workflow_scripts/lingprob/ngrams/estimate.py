@@ -1,8 +1,4 @@
-"""Estimates of n-gram models of a corpus's words, or of the tokens of another model's tokenizer.
-
-They are modified Kneser-Ney estimates from counts in memory. The tests compare them with those of
-KenLM's lmplz.
-"""
+"""Modified Kneser-Ney estimates of n-gram models of a corpus's words or tokens, in memory."""
 
 import logging
 from collections import Counter
@@ -64,14 +60,9 @@ def estimate_model(
 ) -> None:
     """Estimate an n-gram model with modified Kneser-Ney smoothing, and save it for transformers.
 
-    Args:
-        documents: returns the documents of the corpus. Each line of a document is a sentence.
-        order: number of tokens of the longest n-grams.
-        directory: folder of the model.
-        tokenizer: another model's tokenizer. None: the model is one of the words of the corpus.
-        least_count: smallest number of occurrences of a word that is not replaced by `<unk>`.
-
-    Raises LingprobError if the corpus has no text.
+    Each line of the corpus's documents is a sentence. The tokens are those of another model's
+    tokenizer or, without one, words that occur at least `least_count` times, and `<unk>`. Raises
+    LingprobError if the corpus has no text.
     """
     from lingprob.ngrams.model import as_language_model
 
@@ -198,10 +189,7 @@ def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedToke
 
 
 def with_mark(tokenizer: Any, name: str) -> int:
-    """Set one token of a tokenizer as the mark of both ends of a text, and return its id.
-
-    Raises LingprobError if the tokenizer, called `name`, has no token that ends or begins a text.
-    """
+    """Set one token of a tokenizer (`name`) as the mark of both ends of a text. Return its id."""
     token = tokenizer.eos_token or tokenizer.sep_token or tokenizer.bos_token
     if token is None:
         raise LingprobError(

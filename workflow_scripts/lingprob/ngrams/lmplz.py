@@ -42,10 +42,7 @@ def estimate_with_kenlm(lines: Iterable[str], order: int, memory_mb: int, target
 
 
 def load_kenlm(path: str | Path) -> Any:
-    """Return the `kenlm.Model` in an ARPA or binary file, of order 2 or more.
-
-    Raises LingprobError if it is no such file, has no <unk>, or if kenlm is not installed.
-    """
+    """Return the `kenlm.Model` in an ARPA or binary file. Raises LingprobError if there is none."""
     try:
         import kenlm
     except ImportError as error:

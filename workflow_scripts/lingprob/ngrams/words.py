@@ -72,9 +72,8 @@ def ngram_logprobs(tables: NgramTables, ids: np.ndarray) -> tuple[np.ndarray, np
 def estimate_word_model(documents: Iterable[str], order: int, memory_mb: int, target: Path) -> None:
     """Write a modified Kneser-Ney model of white-space words to the file `target`, atomically.
 
-    A document counts as one sentence, because overlaps cross the ends of sentences. The paper's
-    order is 5 (leakage, §2.1). Raises LingprobError if KenLM fails, or if the corpus is empty or
-    too large to be counted in `memory_mb`.
+    A document counts as one sentence, because overlaps cross the ends of sentences (leakage, §2.1).
+    Raises LingprobError if KenLM fails, or if the corpus is empty or too large for `memory_mb`.
     """
     with atomic_path(target) as temporary:
         if has_kenlm():
@@ -108,10 +107,7 @@ def count_words(documents: Iterable[str], order: int, memory_mb: int) -> Counted
 
 
 def load_word_model(path: str | Path) -> Any:
-    """Return the model in a file of `estimate_word_model`, or in a user's ARPA or KenLM file.
-
-    Raises the errors of `load_kenlm`.
-    """
+    """Return the model in a file of `estimate_word_model`, or else as `load_kenlm` does."""
     if not zipfile.is_zipfile(path):
         return load_kenlm(path)
     with np.load(path) as kept:

@@ -34,10 +34,7 @@ def sums_table(sums: np.ndarray, sums_of_squares: np.ndarray | None = None) -> p
 
 
 def merge_sums(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return the sum of the `unigram_sums` tables of disjoint shards.
-
-    Raises LingprobError if the tables are not of one vocabulary.
-    """
+    """Return the sum of `unigram_sums` tables. Raises LingprobError for different token ids."""
     first, *others = frames
     merged = first.copy()
     for number, frame in enumerate(others, start=1):
@@ -76,11 +73,5 @@ def smoothed_logprobs(sums: pd.DataFrame, *, smoothing: float, total: int) -> pd
         squares = sums["sum_of_squares"].to_numpy()
         deviations = np.maximum(squares - counts**2 / total, 0)
         std_errors = np.sqrt(deviations * total / (total - 1))
-    return pd.DataFrame(
-        {
-            "token_id": sums["token_id"].to_numpy(),
-            "count": counts,
-            "std_error": std_errors / (counts + smoothing),
-            "logprob": logprobs,
-        }
-    )
+    std_errors /= counts + smoothing
+    return sums[["token_id"]].assign(count=counts, std_error=std_errors, logprob=logprobs)

@@ -34,14 +34,10 @@ def published_logprobs(
     published value. The table has V rows (`vocabulary_size`), in which `count` and `std_error` are
     null. The facts are the coverage of the vocabulary and the effect of normalising.
 
-    Args:
-        path: a JSON object from token strings to natural-log probabilities.
-        tokenizer: a tokenizer of transformers. The published values fit GPT-NeoX's best.
-        normalise: whether to make the table sum to one. The probability of a string is then divided
-            evenly among the ids that decode to it. Cleaned-up strings get the floor, and a constant
-            is subtracted from all values.
-
-    Raises LingprobError if the file is no such JSON object.
+    With `normalise`, the table sums to one: the probability of a string is divided evenly among the
+    ids that decode to it, cleaned-up strings get the floor, and a constant is subtracted from all
+    values. Raises LingprobError if the file is not a JSON object from token strings to natural-log
+    probabilities.
     """
     published = _read_published(Path(path))
     floor = min(published.values())
@@ -64,15 +60,8 @@ def published_logprobs(
         "sum": _sum_of_probabilities(logprobs),
         "normalising_constant": log_total,
     }
-    table = pd.DataFrame(
-        {
-            "token_id": np.arange(vocabulary_size, dtype=np.int32),
-            "count": np.nan,
-            "std_error": np.nan,
-            "logprob": logprobs,
-        }
-    )
-    return table, metadata
+    columns = {"token_id": np.arange(vocabulary_size), "count": np.nan, "std_error": np.nan}
+    return pd.DataFrame({**columns, "logprob": logprobs}), metadata
 
 
 def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:

@@ -4,6 +4,13 @@ import pyarrow as pa
 
 from lingprob.io.schemas.columns import estimated, optional, required, result
 
+# A trained model after fine-tuning, and the corpus that it is measured on.
+TRAINED = (
+    required("string", "model", "size")
+    + required("int64", "parameters")
+    + required("int32", "fine_tuning_steps")
+    + required("string", "corpus")
+)
 SCHEMAS = {
     # One row per passage of the overlap stage's index, in the index's order.
     "overlap_passages": pa.schema(
@@ -45,20 +52,12 @@ SCHEMAS = {
     ),
     # One row per trained model, number of fine-tuning steps and corpus of texts (or `all`).
     "perplexity": result(
-        required("string", "model", "size")
-        + required("int64", "parameters")
-        + required("int32", "fine_tuning_steps")
-        + required("string", "corpus")
-        + required("int64", "n_tokens")
-        + required("float64", "perplexity")
+        TRAINED + required("int64", "n_tokens") + required("float64", "perplexity")
     ),
     # One row per trained model and passage (from 0 in each corpus): the sum of its tokens'
     # log-probabilities.
     "passage_logprobs": result(
-        required("string", "model", "size")
-        + required("int64", "parameters")
-        + required("int32", "fine_tuning_steps")
-        + required("string", "corpus")
+        TRAINED
         + required("int32", "passage")
         + required("int64", "n_tokens")
         + required("float64", "logprob")
