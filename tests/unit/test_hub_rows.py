@@ -225,7 +225,7 @@ def test_a_column_of_numbers_is_no_text(tmp_path):
         ({"parser": "lines"}, r"datasets\.mine\.parser"),
         ({"path": "x.txt"}, r"datasets\.mine\.path"),
         ({"kind": "tokenizer"}, r"datasets\.mine\.kind"),
-        ({"source": "hubb"}, r"mean 'hub'"),
+        ({"source": "hubb"}, r"datasets\.mine\.source: 'hubb'"),
         ({"repository": "web"}, r"datasets\.mine\.repository"),
         ({"rows": 0}, r"datasets\.mine\.rows"),
         ({"source": None}, r"datasets\.mine\.source"),
