@@ -2,9 +2,8 @@
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
-from lingprob.papers.context.claims import compare
+from lingprob.papers.context.claims import compare, tabulate
 from lingprob.papers.context.figures import draw
-from lingprob.papers.context.tables import tabulate
 from lingprob.papers.run import Run, failures
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages
@@ -14,7 +13,7 @@ from lingprob.workflow import job
 with job(snakemake):
     files, output, params = snakemake.input, snakemake.output, snakemake.params
     tables, run = read_tables(dict(files.items())), Run(**params.run)
-    figures, pages = draw(tables, run), tabulate(tables, run)
+    figures, pages = draw(tables, run), tabulate(tables["context_accuracy"], run)
     card = with_failures(compare(tables, run), style.failures(figures) | failures(pages))
     write_table(card, "scorecard", output.scorecard)
     write_scorecard_pages(card, output.pages, params.left_out)

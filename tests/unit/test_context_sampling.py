@@ -365,25 +365,17 @@ def test_members_of_unknown_acceptability_are_ignored():
         assert sorted(prefix.source_ids) == [f"a{pair}{name}" for pair in range(10) if pair != 3]
 
 
-@pytest.mark.parametrize(
-    ("max_tokens", "ends"), [(7, {}), (8, {"suite 'a', matched_acceptable": 12})]
-)
-def test_small_pools_are_used_up(max_tokens, ends, caplog):
+@pytest.mark.parametrize(("max_tokens", "sentences"), [(5, 2), (7, 3), (8, 3), (100, 3)])
+def test_small_pools_are_used_up(max_tokens, sentences):
     """Three sentences of four tokens are more than 1.5 times seven and no more than that of 8."""
     drawn = sampler(pairs(count=4), max_tokens=max_tokens)
-    assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == 3
-    assert drawn.exhausted == ends
-    with caplog.at_level("INFO"):
-        drawn.log_exhausted()
-    assert caplog.text.count("matched_acceptable: the pool ends after 12 tokens") == len(ends)
+    assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == sentences
 
 
-def test_a_suite_needs_this_number_of_sentences():
-    drawn = sampler(pairs(count=4), min_tokens=100)
-    assert len(drawn.from_suite("a", ["b1"], 0, 4).sentences) == 4
-    assert drawn.exhausted == {}
-    assert len(drawn.from_suite("a", ["b1"], 0, 5).sentences) == 4
-    assert drawn.exhausted == {"suite 'a'": 16}
+@pytest.mark.parametrize(("wanted", "drawn"), [(3, 3), (4, 4), (5, 4)])
+def test_a_suite_needs_this_number_of_sentences(wanted, drawn):
+    prefix = sampler(pairs(count=4), min_tokens=100).from_suite("a", ["b1"], 0, wanted)
+    assert len(prefix.sentences) == drawn
 
 
 def test_a_suite_without_own_sentences_precedes_none():

@@ -9,8 +9,7 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.context.claims import compare, context_quantities
-from lingprob.papers.context.tables import tabulate
+from lingprob.papers.context.claims import compare, context_quantities, tabulate
 from lingprob.papers.run import Run
 from lingprob.scorecard.estimates import combined, known_correlation
 from lingprob.scorecard.verdicts import Estimate
@@ -119,13 +118,13 @@ def test_numbers_and_claims_are_compared(tables):
 def test_the_paper_s_suites_appear_below_computed_ones(tables):
     published, models = read_published("context"), {"gpt2": {"title": "GPT-2"}}
     run = Run("paper", models, {"blimp": "B"}, published)
-    shown = tabulate(tables, run)
+    shown = tabulate(tables["context_accuracy"], run)
     assert list(shown) == ["table_1", "table_2"]
     assert shown["table_1"]["suite"].tolist() == [SUITE]
     assert shown["table_1"]["GPT-2: delta"].tolist() == [0.5]
     assert shown["table_1"]["published mean_delta"].tolist() == [0.603]
     assert shown["table_2"]["published mean_delta"].isna().all()
-    mine = {"context_accuracy": tables["context_accuracy"].assign(dataset="mine")}
+    mine = tables["context_accuracy"].assign(dataset="mine")
     elsewhere = tabulate(mine, replace(run, titles={"mine": "M"}))
     assert "published mean_delta" not in elsewhere["table_1"]
 

@@ -11,8 +11,9 @@ from lingprob.stimuli.syntaxgym import Suite
 KEYS = ["prefix_id", "length", "pair_id"]
 DESCRIBED = ["kind", "source_suite", "perturbation"]
 # Columns of judgments from which the response of a suite is computed.
-RESPONSE = ["model", "dataset", "suite", "pair_id", "kind", "perturbation", "length", "correct",
-            "margin"]  # fmt: skip
+RESPONSE = [
+    "model", "dataset", "suite", "pair_id", "kind", "perturbation", "length", "correct", "margin",
+]  # fmt: skip
 
 
 def judge(
@@ -44,8 +45,7 @@ def judge(
 def judged_pairs(stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Return KEYS, `correct` (bool) and `margin` of pairs of sentences, as `judge` defines them."""
     acceptable = stimuli.set_index("item_id")["grammatical"].astype(bool)
-    side = np.where(acceptable.loc[scores["item_id"]], "good", "bad")
-    sides = scores.assign(side=side)
+    sides = scores.assign(side=np.where(acceptable.loc[scores["item_id"]], "good", "bad"))
     wide = sides.pivot(index=KEYS, columns="side", values=["logprob", "n_tokens"])
     logprob, perplexity = wide["logprob"], np.exp(-wide["logprob"] / wide["n_tokens"])
     correct, margin = logprob["good"] > logprob["bad"], perplexity["bad"] - perplexity["good"]
@@ -59,17 +59,15 @@ def judged_suites(
 
     Predictions compare the surprisals (bits) of regions.
     """
-    described = stimuli.set_index("item_id")[["paradigm", "condition"]]
-    rows = scores.join(described, on="item_id")
+    rows = scores.join(stimuli.set_index("item_id")[["paradigm", "condition"]], on="item_id")
     rows = rows.assign(surprisal=-rows["logprob"] / np.log(2))
     by_suite = dict(tuple(rows.groupby("paradigm", sort=False)))
     tables = []
     for suite in suites:
         if suite.name not in by_suite:
             continue
-        wide = by_suite[suite.name].pivot(
-            index=KEYS, columns=["condition", "region"], values="surprisal"
-        )
+        of_suite = by_suite[suite.name]
+        wide = of_suite.pivot(index=KEYS, columns=["condition", "region"], values="surprisal")
         surprisals = {region: wide[region].to_numpy() for region in wide.columns}
         correct = suite.predictions[0].holds(surprisals)
         tables.append(pd.DataFrame({"correct": correct}, index=wide.index).reset_index())
@@ -111,6 +109,6 @@ def responsive_suites(judgments: pd.DataFrame, count: int) -> list[str]:
     rows = at_longest(judgments, MATCHED[0])
     by_suite = rows.groupby(["model", "suite"])[["correct", "baseline_correct"]].mean()
     mean = (by_suite["correct"] - by_suite["baseline_correct"]).abs().groupby("suite").mean()
-    changes = mean.reset_index(name="change")
-    ordered = changes.sort_values(["change", "suite"], ascending=[False, True])
-    return ordered["suite"].head(count).tolist()
+    # Suites are in the order of their names.
+    ordered = mean.sort_values(ascending=False, kind="stable")
+    return [str(suite) for suite in ordered.index[:count]]

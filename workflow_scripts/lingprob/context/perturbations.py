@@ -133,8 +133,8 @@ def perturbed_prefixes(
 ) -> Iterator[pd.DataFrame]:
     """Yield a `context_prefixes` table of perturbed matched prefixes of `suites`, suite by suite.
 
-    Each prefix has a row for every perturbation in TITLES. `sentences` is the number of sentences
-    to keep of each prefix, by prefix id. `similarity` is the mean F1 between the words of a
+    Each prefix has a row for every perturbation in TITLES. `sentences` is how many sentences are
+    kept of each prefix, by prefix id. `similarity` is the mean F1 between the words of a
     sentence before and after the perturbation (context, Appendix B).
     """
     text = stimuli.set_index("item_id")["text"]
@@ -143,9 +143,8 @@ def perturbed_prefixes(
     for _, of_suite in wanted.groupby("suite", sort=False):
         rows = []
         for prefix in of_suite.itertuples():
-            originals = [
-                text[source] for source in prefix.source_ids[: sentences[prefix.prefix_id]]
-            ]
+            sources = prefix.source_ids[: sentences[prefix.prefix_id]]
+            originals = [text[source] for source in sources]
             for kind in TITLES:
                 rng = generator(seed, str(prefix.prefix_id), kind)
                 changed = [perturber.perturb(sentence, kind, rng) for sentence in originals]
@@ -153,7 +152,7 @@ def perturbed_prefixes(
                 similarity = float(np.mean([f1(words(a), words(b)) for a, b in pairs]))
                 rows.append(
                     prefix_row(
-                        changed, prefix.source_ids[: len(originals)], dataset=prefix.dataset,
+                        changed, sources, dataset=prefix.dataset,
                         prefix_id=f"{kind}/{prefix.prefix_id}", kind=prefix.kind,
                         suite=prefix.suite, perturbation=kind, similarity=similarity,
                         pair_ids=list(prefix.pair_ids),

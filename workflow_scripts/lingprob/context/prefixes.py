@@ -23,11 +23,7 @@ Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
 
 
 class Writing(NamedTuple):
-    """Way to join the sentences of a language.
-
-    `joined` returns the text of some sentences, and the end of each in it (in characters).
-    `separator` is the text between two sentences.
-    """
+    """How sentences of a language are joined: a function like `joined`, and the text in between."""
 
     joined: Callable[[Sequence[str]], tuple[str, list[int]]]
     separator: str
@@ -51,11 +47,8 @@ def prefix_row(
 ) -> dict[str, Any]:
     """Return a row of a `context_prefixes` table.
 
-    Args:
-        sentences: the text of each sentence.
-        source_ids: item ids of the sentences, or UNRELATED/NUMBER.
-        writing: how the sentences are joined.
-        about: the other columns. Optional ones are null unless given.
+    `source_ids` are the item ids of the sentences, or UNRELATED/NUMBER. `about` has the other
+    columns. Optional ones are null unless given.
     """
     text, ends = writing.joined(sentences)
     row = dict.fromkeys(("suite", "source_suite", "perturbation", "similarity"))
@@ -68,8 +61,7 @@ def control_sentences(control: str, entry: dict[str, Any]) -> list[str]:
     Raises LingprobError if there are none.
     """
     documents = iter_documents(entry["parser"], dataset_paths(control, entry))
-    found = unrelated_sentences(documents)
-    if not found:
+    if not (found := unrelated_sentences(documents)):
         raise LingprobError(
             f"corpus {control!r} has no whole sentence of 4 to 60 words to put before the pairs. "
             "Name another corpus in context.control."
@@ -88,19 +80,12 @@ def unrelated_sentences(documents: Iterable[str]) -> list[str]:
     for document in documents:
         for line in split_lines(document):
             for part in re.split(r"(?<= [.!?])\s|(?<=\w[.!?])\s(?=[A-Z])", f"{line.strip()} "):
-                if len(part.split()) in WORDS and _whole(part):
+                is_paired = part.count('"') % 2 == 0 and part.count("(") == part.count(")")
+                is_ended = part.rstrip().endswith((".", "!", "?"))
+                is_marked = "<" in part or "=" in part
+                if len(part.split()) in WORDS and is_paired and is_ended and not is_marked:
                     found[natural(part)] = None
     return list(found)
-
-
-def _whole(part: str) -> bool:
-    """Return whether a part of a line is a whole sentence."""
-    return (
-        part.count('"') % 2 == 0
-        and part.count("(") == part.count(")")
-        and not any(mark in part for mark in "<=")
-        and part.rstrip().endswith((".", "!", "?"))
-    )
 
 
 def natural(text: str) -> str:
@@ -109,12 +94,10 @@ def natural(text: str) -> str:
     text = re.sub(r"\s+([,.;:!?%)\]]|'s\b|'t\b|'re\b|'ve\b|'d\b|'ll\b|')(?=\W|$)", r"\1", text)
     text = re.sub(r"([(\[$£])\s+", r"\1", text)
     # Quotation marks open and close in turn.
-    pieces = [piece.strip() for piece in re.split(r'\s*"\s*', text)]
+    pieces = re.split(r'\s*"\s*', text)
     for index in range(1, len(pieces)):
-        opening = index % 2 == 1
-        before = " " if opening else ""
-        after = "" if opening or re.match(r"[,.;:!?)]|$", pieces[index]) else " "
-        pieces[index] = f'{before}"{after}{pieces[index]}'
+        after = "" if re.match(r"[,.;:!?)]|$", pieces[index]) else " "
+        pieces[index] = f' "{pieces[index]}' if index % 2 else f'"{after}{pieces[index]}'
     return "".join(pieces).strip()
 
 

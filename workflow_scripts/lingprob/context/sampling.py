@@ -103,28 +103,14 @@ def sample_targets(source: Source, pairs_per_suite: int | None, seed: int) -> pd
 
 def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
     """Raise LingprobError for a pair without one acceptable and one unacceptable sentence."""
-    acceptable = pd.Series(values_of_pairs(stimuli, "grammatical"), name="grammatical")
+    acceptable = stimuli.astype(object).groupby("pair_id", sort=False)["grammatical"].agg(list)
     refuse_rows(
         acceptable.map(lambda members: sorted(map(str, members)) != ["False", "True"]),
         "{where}, pair {pair_id!r}: a pair needs one acceptable and one unacceptable sentence, but "
         "`grammatical` is {grammatical}. Correct it or delete the pair.",
-        acceptable.rename_axis("pair_id").reset_index(),
+        acceptable.reset_index(),
         where=where,
     )
-
-
-def values_of_pairs(stimuli: pd.DataFrame, column: str) -> dict[str, list[Any]]:
-    """Return the values of a column by pair id."""
-    found: dict[str, list[Any]] = {}
-    for pair, value in zip(stimuli["pair_id"].to_list(), stimuli[column].to_list(), strict=True):
-        found.setdefault(pair, []).append(value)
-    return found
-
-
-def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
-    """Return each row's code (-1 if its name is missing), and the code of each name, from 0."""
-    numbers, found = pd.factorize(names)
-    return numbers, {name: number for number, name in enumerate(found)}
 
 
 class PrefixSampler:
@@ -139,29 +125,23 @@ class PrefixSampler:
         self.enough, self.min_tokens = SPARE * max(lengths), min(lengths)
         named = stimuli["paradigm"].isin(source.suites)
         shown = stimuli[named] if len(source.suites) else stimuli
-        usable = shown[shown["grammatical"].notna()]
         ids = [f"{UNRELATED}/{number}" for number in range(len(source.control))]
-        sentences = [
-            usable[["text", "item_id", "paradigm", "pair_id", "grammatical"]],
-            pd.DataFrame({"text": list(source.control), "item_id": ids}),
-        ]
-        table = pd.concat(sentences, ignore_index=True)
+        control = pd.DataFrame({"text": list(source.control), "item_id": ids})
+        table = pd.concat([shown[shown["grammatical"].notna()], control], ignore_index=True)
         self.texts, self.ids = table["text"].to_numpy(object), table["item_id"].to_numpy(object)
         self.unrelated = table["paradigm"].isna().to_numpy()
         self.acceptable = (table["grammatical"] == True).to_numpy()  # noqa: E712 (null is neither)
-        # Suites share sentences: for each suite, the rows with the words of one of its sentences.
-        of_suite = {suite: set(rows["text"]) for suite, rows in shown.groupby("paradigm")}
-        self.words_of = {
-            suite: table["text"].isin(texts).to_numpy() for suite, texts in of_suite.items()
-        }
+        # Suites share sentences. For each suite: its rows, and all rows with the words of one.
+        self.rows_of, self.words_of = {}, {}
+        for suite, rows in shown.groupby("paradigm"):
+            self.rows_of[suite] = (table["paradigm"] == suite).to_numpy()
+            self.words_of[suite] = table["text"].isin(set(rows["text"])).to_numpy()
         self.in_several = np.sum([*self.words_of.values()], axis=0) > 1
-        # Numbers compare faster than names, and every prefix has its own pool.
-        self.suite_number, self.suite_of = codes(table["paradigm"])
-        self.text_number, self.text_of = codes(table["text"])
-        self.pair_number, self.pair_of = codes(table["pair_id"])
-        self.members = values_of_pairs(stimuli, "text")
+        self.text_number = pd.factorize(table["text"])[0]
+        self.with_text = table.groupby("text").indices
+        self.of_pair = table.groupby("pair_id").indices
+        self.members = stimuli.astype(object).groupby("pair_id")["text"].agg(list)
         self.counts: dict[int, int] = {}
-        self.exhausted: dict[str, int] = {}
 
     def grow(self, suite: str, pair_ids: Sequence[str], kind: str) -> dict[str, Any]:
         """Return the row of a prefix of one kind for pairs (usually one) of one suite.
@@ -172,13 +152,13 @@ class PrefixSampler:
         if kind == UNRELATED:
             pool = self.unrelated & ~self.words_of[suite]
         else:
-            same_suite = self.suite_number == self.suite_of[suite]
             mismatched = ~self.unrelated & ~self.words_of[suite]
-            pool = same_suite if kind in MATCHED else mismatched
-            pool &= self.acceptable != kind.endswith("unacceptable")
-        own = [text for pair in pair_ids for text in self.members[pair]]
-        pool &= ~np.isin(self.text_number, [self.text_of.get(text, -1) for text in own])
-        pool &= ~np.isin(self.pair_number, [self.pair_of.get(pair, -2) for pair in pair_ids])
+            pool = self.rows_of[suite] if kind in MATCHED else mismatched
+            pool = pool & (self.acceptable != kind.endswith("unacceptable"))
+        for pair in pair_ids:
+            pool[self.of_pair.get(pair, [])] = False
+            for text in self.members[pair]:
+                pool[self.with_text.get(text, [])] = False
         order = self._shuffled(pool, *pair_ids, kind)
         drawn = self._until_full(order, f"suite {suite!r}, {kind}", None)
         name = f"{kind}/{'+'.join(pair_ids)}"
@@ -192,7 +172,7 @@ class PrefixSampler:
         `sentences` is their number (context, Appendix D: ten), or None for as many as fit. A text
         that another suite has is never drawn, because it could precede itself.
         """
-        pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
+        pool = self.rows_of[suite] & self.acceptable & ~self.in_several
         order = self._shuffled(pool, suite, f"replicate {replicate}")
         drawn = self._until_full(order, f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"
@@ -225,15 +205,12 @@ class PrefixSampler:
                 break
             drawn.append(index)
             tokens += self._count(index, order)
-        if len(drawn) == sentences or tokens > self.enough:
-            return drawn
         if not drawn or (sentences is None and tokens < self.min_tokens):
             raise LingprobError(
                 f"data set {self.source.dataset!r}, {what}: its {len(drawn)} sentences have "
                 f"{tokens} tokens, fewer than the shortest prefix ({self.min_tokens}). Add "
                 "sentences, lower context.lengths, or leave the suite out."
             )
-        self.exhausted[what] = tokens
         return drawn
 
     def _count(self, index: int, order: Sequence[int]) -> int:
@@ -247,22 +224,14 @@ class PrefixSampler:
             self.counts.update(zip(wanted, counted, strict=True))
         return self.counts[index]
 
-    def log_exhausted(self) -> None:
-        """Log which prefixes end before the longest length because their pool did."""
-        for what, tokens in self.exhausted.items():
-            logger.info("%s, %s: the pool ends after %d tokens", self.source.dataset, what, tokens)
-
 
 def sample_contexts(
     source: Source, pairs_per_suite: int | None, settings: Mapping[str, Any], seed: int
 ) -> Iterator[pd.DataFrame]:
     """Yield the `context_prefixes` table of all prefixes of a data set, in pieces.
 
-    Args:
-        source: the data set's sentences.
-        pairs_per_suite: number of pairs of each suite to judge, or None for all.
-        settings: section `context` of the configuration.
-        seed: seed of every draw.
+    `pairs_per_suite` is the number of pairs of each suite to judge, None for all. `settings` is
+    the section `context` of the configuration.
     """
     dataset = source.dataset
     source = source._replace(stimuli=with_suites(source.stimuli, dataset))
@@ -272,11 +241,9 @@ def sample_contexts(
     if dataset != CROWS_PAIRS:
         # SyntaxGym's prefixes have as many sentences as fit (Figure 14), BLiMP's ten (Figure 13).
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
-        of_suites = _of_suites(sampler, targets, settings, sentences)
-        drawn = chain(drawn, of_suites)
+        drawn = chain(drawn, _of_suites(sampler, targets, settings, sentences))
     while some := list(islice(drawn, PREFIXES_AT_ONCE)):
         yield pd.DataFrame(some)
-    sampler.log_exhausted()
 
 
 def _growing(

@@ -53,15 +53,10 @@ class Task:
 def judge_contexts(
     scorer: Scorer, name: str, tokenize: Tokenize, tasks: Iterable[Task], **scoring: Any
 ) -> Iterator[pd.DataFrame]:
-    """Yield a `context_judgments` table in pieces, task by task.
+    """Yield a `context_judgments` table of the model `name` in pieces, task by task.
 
-    Args:
-        scorer: the model's scorer.
-        name: the model's name.
-        tokenize: its tokenizer, which counts the tokens of prefixes.
-        tasks: data sets with their prefixes.
-        scoring: start_token, separator, shards and workers of `score_prefixes`, which raises the
-            errors.
+    `tokenize` is its tokenizer, which counts the tokens of prefixes. `scoring` has start_token,
+    separator, shards and workers of `score_prefixes`, which raises the errors.
     """
     columns = ["prefix_id", "kind", "pair_ids", "text", "char_ends"]
     for task in tasks:
@@ -82,11 +77,9 @@ def judge_contexts(
 
 
 class Targets(NamedTuple):
-    """The pairs (or items with more conditions) of a data set that are scored.
+    """The pairs (or items with more conditions) of a data set, in its `stimuli` table.
 
-    dataset: its name, for errors.
-    stimuli: its `stimuli` table.
-    regions: regions of sentences that formulas name; empty for plain pairs.
+    `regions` are those that formulas name; empty for plain pairs.
     """
 
     dataset: str
@@ -95,12 +88,11 @@ class Targets(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """A prefix and the targets after it, with the length and the last sentence at each cut."""
+    """A prefix and the targets after it, with the last sentence at the cut of each length."""
 
     prefix_id: str
     item: ContextItem
-    lengths: list[int]
-    sentences: list[int]
+    ends: Mapping[int, int]
     pair_ids: list[str]
     item_ids: list[str]
 
@@ -131,8 +123,7 @@ class _Pairs:
         counts = [len(tokens.ids) for tokens in self.language_model.tokenize(texts)]
         longest = pd.Series(counts).groupby(rows["pair_id"].to_numpy()).max()
         self.n_tokens |= longest.to_dict()
-        pair = longest[::-1].idxmax()
-        if longest[pair] >= self.window:
+        if longest[pair := longest.idxmax()] >= self.window:
             raise LingprobError(
                 f"data set {self.dataset!r}, pair {pair!r}: {longest[pair]} tokens in a sentence; "
                 f"the context window of {self.language_model.directory} has room for "
@@ -157,7 +148,7 @@ class _Pairs:
             for item, text in zip(item_ids, texts, strict=True)
         ] if self.regions else None  # fmt: skip
         item = ContextItem(prefix, cuts, texts, stops)
-        return _Work(prefix_id, item, [*ends], [*ends.values()], rows["pair_id"].tolist(), item_ids)
+        return _Work(prefix_id, item, ends, rows["pair_id"].tolist(), item_ids)
 
 
 def score_prefixes(
@@ -174,8 +165,7 @@ def score_prefixes(
     """Yield summed log-probabilities of targets after their prefixes at each length, and alone.
 
     Args:
-        scorer: the model's scorer.
-        targets: the pairs.
+        scorer, targets: the model's scorer, and the pairs.
         prefixes: `context_prefixes` table, in pieces. Kind `from_suite` is scored at its longest
             (before regions at most the longest of `lengths`), others at each length. Column
             `n_tokens` is `prefixes.count_tokens` by the model's tokenizer.
@@ -185,8 +175,7 @@ def score_prefixes(
         start_token: precedes everything, as in `score_in_context`. Every token of a target counts,
             with a prefix and without, so that their difference is due to the prefix. With `none`,
             nothing predicts the first token without a prefix, so it does not count.
-        separator: text between a prefix and a target, as in `score_in_context`.
-        scoring: shards and workers of `score_in_context`.
+        separator, scoring: separator, shards and workers of `score_in_context`.
 
     Yields:
         A table in pieces, one row per sentence (region 0) of plain pairs, or per region that a
@@ -249,7 +238,7 @@ def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
             yield some
             some, sentences = [], 0
         some.append(one)
-        sentences += len(one.lengths) * len(one.item_ids)
+        sentences += len(one.ends) * len(one.item_ids)
     if some:
         yield some
 
@@ -278,8 +267,8 @@ def _sums(tokens: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> pd.Data
     places = []
     for index, cut, k in sums[list(TARGET)].itertuples(index=False):
         one = work[index]
-        place = (one.prefix_id, one.lengths[cut], one.sentences[cut] + 1)
-        places.append((*place, one.pair_ids[k], one.item_ids[k]))
+        length, sentence = [*one.ends.items()][cut]
+        places.append((one.prefix_id, length, sentence + 1, one.pair_ids[k], one.item_ids[k]))
     table = pd.DataFrame(places, columns=PLACE)
     table = table.join(sums[["prefix_tokens", "region", "logprob", "n_tokens"]])
     _refuse_missing(table, work, pairs)
@@ -287,32 +276,26 @@ def _sums(tokens: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> pd.Data
 
 
 def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.DataFrame:
-    """Return tokens with the number of the named `region` in which each starts.
-
-    A token has a row for each such region.
-    """
-    starts = tokens["char_start"].to_numpy()
-    places, numbers = [], []
-    by_target = tokens.groupby(["item_index", "target_index"], sort=False).indices
-    for (index, target), rows in by_target.items():
-        for region in regions[work[index].item_ids[target]]:
-            inside = rows[(starts[rows] >= region.start) & (starts[rows] < region.end)]
-            places.append(inside)
-            numbers.append(np.full(len(inside), region.number, dtype=np.int32))
-    named = tokens.iloc[np.concatenate([*places, np.empty(0, dtype=np.int64)])]
-    return named.assign(region=np.concatenate([*numbers, np.empty(0, dtype=np.int32)]))
+    """Return a row for each token and named `region` (its number) in which the token starts."""
+    rows = [
+        (index, target, region.number, region.start, region.end)
+        for index, one in enumerate(work)
+        for target, item in enumerate(one.item_ids)
+        for region in regions[item]
+    ]
+    places = ["item_index", "target_index"]
+    named = tokens.merge(pd.DataFrame(rows, columns=[*places, "region", "start", "end"]), on=places)
+    return named[named["char_start"].between(named["start"], named["end"], inclusive="left")]
 
 
 def _refuse_missing(table: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> None:
     """Raise LingprobError for a sentence or a region without a scored token."""
     found = {*zip(table["prefix_id"], table["item_id"], table["region"], strict=True)}
-    wanted = [(one.prefix_id, item) for one in work for item in one.item_ids]
-    for prefix_id, item in wanted:
+    for prefix_id, item in [(one.prefix_id, item) for one in work for item in one.item_ids]:
         numbers = {region.number for region in pairs.regions.get(item, WHOLE)}
         if missing := [n for n in sorted(numbers) if (prefix_id, item, n) not in found]:
             what = f"region {missing[0]}" if missing[0] else "the sentence"
             raise LingprobError(
                 f"data set {pairs.dataset!r}, item {item!r}: no scored token starts in {what}. "
-                "Choose a BOS policy with a start token, split the region elsewhere, or leave the "
-                "suite out."
+                "Score it with a start token, split the region elsewhere, or leave the suite out."
             )

@@ -24,7 +24,7 @@ Tables = dict[str, pd.DataFrame]
 
 # Kinds that pool matched and mismatched prefixes (context, Figures 3 and 16).
 COLLAPSED = {"acceptable": (MATCHED[0], MISMATCHED[0]), "unacceptable": (MATCHED[1], MISMATCHED[1])}
-LEVELS = ("phenomenon", "suite")
+LEVELS = ("all", "phenomenon", "suite")
 # The phenomenon of pairs for which the data set names none.
 NAMELESS = "(none)"
 PAPER_DATASET = "blimp"
@@ -58,13 +58,11 @@ def summarise_model(
     """Return the `context_` tables accuracy, regression, matrix and correlations of a model.
 
     Args:
-        judgments: path of a `context_judgments` table. Data sets are read one by one, because all
-            together take gigabytes.
+        judgments: path of a `context_judgments` table. Its data sets, `datasets`, are read one by
+            one, because all together take gigabytes.
         perturbed: `context_judgments` table of one data set after perturbed prefixes.
         similarity: mean F1 of words between perturbed and original prefixes, by perturbation.
         overlap, prefix_overlap: the tables of `overlaps.overlaps` for one data set.
-        datasets: names of the data sets in `judgments`.
-        settings: settings of all tables.
     """
     parts = []
     for dataset in datasets:
@@ -100,12 +98,9 @@ def summarise_perturbed(
     Arguments are those of `summarise_model`. Rows with the perturbation `original` are the same
     pairs after their unperturbed prefixes of the same kinds and lengths.
     """
-    same = (
-        judgments["dataset"].isin(perturbed["dataset"])
-        & judgments["pair_id"].isin(perturbed["pair_id"])
-        & judgments["kind"].isin([*perturbed["kind"], NO_PREFIX])
-        & judgments["length"].isin([0, *perturbed["length"]])
-    )
+    same = judgments["dataset"].isin(perturbed["dataset"])
+    for name, alone in (("pair_id", []), ("kind", [NO_PREFIX]), ("length", [0])):
+        same &= judgments[name].isin([*alone, *perturbed[name]])
     original = judgments[same].assign(perturbation=ORIGINAL)
     both = pd.concat([original, perturbed], ignore_index=True)
     accuracy = accuracy_table(both, **asdict(settings))
@@ -136,8 +131,7 @@ def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
         wide = group.pivot_table(
             index=["prefix_id", "pair_id"], columns="length", values="row", aggfunc="first"
         )
-        filled = wide.reindex(columns=lengths).ffill(axis=1)
-        long = filled.stack().dropna().astype(int)
+        long = wide.reindex(columns=lengths).ffill(axis=1).stack().dropna().astype(int)
         rows.append(group.set_index("row").loc[long.to_numpy()].reset_index(drop=True))
         rows[-1]["length"] = long.index.get_level_values("length")
     return pd.concat(rows, ignore_index=True)
@@ -155,21 +149,17 @@ def accuracy_table(
     """
     grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
     prefixed = with_baseline(grown)
-    filled = prefixed[["perturbation", "phenomenon"]].astype(object)
-    prefixed = prefixed.assign(
-        perturbation=filled["perturbation"].fillna(""),
-        phenomenon=filled["phenomenon"].fillna(NAMELESS),
-    )
     if prefixed.empty:
         return SCHEMAS["context_accuracy"].empty_table().to_pandas()
+    for column, nameless in (("perturbation", ""), ("phenomenon", NAMELESS)):
+        prefixed[column] = prefixed[column].astype(object).fillna(nameless)
     shown = carried_on(prefixed.assign(row=np.arange(len(prefixed))))
-    parts = [shown] + [
+    parts = [
         shown[shown["kind"].isin(kinds)].assign(kind=name) for name, kinds in COLLAPSED.items()
     ]
-    everything = pd.concat(parts, ignore_index=True)
-    rows = []
-    keys = ["model", "dataset", "kind", "perturbation", "length"]
-    for level in ("all", *LEVELS):
+    everything = pd.concat([shown, *parts], ignore_index=True)
+    rows, keys = [], ["model", "dataset", "kind", "perturbation", "length"]
+    for level in LEVELS:
         by = keys if level == "all" else [*keys, level]
         for values, group in everything.groupby(by, sort=False):
             described = dict(zip(by, values, strict=True))
@@ -188,9 +178,9 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
 
     `margin` is NaN if a judgment lacks a margin, as do judgments of SyntaxGym's items.
     """
-    names = {"accuracy": "correct", "baseline": "baseline_correct"}
-    names |= {name: name for name in ("margin", "baseline_margin")}
-    columns = {name: group[of].to_numpy(float) for name, of in names.items()}
+    names = ("accuracy", "baseline", "margin", "baseline_margin")
+    given = group[["correct", "baseline_correct", "margin", "baseline_margin"]]
+    columns = dict(zip(names, given.to_numpy(float).T, strict=True))
     columns["delta"] = columns["accuracy"] - columns["baseline"]
     values, units = np.column_stack(list(columns.values())), clusters(group)
     intervals = mean_intervals(values, units, draws=bootstrap, seed=seed)
@@ -256,15 +246,12 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
     by_model = rows.groupby(["group", "model"], sort=False)["delta"]
     means, deviations = by_model.mean().unstack(), by_model.std(ddof=0).unstack()
     n_pairs = rows.groupby("group", sort=False)["n_pairs"].max()
-    table = pd.DataFrame({"suite": means.index, "n": n_pairs[means.index].to_numpy()})
+    table = pd.DataFrame({"n": n_pairs[means.index]}).rename_axis("suite")
     for model in dict.fromkeys(rows["model"]):
-        table[f"{model}/delta"] = means[model].to_numpy()
-        table[f"{model}/sd"] = deviations[model].to_numpy()
-    table["mean_delta"] = means.mean(axis=1).to_numpy()
-    table["mean_sd"] = means.std(axis=1, ddof=0).to_numpy()
+        table[f"{model}/delta"], table[f"{model}/sd"] = means[model], deviations[model]
+    table["mean_delta"], table["mean_sd"] = means.mean(axis=1), means.std(axis=1, ddof=0)
     ascending = kind.endswith("unacceptable")
-    ordered = table.sort_values("mean_delta", ascending=ascending, kind="stable")
-    return ordered.reset_index(drop=True)
+    return table.sort_values("mean_delta", ascending=ascending, kind="stable").reset_index()
 
 
 def clusters(group: pd.DataFrame) -> Ints:

@@ -1,9 +1,9 @@
-"""Compare the numbers and claims of Sinha et al. (2023) with a run."""
+"""Compare the tables, numbers and claims of Sinha et al. (2023) with a run."""
 
 import numpy as np
 import pandas as pd
 
-from lingprob.context.names import MATCHED, SYNTAXGYM
+from lingprob.context.names import MATCHED, SYNTAXGYM, primary_dataset
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
 from lingprob.papers.context.effects import (
     STATISTICS,
@@ -16,10 +16,42 @@ from lingprob.papers.run import Published, Run, Tables
 from lingprob.scorecard.comparison import Quantities, score
 from lingprob.scorecard.verdicts import Estimate
 
+TABLE_ROWS = 10  # of Tables 1 and 2
+
 
 def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Return a `scorecard` table of the paper's numbers and claims, given all `context_` tables."""
     return score(STATISTICS, tables, context_quantities(tables, run.published), run)
+
+
+def tabulate(accuracy: pd.DataFrame, run: Run) -> dict[str, pd.DataFrame]:
+    """Return `table_1` and `table_2`: ten suites of the run, then the paper's other suites.
+
+    If the data set is BLiMP, columns have the published means over models.
+    """
+    dataset, found = str(primary_dataset([*run.titles])), {}
+    printed = {item["item"]: item["rows"] for item in run.published["items"]}
+    for number, kind in enumerate(MATCHED, start=1):
+        ranked, rows = extreme_suites(accuracy, dataset, kind), printed[f"Table {number}"]
+        shown = ranked.head(TABLE_ROWS).copy()
+        if dataset == PAPER_DATASET:
+            means = [
+                (key.removeprefix("mean/"), *row) for key, row in rows.items() if "mean/" in key
+            ]
+            columns = ["suite", "published mean_delta", "published mean_sd"]
+            theirs = pd.DataFrame(means, columns=columns)
+            others = ranked.iloc[TABLE_ROWS:]
+            shown = pd.concat([shown, others[others["suite"].isin(theirs["suite"])]])
+            shown = shown.merge(theirs, on="suite", how="left")
+        titles = {
+            f"{name}/{column}": f"{run.models[name]['title']}: {column}"
+            for name in run.models
+            for column in ("delta", "sd")
+        }
+        found[f"table_{number}"] = shown.rename(columns=titles).assign(
+            scale=accuracy["scale"].iloc[0]
+        )
+    return found
 
 
 def context_quantities(tables: Tables, published: Published) -> Quantities:
@@ -58,23 +90,22 @@ def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
             found[(row, f"delta_{side}")] = Estimate.of(mean, "delta", n, f"{n} pairs")
             found[(row, f"sd_{side}")] = _around(spread[(model, suite)], reach[(model, suite)])
         if theirs <= set(rows["model"]):
-            of_theirs = accuracy[accuracy["model"].isin(theirs)]
-            found |= _means(of_theirs, kind, means.loc[sorted(theirs)])
+            found |= _means(means.loc[sorted(theirs)], side)
     return found
 
 
-def _means(accuracy: pd.DataFrame, kind: str, by_model: pd.DataFrame) -> Quantities:
+def _means(by_model: pd.DataFrame, side: str) -> Quantities:
     """Return the last column of Table 1 or 2: mean and standard deviation over models."""
     found: Quantities = {}
-    side = kind.removeprefix("matched_")
     half = (by_model["delta_high"] - by_model["delta_low"]) / 2
     reach = half.groupby("group").mean()
     squared = np.sqrt((half**2).groupby("group").mean())
-    for row in extreme_suites(accuracy, PAPER_DATASET, kind).itertuples():
-        name = f"mean/{row.suite}"
-        delta, wide = float(row.mean_delta), float(reach[row.suite])
-        found[(name, f"delta_{side}")] = Estimate(delta, delta - wide, delta + wide)
-        found[(name, f"sd_{side}")] = _around(row.mean_sd, squared[row.suite])
+    wide = by_model["delta"].unstack("model")
+    means, deviations = wide.mean(axis=1), wide.std(axis=1, ddof=0)
+    for suite, delta in means.items():
+        low, high = float(delta - reach[suite]), float(delta + reach[suite])
+        found[(f"mean/{suite}", f"delta_{side}")] = Estimate(delta, low, high)
+        found[(f"mean/{suite}", f"sd_{side}")] = _around(deviations[suite], squared[suite])
     return found
 
 
@@ -103,18 +134,21 @@ def _matrix(matrix: pd.DataFrame) -> Quantities:
 
 def _correlations(tables: Tables) -> Quantities:
     """Return the correlations of §5 and Appendices C and D."""
-    found: Quantities = {}
-    for kind in MATCHED:
-        side = kind.removeprefix("matched_")
-        for name, estimate in correlations(tables, "perturbations", f"delta, {kind}"):
-            model, _, dataset = name.partition("/")
-            if dataset == PAPER_DATASET:
-                found[(f"{model}/perturbations", f"rho_{side}")] = estimate
+    sides = {kind.removeprefix("matched_"): kind for kind in MATCHED}
+    of_blimp = {
+        ("perturbations", f"rho_{side}"): correlations(tables, "perturbations", f"delta, {kind}")
+        for side, kind in sides.items()
+    } | {
+        ("suites", f"rho_{measure}"): overlaps_of_suites(tables, measure).items()
+        for measure in ("dependency", "token")
+    }
+    found = {
+        (f"{name.removesuffix(f'/{PAPER_DATASET}')}/{row}", column): estimate
+        for (row, column), estimates in of_blimp.items()
+        for name, estimate in estimates
+        if name.endswith(f"/{PAPER_DATASET}")
+    }
+    for side, kind in sides.items():
         for model, estimate in mean_predictability(tables, kind).items():
             found[(f"{model}/mean", f"r_{side}")] = estimate
-    for measure in ("dependency", "token"):
-        for name, estimate in overlaps_of_suites(tables, measure).items():
-            model, _, dataset = name.partition("/")
-            if dataset == PAPER_DATASET:
-                found[(f"{model}/suites", f"rho_{measure}")] = estimate
     return found

@@ -25,13 +25,10 @@ def rows_at(
     part: float = 1.0,
     perturbation: str | None = None,
 ) -> ByKind:
-    """Return the row at one length, over all pairs, for each model, data set and kind.
+    """Return the row of `context_accuracy` over all pairs for each model, data set and kind.
 
-    Args:
-        accuracy: `context_accuracy` table.
-        column: delta, accuracy or margin. Rows with NaN there are left out.
-        part: the length as a share of the longest. The nearest length is taken, the shortest for 0.
-        perturbation: perturbation of prefixes, or None for unperturbed prefixes.
+    Its length is the nearest to the share `part` of the longest. Rows with NaN in `column` (delta,
+    accuracy or margin) are left out. `perturbation` is None for unperturbed prefixes.
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
     rows = rows[rows["perturbation"].fillna("") == (perturbation or "")]
@@ -92,14 +89,11 @@ def without_interval(estimate: Estimate) -> Estimate:
 def shared_suites(tables: Sequence[pd.DataFrame], column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return a column for the suites in all tables, (suites, tables), and their numbers of pairs.
 
-    Args:
-        tables: rows of `context_accuracy`, one for each suite.
-        column: delta, accuracy or margin.
+    Each table has rows of `context_accuracy`, one for each suite.
     """
     by_suite = [table[["group", column, "n_pairs"]].set_index("group") for table in tables]
     wide = pd.concat(by_suite, axis=1, join="inner").dropna().sort_index()
-    values, pairs = (wide[[name]].to_numpy(float) for name in (column, "n_pairs"))
-    return values, pairs.max(axis=1)
+    return wide[[column]].to_numpy(float), wide[["n_pairs"]].to_numpy(float).max(axis=1)
 
 
 def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -113,12 +107,9 @@ def resampled_means(values: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 def correlation_difference(suites: Sequence[Sequence[pd.DataFrame]], total: Estimate) -> Estimate:
     """Return `total`, a difference of two models' mean r, with an interval over shared suites.
 
-    r correlates suites' accuracies without a prefix with those after one. Suites of each data set
-    are resampled once for both models. If the tables have no suites, `total` is returned unchanged.
-
-    Args:
-        suites: the `suite_points` of both models on each data set.
-        total: the difference, with the interval for independent r.
+    r correlates suites' accuracies without a prefix with those after one. `suites` has the
+    `suite_points` of both models on each data set, which are resampled once for both models. If
+    they are too few, `total` keeps its interval for independent r.
     """
     drawn, fewest = [], np.inf
     for pair in suites:
@@ -141,11 +132,8 @@ def overlap_difference(cells: pd.DataFrame, total: Estimate) -> Estimate:
     """Return `total`, rho of token overlap minus rho of label overlap, with a paired interval.
 
     Both rho correlate with the same `accuracy` of suites after suites, so suites are permuted once
-    for both. With too few suites, `total` is returned unchanged.
-
-    Args:
-        cells: cells of different suites. F1 is in `token` and `dependency` (labels).
-        total: the difference, with the interval for independent rho.
+    for both. `cells` are those of different suites, with F1 in `token` and `dependency` (labels).
+    With too few suites, `total` keeps its interval for independent rho.
     """
     known = cells.dropna(subset=["token", "dependency", "accuracy"])
     tokens, labels = (

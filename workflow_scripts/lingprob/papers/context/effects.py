@@ -17,16 +17,8 @@ from lingprob.context.names import (
     SYNTAXGYM,
     UNRELATED,
 )
+from lingprob.papers.context import contrasts
 from lingprob.papers.context.analysis import PAPER_DATASET
-from lingprob.papers.context.contrasts import (
-    correlation_difference,
-    overlap_difference,
-    resampled_means,
-    rows_at,
-    shared_suites,
-    weighted_sum,
-    without_interval,
-)
 from lingprob.papers.context.statistics import suite_points
 from lingprob.papers.run import Found, Run, Tables, statistic
 from lingprob.scorecard.comparison import MADE_HERE, Statistic
@@ -77,11 +69,11 @@ def weighted(
     `weights` has the weight of each kind of prefix, and `of` selects data sets by name.
     """
     accuracy = tables["context_accuracy"]
-    found = rows_at(accuracy, column, perturbation=perturbation)
+    found = contrasts.rows_at(accuracy, column, perturbation=perturbation)
     for model, dataset in dict.fromkeys((model, dataset) for model, dataset, _ in found):
         rows = [found[key] for kind in weights if (key := (model, dataset, kind)) in found]
         if of(dataset) and len(rows) == len(weights):
-            total = weighted_sum(accuracy, rows, list(weights.values()), column)
+            total = contrasts.weighted_sum(accuracy, rows, list(weights.values()), column)
             yield f"{model}/{dataset}", total
 
 
@@ -99,25 +91,25 @@ def over_lengths(
     There is one value per model (only `model` if given) and data set of plain pairs.
     """
     accuracy = tables["context_accuracy"]
-    later, sooner = rows_at(accuracy, column), rows_at(accuracy, column, part)
+    later, sooner = contrasts.rows_at(accuracy, column), contrasts.rows_at(accuracy, column, part)
     for (name, dataset, of), row in later.items():
         pair = [row, sooner[name, dataset, of]]
         wanted = of == kind and plain_pairs(dataset) and model in (None, name)
         # One length alone gives no difference.
         if wanted and pair[0].length != pair[1].length:
-            yield f"{name}/{dataset}", weighted_sum(accuracy, pair, [1, -1], column)
+            yield f"{name}/{dataset}", contrasts.weighted_sum(accuracy, pair, [1, -1], column)
 
 
 @statistic
 def between_models(tables: Tables, run: Run, kind: str, first: str, second: str) -> Found:
     """Yield delta of the first model minus delta of the second model, per data set."""
     accuracy = tables["context_accuracy"]
-    found = rows_at(accuracy)
+    found = contrasts.rows_at(accuracy)
     for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
         keys = [(model, dataset, kind) for model in (first, second)]
         if any_dataset(dataset) and set(keys) <= set(found):
             pair = [found[key] for key in keys]
-            difference = weighted_sum(accuracy, pair, [1, -1], "delta")
+            difference = contrasts.weighted_sum(accuracy, pair, [1, -1], "delta")
             yield f"{first} less {second}/{dataset}", difference
 
 
@@ -129,28 +121,29 @@ def over_scale(tables: Tables, run: Run, kind: str) -> Found:
     interval includes the sampling errors of suites and of models. With one suite there is no
     interval.
     """
-    found = rows_at(tables["context_accuracy"])
+    found = contrasts.rows_at(tables["context_accuracy"])
     suites = suite_points(tables["context_accuracy"], kind)
     looks = {name: look for name, look in run.models.items() if look.get("source") not in MADE_HERE}
+    sized = [name for name, look in looks.items() if look["parameters"]]
     for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-        sized = [name for name in looks if looks[name]["parameters"]]
         models = [name for name in sized if (name, dataset, kind) in found]
-        sizes = np.log10([float(run.models[name]["parameters"]) for name in models])
-        families = [run.models[name]["family"] for name in models]
+        if len(models) < 3 or not any_dataset(dataset):
+            continue
+        sizes = np.log10([float(looks[name]["parameters"]) for name in models])
+        families = [looks[name]["family"] for name in models]
         changes = [found[name, dataset, kind].delta for name in models]
-        if any_dataset(dataset) and len(models) > 2:
-            slope = slope_within(sizes, changes, families)
-            of_dataset = suites[suites["dataset"] == dataset]
-            of_models = [of_dataset[of_dataset["model"] == name] for name in models]
-            values, pairs = shared_suites(of_models, "delta")
-            if len(pairs) > 1:
-                draws = resampled_means(values, pairs)
-                every = np.broadcast_to(sizes, draws.shape)
-                slope = widened(slope, slopes_within(every, draws, families))
-            else:
-                note = "no interval, because there is only one suite"
-                slope = replace(without_interval(slope), note=note)
-            yield f"all models/{dataset}", slope
+        slope = slope_within(sizes, changes, families)
+        of_dataset = suites[suites["dataset"] == dataset]
+        of_models = [of_dataset[of_dataset["model"] == name] for name in models]
+        values, pairs = contrasts.shared_suites(of_models, "delta")
+        if len(pairs) > 1:
+            draws = contrasts.resampled_means(values, pairs)
+            every = np.broadcast_to(sizes, draws.shape)
+            slope = widened(slope, slopes_within(every, draws, families))
+        else:
+            note = "no interval, because there is only one suite"
+            slope = replace(contrasts.without_interval(slope), note=note)
+        yield f"all models/{dataset}", slope
 
 
 @statistic
@@ -160,7 +153,7 @@ def coefficient(tables: Tables, run: Run, prefixes: str, term: str) -> Found:
     The coefficient has no interval if no judgment changes.
     """
     rows = tables["context_regression"]
-    rows = rows[(rows["prefixes"] == prefixes) & rows["dataset"].map(any_dataset).astype(bool)]
+    rows = rows[(rows["prefixes"] == prefixes) & (rows["dataset"] != CROWS_PAIRS)]
     for row in rows[rows["estimate"].isna()].itertuples():
         yield f"{row.model}/{row.dataset}", replace(NOTHING, note="no regression: see the log")
     for row in rows[(rows["term"] == term) & rows["estimate"].notna()].itertuples():
@@ -213,41 +206,25 @@ def more_predictable(tables: Tables, run: Run, kind: str) -> Found:
     means, names = mean_predictability(tables, kind), (SMALLEST, LEAST_PREDICTABLE)
     if {*names} <= set(means):
         total = combined([means[name] for name in names], [1, -1])
-        if "context_accuracy" in tables:
-            points = suite_points(tables["context_accuracy"], kind)
-            suites = [
-                [points[(points["model"] == name) & (points["dataset"] == dataset)]
-                 for name in names]
-                for dataset in PAPER_DATASETS
-            ]  # fmt: skip
-            total = correlation_difference(suites, total)
-        yield " less ".join(names), total
+        points = suite_points(tables["context_accuracy"], kind)
+        suites = [
+            [points[(points["model"] == name) & (points["dataset"] == dataset)] for name in names]
+            for dataset in PAPER_DATASETS
+        ]
+        yield " less ".join(names), contrasts.correlation_difference(suites, total)
 
 
 def overlap_advantage(tables: Tables, run: Run) -> Found:
     """Yield rho of accuracy with token overlap minus rho of accuracy with label overlap."""
+    keys = ["dataset", "target_suite", "prefix_suite"]
     tokens, labels = (overlaps_of_suites(tables, name) for name in ("token", "dependency"))
-    for name in tokens:
-        if name in labels:
-            total = combined([tokens[name], labels[name]], [1, -1])
-            if "context_matrix" in tables:
-                total = overlap_difference(overlap_cells(tables, *name.split("/")), total)
-            yield name, total
-
-
-def overlap_cells(tables: Tables, model: str, dataset: str) -> pd.DataFrame:
-    """Return a model's `context_matrix` rows of two different suites, with their overlaps.
-
-    The columns `token` and `dependency` are the F1 of target_suite with prefix_suite.
-    """
-    keys = ["target_suite", "prefix_suite"]
-    matrix, overlap = (
-        table[table["dataset"] == dataset]
-        for table in (tables["context_matrix"], tables["context_overlap"])
-    )
-    wide = overlap.pivot(index=keys, columns="measure", values="f1")
-    cells = matrix[(matrix["model"] == model) & (matrix[keys[0]] != matrix[keys[1]])]
-    return cells.join(wide, on=keys)
+    wide = tables["context_overlap"].pivot(index=keys, columns="measure", values="f1")
+    cells = tables["context_matrix"].join(wide, on=keys)
+    cells = cells[cells["target_suite"] != cells["prefix_suite"]]
+    for name in [name for name in tokens if name in labels]:
+        of_model = cells[(cells["model"] + "/" + cells["dataset"]) == name]
+        total = combined([tokens[name], labels[name]], [1, -1])
+        yield name, contrasts.overlap_difference(of_model, total)
 
 
 def suite_overlaps(tables: Tables, run: Run) -> Found:
@@ -308,13 +285,10 @@ def feminine_advantage(tables: Tables, run: Run) -> Found:
 
     There is one value per model (context, Appendix D.1).
     """
-    feminine, masculine = (
-        [f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
-        for gender in ("fem", "masc")
-    )
+    feminine, masculine = r"reflexive_(?:orc|prep|src)_fem", r"reflexive_(?:orc|prep|src)_masc"
     for model, cells in improvements(tables):
-        targets = cells[cells["target_suite"].isin(feminine)]
-        after = [targets[targets["prefix_suite"].isin(names)] for names in (feminine, masculine)]
+        targets = cells[cells["target_suite"].str.fullmatch(feminine)]
+        after = [targets[targets["prefix_suite"].str.fullmatch(x)] for x in (feminine, masculine)]
         if all(map(len, after)):
             means = [mean_of_cells(some) for some in after]
             yield f"{model}/{SYNTAXGYM}", replace(combined(means, [1, -1]), note=means[0].note)

@@ -34,15 +34,9 @@ def overlaps(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a `context_overlap` table of suites and a `context_prefix_overlap` table of prefixes.
 
-    Both tables have F1 of tokens and of dependency labels, for acceptable prefixes only.
-
-    Args:
-        stimuli, prefixes: tables of the data set. `prefixes` needs only COLUMNS and KINDS.
-        tokenize: the tokenizer for F1 of tokens.
-        dataset: name of the data set.
-        sentences: number of sentences of each suite that are compared with those of another.
-        seed: seed of the draw of these sentences.
-        scale: scale of the run.
+    Both tables have F1 of tokens and of dependency labels, for acceptable prefixes only. `stimuli`
+    and `prefixes` are tables of the data set. `prefixes` needs only COLUMNS and KINDS. `sentences`
+    is the number of drawn sentences of each suite that are compared with those of another.
     """
 
     def tokens(texts: Sequence[str]) -> list[list[str]]:
@@ -112,12 +106,10 @@ def suite_overlaps(
     `sentences` sentences are drawn of each suite, with replacement if it has fewer, and paired at
     random, never with themselves. The columns are target_suite, prefix_suite and f1.
     """
-    acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712 (null is neither)
-    pools = {suite: rows["text"].unique() for suite, rows in acceptable.groupby("paradigm")}
-    drawn = {
-        suite: rng.choice(pool, sentences, replace=len(pool) < sentences)
-        for suite, pool in pools.items()
-    }
+    acceptable, drawn = stimuli[stimuli["grammatical"] == True], {}  # noqa: E712 (null is neither)
+    for suite, texts in acceptable.groupby("paradigm")["text"]:
+        pool = texts.unique()
+        drawn[suite] = rng.choice(pool, sentences, replace=len(pool) < sentences)
     overlaps = Overlaps([text for texts in drawn.values() for text in texts], bags)
     rows = []
     for target, targets in drawn.items():

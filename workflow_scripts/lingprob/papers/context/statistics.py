@@ -36,10 +36,10 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     prefixes, log length is the only predictor. The length is the actual one (tokens, natural
     logarithm), centred. It is below a configured length if a suite has too few sentences.
 
-    Returns a `context_regression` table: estimates (logits), with the model's standard errors, z
-    and p for these suites only. `suite_std_error` and `suite_p` generalise to other suites, by a
-    jackknife over suites and Student's t with `suite_df` degrees of freedom. They are null if no
-    judgment changes. All values are null if a fit fails, and the log has the reason.
+    Returns a `context_regression` table: estimates (logits), with standard errors, z and p for
+    these suites only. `suite_std_error` and `suite_p` generalise to other suites, by a jackknife
+    over suites and Student's t with `suite_df` degrees of freedom. They are null if no judgment
+    changes. All values are null if a fit fails, and the log has the reason.
     """
     tables = []
     grown = judgments[judgments["perturbation"].isna()]
@@ -48,13 +48,12 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
             rows = group[group["kind"].isin(kinds)]
             if rows.empty:
                 continue
+            described = {"model": model, "dataset": dataset, "prefixes": prefixes, "n": len(rows)}
             try:
                 table = regression(rows, related=prefixes == "related")
             except LingprobError as error:
-                logger.warning("%s, %s, %s prefixes: no regression (%s)",
-                               model, dataset, prefixes, error)  # fmt: skip
+                logger.warning("no regression of %s: %s", described, error)
                 table = pd.DataFrame({"term": ["none"]})
-            described = {"model": model, "dataset": dataset, "prefixes": prefixes, "n": len(rows)}
             tables.append(table.assign(scale=scale, **described))
     schema = SCHEMAS["context_regression"]
     if not tables:
@@ -87,11 +86,7 @@ def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
 
 
 def baseline_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Correlate suites' accuracy without a prefix with that after the longest prefix.
-
-    `accuracy` is a `context_accuracy` table. Returns a `context_correlations` table (context,
-    Figures 10 and 11).
-    """
+    """Correlate suites' accuracy without a prefix with that after the longest (Figures 10, 11)."""
     points = pd.concat([suite_points(accuracy, kind).assign(y=kind) for kind in MATCHED])
     about = ("metric", "baseline", "pearson")
     return correlate_points(points, about, "baseline", "accuracy", scale)
@@ -118,12 +113,11 @@ def overlap_correlations(
     draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Correlate overlap with accuracy over minimal pairs, and over every two suites.
+    """Correlate overlap with accuracy over minimal pairs, and over every two suites (Appendix D).
 
     Over minimal pairs: the point-biserial correlation of the judgment with the mean F1 between the
     sentences of the longest acceptable prefix and the target. Over two different suites: Spearman's
-    rho of F1 with accuracy after ten sentences, and with its change. Returns a
-    `context_correlations` table (context, Appendix D).
+    rho of F1 with accuracy after ten sentences, and with its change.
 
     Args:
         judgments: `context_judgments` of the data set that the overlaps describe.
@@ -141,7 +135,7 @@ def overlap_correlations(
                 about = (model, dataset, "pairs", f"{measure} overlap with {kind} prefixes")
                 found = pair_correlation(group, draws, seed)
                 rows.append((*about, "correct", "point_biserial", *found, len(group)))
-    keys = ["dataset", "target_suite", "prefix_suite"]
+    keys = ["dataset", *SUITES]
     for measure, table in overlap.groupby("measure", sort=False):
         joined = matrix.merge(table.drop(columns="scale"), on=keys)
         joined = joined[joined["target_suite"] != joined["prefix_suite"]]
@@ -177,10 +171,8 @@ def matrix_correlation(
     the suites of one matrix, its rows and columns together (Mantel's test). The interval is
     Fisher's z minus the percentiles of z under these permutations.
 
-    Args:
-        cells: one row per target_suite and other prefix_suite, with the columns named by x and y.
-        x, y: names of the columns.
-        draws, seed: number of permutations, and their seed.
+    `cells` has one row per target_suite and other prefix_suite, with the columns x and y. `draws`
+    and `seed` are those of the permutations.
     """
     value, by_chance = permuted_correlations(cells, x, y, draws, seed)
     if not len(by_chance):
@@ -218,8 +210,7 @@ def permuted_correlations(
 
 def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Correlate perturbations' similarity with the change in accuracy (context, Figure 9)."""
-    points = perturbation_points(accuracy)
-    points = points.assign(y="delta, " + points["kind"])
+    points = perturbation_points(accuracy).assign(y=lambda table: "delta, " + table["kind"])
     about = ("perturbations", "similarity", "spearman")
     return correlate_points(points, about, "similarity", "delta", scale)
 
@@ -242,11 +233,7 @@ def correlate_points(
 
 
 def perturbation_points(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per perturbation and kind: similarity, and mean change over lengths.
-
-    `accuracy` is a `context_accuracy` table, whose unperturbed prefixes are called `original`
-    (context, Appendix B).
-    """
+    """Return similarity and mean change over lengths, one row per perturbation and kind."""
     rows = accuracy[(accuracy["level"] == "all") & accuracy["kind"].isin(MATCHED)]
     rows = rows[rows["perturbation"].notna()]
     grouped = rows.groupby(["model", "dataset", "kind", "perturbation"], sort=False)
