@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lingprob.overlap.automaton import PassageIndex, build_index
+from lingprob.overlap.cdawg import Cdawg, build_cdawg
 from lingprob.overlap.token_blocks import TokenBlock, block_of
 
 Sequences = list[list[int]]
@@ -44,6 +46,17 @@ def block(documents: Sequence[Sequence[int]], dtype: str = "uint16") -> TokenBlo
 def arrays(passages: Sequence[Sequence[int]]) -> list[np.ndarray]:
     """Make lists of ids arrays."""
     return [np.array(passage, dtype=np.int64) for passage in passages]
+
+
+def index_of(passages: Sequences, vocabulary_size: int = 300) -> PassageIndex:
+    """Index passages, lists of ids."""
+    return build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=vocabulary_size)
+
+
+def graph_of(documents: Sequences, vocabulary_size: int = 300) -> Cdawg:
+    """Build the graph of documents, lists of ids."""
+    blocks = [block(documents, "uint32")]
+    return build_cdawg(blocks, tokenizer_hash="t", vocabulary_size=vocabulary_size)
 
 
 def random_case(generator: random.Random) -> tuple[Sequences, Sequences]:

@@ -3,7 +3,7 @@
 import json
 import random
 import tempfile
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +11,19 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import cdawg_build
-from lingprob.overlap.automaton import PassageIndex, build_index
+from lingprob.overlap.automaton import build_index
 from lingprob.overlap.cdawg import build_cdawg
-from lingprob.overlap.corpora import (
-    Corpus,
-    CorpusFile,
-    load_corpus,
-    save_corpus,
-    split_documents,
-)
+from lingprob.overlap.corpora import Corpus, CorpusFile, load_corpus, save_corpus, split_documents
 from lingprob.overlap.matches import Matches, merge, passage_overlaps
 from lingprob.overlap.search import longest_overlaps
 from lingprob.overlap.soft import find_soft_overlaps, folded_words, quotation
 from lingprob.overlap.streaming import scan
-from lingprob.overlap.token_blocks import TokenBlock
 from overlap_reference import (
     Sequences,
-    arrays,
     block,
+    graph_of,
+    index_of,
     slow_matches,
     slow_soft_overlap,
     words_in_common,
@@ -40,17 +33,7 @@ MIN_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 9, 12)
 sequences = st.lists(st.lists(st.integers(0, 3), max_size=25), min_size=1, max_size=4)
 
 
-def index_of(passages: Sequences, vocabulary_size: int = 10) -> PassageIndex:
-    return build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=vocabulary_size)
-
-
-def matched(
-    index: PassageIndex, blocks: Sequence[TokenBlock], file: str = "0", min_length: int = 1,
-    separator: int | None = None,
-) -> Matches:  # fmt: skip
-    return scan(
-        index, blocks, file=file, tokenizer_hash="t", min_length=min_length, separator=separator
-    )
+matched = partial(scan, file="0", tokenizer_hash="t")
 
 
 def assert_equal(one: Matches, other: Matches) -> None:
@@ -67,8 +50,8 @@ def check_everything(passages: Sequences, documents: Sequences) -> None:
         known = lengths >= min_length
         np.testing.assert_array_equal(found.lengths, np.where(known, lengths, 0))
         np.testing.assert_array_equal(found.frequencies, np.where(known, frequencies, 0))
-    cdawg = build_cdawg([block(documents)], tokenizer_hash="t", vocabulary_size=10)
-    found, counted = cdawg.longest_matches(index.tokens, index.offsets, tokenizer_hash="t")
+    graph = graph_of(documents)
+    found, counted = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="t")
     np.testing.assert_array_equal(found, lengths)
     np.testing.assert_array_equal(counted, frequencies)
 
@@ -99,10 +82,7 @@ def test_passages_taken_from_the_corpus(documents: Sequences, data: st.DataObjec
     min_length=st.sampled_from(MIN_LENGTHS),
     order=st.permutations(range(3)),
 )
-def test_merged_files_equal_one_file(
-    passages: Sequences, documents: Sequences, file_of: list[int], min_length: int,
-    order: list[int],
-) -> None:  # fmt: skip
+def test_merged_files_equal_one_file(passages, documents, file_of, min_length, order):
     index = index_of(passages)
     # A document of foreign tokens makes the files differ, so that none is refused as a copy.
     parts = [
@@ -111,7 +91,7 @@ def test_merged_files_equal_one_file(
         for number in range(3)
     ]
     whole = matched(index, [block([*parts[0], *parts[1], *parts[2]])], min_length=min_length)
-    results = [matched(index, [block(parts[i])], str(i), min_length) for i in order]
+    results = [matched(index, [block(parts[i])], file=str(i), min_length=min_length) for i in order]
     one_block_each = matched(
         index, [block([document]) for part in parts for document in part], min_length=min_length
     )
@@ -125,9 +105,7 @@ def test_merged_files_equal_one_file(
     passages=sequences, documents=sequences, min_length=st.sampled_from(MIN_LENGTHS),
     row_length=st.integers(1, 9),
 )  # fmt: skip
-def test_separators_and_rows_end_documents(
-    passages: Sequences, documents: Sequences, min_length: int, row_length: int
-) -> None:
+def test_separators_and_rows_end_documents(passages, documents, min_length, row_length):
     separator = 7
     stream = [token for document in documents for token in [*document, separator]]
     rows = [stream[i : i + row_length] for i in range(0, len(stream), row_length)]
@@ -153,9 +131,7 @@ def test_separators_and_rows_end_documents(
 
 @settings(deadline=None, max_examples=60)
 @given(passages=sequences, documents=sequences, min_length=st.sampled_from(MIN_LENGTHS))
-def test_wide_and_narrow_ids_give_the_same(
-    passages: Sequences, documents: Sequences, min_length: int
-) -> None:
+def test_wide_and_narrow_ids_give_the_same(passages, documents, min_length):
     """The same ids, 32-bit; and ids moved beyond 16 bits in a vocabulary that needs more."""
     index = index_of(passages)
     expected = matched(index, [block(documents)], min_length=min_length)
@@ -241,9 +217,7 @@ texts_of_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" 
     files=st.lists(st.lists(texts_of_words, min_size=1, max_size=3), min_size=1, max_size=2),
     min_length=st.sampled_from([1, 3, 5]),
 )
-def test_longest_overlaps_equal_those_of_all_stretches(
-    tiny_tokenizer: Tokenizer, texts: list[str], files: list[list[str]], min_length: int
-) -> None:
+def test_longest_overlaps_equal_those_of_all_stretches(tiny_tokenizer, texts, files, min_length):
     # A word of its own keeps two files from being copies of one another.
     files = [[*documents, f"x{number}"] for number, documents in enumerate(files)]
     encode = tiny_tokenizer.tokenizer.encode

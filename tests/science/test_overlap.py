@@ -1,6 +1,5 @@
 """Real reading-time texts against the books they come from, and the published overlaps."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from transformers import PreTrainedTokenizerFast
 
 import lingprob
 from lingprob.api.corpora import dataset_texts
@@ -30,29 +30,20 @@ from lingprob.reading.texts import build_words, passage_texts
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run
 
-MIRROR = Path(
-    os.environ.get("LINGPROB_MIRROR")
-    or Path(__file__).resolve().parents[2].parent / "shared" / "mirror"
-)
-pytestmark = pytest.mark.skipif(
-    not (MIRROR / "rt_leakage").exists(), reason=f"no mirror at {MIRROR}"
-)
 VOCABULARY_SIZE = 50_277
 LEVELS = {"the_pile": (75, 207), "owt": (32, 246)}  # flagged rows: compat, corrected
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Any:
-    """Return Pythia's tokenizer."""
-    from transformers import PreTrainedTokenizerFast
-
-    path = MIRROR / "tokenizers" / "gpt-neox-20b" / "20B_tokenizer.json"
+def tokenizer(mirror: Path) -> Any:
+    """Pythia's tokenizer."""
+    path = mirror / "tokenizers" / "gpt-neox-20b" / "20B_tokenizer.json"
     return PreTrainedTokenizerFast(tokenizer_file=str(path))
 
 
-def geco_chapters() -> list[str]:
+def geco_chapters(mirror: Path) -> list[str]:
     entry = read_datasets()["geco"]
-    words = build_words("geco", entry, [MIRROR / file["mirror"] for file in entry["files"]])
+    words = build_words("geco", entry, [mirror / file["mirror"] for file in entry["files"]])
     return passage_texts(words).tolist()
 
 
@@ -73,14 +64,14 @@ def covered(lengths: np.ndarray, min_length: int) -> float:
     return float(inside.mean())
 
 
-def test_the_novel_leaks_into_geco_as_published(tokenizer: Any) -> None:
+def test_the_novel_leaks_into_geco_as_published(mirror, tokenizer):
     """The novel as it is downloaded, searched for the chapters as they are read.
 
     The paper's longest overlaps with the Pile have 127 to 343 tokens, one per chapter. GECO's words
     without punctuation had at most 29 with their own novel.
     """
-    index = index_of(geco_chapters(), tokenizer)
-    files = [MIRROR / "gutenberg" / name for name in ("863-0.txt", "1155-0.txt")]
+    index = index_of(geco_chapters(mirror), tokenizer)
+    files = [mirror / "gutenberg" / name for name in ("863-0.txt", "1155-0.txt")]
     styles, adversary = (list(iter_documents("gutenberg", [file])) for file in files)
     found = matches(index, read_texts(styles, tokenizer))
     assert covered(found.lengths, 12) == pytest.approx(0.716, abs=0.001)
@@ -90,26 +81,26 @@ def test_the_novel_leaks_into_geco_as_published(tokenizer: Any) -> None:
     ascii_marks = dict(zip("\u2018\u2019\u201c\u201d", "''\"\"", strict=True)) | {"\u2014": "--"}
     edition = [text.translate(str.maketrans(ascii_marks)) for text in styles]
     found = passage_overlaps(index, matches(index, read_texts(edition, tokenizer)))
-    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
+    table = read_published(mirror / "rt_leakage" / "rt_overlap_the_pile.tsv")
     published = table[table.corpus == "geco"].set_index("article_num").overlap_len
     assert found.groupby("passage").overlap_tokens.first()[3] == published[3] == 317
     # Another novel of the same author and years has nothing of the kind.
     assert covered(matches(index, read_texts(adversary, tokenizer)).lengths, 12) < 0.01
 
 
-def test_geco_without_punctuation_is_found_in_its_novel() -> None:
+def test_geco_without_punctuation_is_found_in_its_novel(mirror):
     """The words as they are published: no mark of punctuation, one word in thirty left out.
 
     They share at most 29 exact tokens with the novel, but hundreds of folded words, and more with
     more gaps. Other novels share no such sequence.
     """
-    material = pd.read_csv(MIRROR / "geco" / "EnglishMaterial_corrected.csv", keep_default_na=False)
+    material = pd.read_csv(mirror / "geco" / "EnglishMaterial_corrected.csv", keep_default_na=False)
     parts = material["WORD"].groupby(material["WORD_ID"].str.partition("-")[0])
     passages = [folded_words(" ".join(words)) for _, words in parts]
     novel, *others = (
         text
         for name in ("863-0.txt", "1155-0.txt", "1661.txt")
-        for text in iter_documents("gutenberg", [MIRROR / "gutenberg" / name])
+        for text in iter_documents("gutenberg", [mirror / "gutenberg" / name])
     )
     longest = []
     for gaps in (0, 1, 2):
@@ -124,11 +115,11 @@ def test_geco_without_punctuation_is_found_in_its_novel() -> None:
     assert longest == [[254, 186, 210, 212], [294, 320, 248, 255], [300, 321, 288, 294]]
 
 
-def test_published_flags_and_whole_passages_are_reproduced() -> None:
+def test_published_flags_and_whole_passages_are_reproduced(mirror):
     """One passage of Provo is complete in each corpus, and 15 and 6 are covered to 90% or more."""
     n_reproduced, covered = 0, {}
     for name in PUBLISHED_THRESHOLDS:
-        table = published_overlaps(MIRROR / f"rt_leakage/rt_overlap_{name}.tsv", name, "test")
+        table = published_overlaps(mirror / f"rt_leakage/rt_overlap_{name}.tsv", name, "test")
         compat, corrected = table["below_threshold_compat"], table["below_threshold_corrected"]
         n_reproduced += int((compat == table["below_threshold"]).sum())
         assert (compat.sum(), corrected.sum()) == LEVELS[name]
@@ -160,10 +151,10 @@ FIRST_OF_BROWN = (
 )
 
 
-def test_first_words_of_brown_are_its_first_tokens(tmp_path: Path) -> None:
+def test_first_words_of_brown_are_its_first_tokens(mirror, tmp_path):
     (row,) = lingprob.certify(
         FIRST_OF_BROWN, "brown_corpus", tokenizer="gpt-neox-20b", ngrams="none",
-        config={"mirror": str(MIRROR)}, cache=tmp_path,
+        config={"mirror": str(mirror)}, cache=tmp_path,
     ).to_dict("records")  # fmt: skip
     assert row["overlap_text"] == FIRST_OF_BROWN
     assert (row["overlap_tokens"], row["occurrences"]) == (row["n_tokens"], 1)
@@ -174,9 +165,7 @@ def test_first_words_of_brown_are_its_first_tokens(tmp_path: Path) -> None:
     [("linguistic_inquiry", 1450, None), ("provo", 55, "There are now rumblings that Apple"),
      ("syntaxgym", 3304, "The painting that the artist painted deteriorated")],
 )  # fmt: skip
-def test_texts_are_data_sets_of_the_catalog(
-    tmp_path: Path, name: str, n_texts: int, first: str | None
-) -> None:
-    texts = dataset_texts(name, Run(*read_settings({"mirror": str(MIRROR)})), tmp_path)
+def test_texts_are_data_sets_of_the_catalog(mirror, tmp_path, name, n_texts, first):
+    texts = dataset_texts(name, Run(*read_settings({"mirror": str(mirror)})), tmp_path)
     assert len(texts) == texts.index.nunique() == n_texts
     assert first is None or texts.iloc[0].startswith(first)

@@ -1,38 +1,38 @@
 """The texts of real reading-time corpora: expected counts, and the published passage lengths."""
 
-import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from tokenizers import Tokenizer
 
 from lingprob.catalog import read_datasets
 from lingprob.papers.leakage.overlaps import CATALOG_NAMES, read_published
 from lingprob.reading.printed import printed_geco
 from lingprob.reading.texts import build_words, passage_texts
 
-MIRROR = Path(
-    os.environ.get("LINGPROB_MIRROR")
-    or Path(__file__).resolve().parents[2].parent / "shared" / "mirror"
-)
-pytestmark = pytest.mark.skipif(
-    not (MIRROR / "rt_leakage").exists(), reason=f"no mirror at {MIRROR}"
-)
 
-
-def words_of(corpus: str) -> pd.DataFrame:
+def words_of(mirror: Path, corpus: str) -> pd.DataFrame:
     entry = read_datasets()[corpus]
-    return build_words(corpus, entry, [MIRROR / file["mirror"] for file in entry["files"]])
+    return build_words(corpus, entry, [mirror / file["mirror"] for file in entry["files"]])
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Any:
-    """Return Pythia's tokenizer."""
-    from tokenizers import Tokenizer
+def tokenizer(mirror: Path) -> Tokenizer:
+    """Pythia's tokenizer."""
+    return Tokenizer.from_file(str(mirror / "tokenizers/gpt-neox-20b/20B_tokenizer.json"))
 
-    return Tokenizer.from_file(str(MIRROR / "tokenizers/gpt-neox-20b/20B_tokenizer.json"))
+
+def published_lengths(mirror: Path, corpus: str) -> pd.Series:
+    """The published number of tokens of each passage, by its number."""
+    table = read_published(mirror / "rt_leakage" / "rt_overlap_the_pile.tsv")
+    return table[table["corpus"] == corpus].groupby("article_num")["article_len"].first()
+
+
+def lengths_of(mirror: Path, corpus: str, tokenizer: Tokenizer) -> np.ndarray:
+    texts = passage_texts(words_of(mirror, corpus))
+    return np.array([len(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts])
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def tokenizer() -> Any:
         ("ucl_frank2013", 361, 4_957, 361),
     ],
 )
-def test_counts(corpus: str, passages: int, words: int, sentences: int | None) -> None:
-    table = words_of(corpus)
+def test_counts(mirror, corpus, passages, words, sentences):
+    table = words_of(mirror, corpus)
     assert (table["passage_id"].nunique(), len(table)) == (passages, words)
     assert (table.groupby("passage_id")["word_index"].max() + 1).sum() == words
     if sentences is not None:
@@ -56,30 +56,24 @@ def test_counts(corpus: str, passages: int, words: int, sentences: int | None) -
 @pytest.mark.parametrize(
     ("corpus", "missing"), [("brown", {}), ("naturalstories", {1: -1}), ("provo", {})]
 )
-def test_passages_have_the_published_lengths_in_order(
-    tokenizer: Any, corpus: str, missing: dict[int, int]
-) -> None:
+def test_passages_have_the_published_lengths_in_order(mirror, tokenizer, corpus, missing):
     """All but Natural Stories' second, which has a token less here."""
-    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
-    published = table[table["corpus"] == corpus].groupby("article_num")["article_len"].first()
-    texts = passage_texts(words_of(CATALOG_NAMES.get(corpus, corpus)))
-    ours = [len(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
-    differences = dict(enumerate((pd.Series(ours) - published.to_numpy()).tolist()))
+    published = published_lengths(mirror, corpus).to_numpy()
+    ours = lengths_of(mirror, CATALOG_NAMES.get(corpus, corpus), tokenizer)
+    differences = dict(enumerate((ours - published).tolist()))
     assert {number: by for number, by in differences.items() if by} == missing
 
 
-def test_chapters_of_geco_have_nearly_the_published_lengths(tokenizer: Any) -> None:
+def test_chapters_of_geco_have_nearly_the_published_lengths(mirror, tokenizer):
     """The words alone, as GECO's material has them, are 58,162 tokens, but the paper has 75,939."""
-    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
-    published = table[table["corpus"] == "geco"].groupby("article_num")["article_len"].first()
-    texts = passage_texts(words_of("geco"))
-    ours = np.array([len(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts])
-    assert (np.abs(ours / published.to_numpy() - 1) < 0.02).all()
+    published = published_lengths(mirror, "geco").to_numpy()
+    ours = lengths_of(mirror, "geco", tokenizer)
+    assert (np.abs(ours / published - 1) < 0.02).all()
     assert (published.sum(), ours.sum()) == (75_939, 75_486)
 
 
-def test_all_words_of_geco_are_printed_in_order() -> None:
-    files = [MIRROR / file["mirror"] for file in read_datasets()["geco"]["files"]]
+def test_all_words_of_geco_are_printed_in_order(mirror):
+    files = [mirror / file["mirror"] for file in read_datasets()["geco"]["files"]]
     words = printed_geco(*files)
     material = pd.read_csv(files[0], dtype=str, keep_default_na=False)
     material = material[material["WORD"].str.strip() != ""]

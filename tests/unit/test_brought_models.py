@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,6 +99,18 @@ def plain_sum(folder: Path, ids: list[int], start: int | None) -> float:
 @pytest.fixture(autouse=True)
 def _cache(tmp_path, monkeypatch):
     monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def llama(tmp_path) -> Path:
+    """The folder of a small Llama."""
+    return save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+
+
+def change_weights(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Replace the weights of a folder, by name, with the result of a function."""
+    path = folder / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
 @pytest.mark.parametrize(
@@ -342,46 +355,38 @@ def test_memory_is_named_if_it_runs_out(masked, error, tmp_path, monkeypatch):
     ("method", "package"),
     [("gptq", "gptqmodel"), ("bitsandbytes", "bitsandbytes"), ("awq", "gptqmodel")],
 )
-def test_quantised_weights_name_the_package(method, package, tmp_path):
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+def test_quantised_weights_name_the_package(method, package, llama):
     quantised = {"quant_method": method, "bits": 4, "group_size": 128, "load_in_4bit": True}
-    edit(folder / "config.json", quantization_config=quantised)
+    edit(llama / "config.json", quantization_config=quantised)
     with pytest.raises(LingprobError, match=rf"quantised by {method}, .*Install {package}"):
-        lingprob.load(folder)
+        lingprob.load(llama)
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e4m3fn])
-def test_weights_of_eight_bits_need_a_scale(dtype, tmp_path):
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
-    weights = load_file(folder / "model.safetensors")
-    name = next(name for name in weights if name.endswith("q_proj.weight"))
-    weights[name] = (weights[name] * 100).to(dtype)
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+def test_weights_of_eight_bits_need_a_scale(dtype, llama):
+    name = "model.layers.0.self_attn.q_proj.weight"
+    change_weights(llama, lambda weights: weights | {name: (weights[name] * 100).to(dtype)})
     with pytest.raises(LingprobError, match=rf"1 weights have 8 bits, .*for instance {name}\."):
-        lingprob.load(folder)
+        lingprob.load(llama)
 
 
-def test_weights_of_a_compiled_model_are_named(tmp_path):
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
-    weights = load_file(folder / "model.safetensors")
-    compiled = {f"_orig_mod.{name}": one for name, one in weights.items()}
-    save_file(compiled, folder / "model.safetensors", metadata={"format": "pt"})
+def test_weights_of_a_compiled_model_are_named(llama):
+    change_weights(llama, lambda found: {f"_orig_mod.{name}": found[name] for name in found})
     with pytest.raises(LingprobError, match=r"saved from a compiled model"):
-        lingprob.load(folder)
+        lingprob.load(llama)
 
 
 @pytest.mark.parametrize("beside_weights", [True, False])
-def test_an_adapter_is_never_scored_as_its_base(beside_weights, tmp_path, monkeypatch):
+def test_an_adapter_is_never_scored_as_its_base(beside_weights, tmp_path, monkeypatch, llama):
     monkeypatch.setattr("lingprob.models.loading.find_spec", lambda name: None)
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
     base = tmp_path / "base"
     if not beside_weights:
-        folder.rename(base)
-        folder.mkdir()
+        llama.rename(base)
+        llama.mkdir()
     described = {"peft_type": "LORA", "base_model_name_or_path": str(base)}
-    (folder / "adapter_config.json").write_text(json.dumps(described))
+    (llama / "adapter_config.json").write_text(json.dumps(described))
     with pytest.raises(LingprobError, match=r"a LORA adapter of .*merge"):
-        load_language_model(folder)
+        load_language_model(llama)
 
 
 def test_an_adapter_is_merged_where_peft_is_installed(tmp_path):
@@ -572,17 +577,14 @@ EXTRA = {
 
 
 @pytest.mark.parametrize("name", [*EXTRA, "v_head.summary.weight", "lm_head.bias"])
-def test_weights_that_a_layer_would_need_are_refused(name, tmp_path):
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
-    weights = load_file(folder / "model.safetensors")
+def test_weights_that_a_layer_would_need_are_refused(name, llama):
     whole = f"model.layers.1.{name}" if name in EXTRA else name
-    weights[whole] = torch.ones(EXTRA.get(name) or (1,))
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    change_weights(llama, lambda weights: weights | {whole: torch.ones(EXTRA.get(name) or (1,))})
     if EXTRA.get(name) or name == "lm_head.bias":
         with pytest.raises(LingprobError, match=rf"lack, .*{whole}"):
-            load_language_model(folder)
+            load_language_model(llama)
     else:
-        load_language_model(folder)
+        load_language_model(llama)
 
 
 def test_marks_around_a_text_need_no_letter(tmp_path, caplog):
@@ -652,11 +654,10 @@ def test_letters_that_look_like_signs_of_spaces(tmp_path):
     assert found == sorted(number for name, number in names.items() if name.startswith("▁"))
 
 
-def test_results_have_names_whatever_config_json_wants(tmp_path):
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
-    wanted = lingprob.load(folder).score(SENTENCES[:2])["logprob"].tolist()
-    edit(folder / "config.json", return_dict=False)
-    found = lingprob.load(folder).score(SENTENCES[:2])["logprob"].tolist()
+def test_results_have_names_whatever_config_json_wants(llama):
+    wanted = lingprob.load(llama).score(SENTENCES[:2])["logprob"].tolist()
+    edit(llama / "config.json", return_dict=False)
+    found = lingprob.load(llama).score(SENTENCES[:2])["logprob"].tolist()
     assert found == pytest.approx(wanted, abs=1e-5)
 
 
@@ -672,28 +673,25 @@ def test_damaged_weights_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("tokenizer.json", "version https://git-lfs.github.com/spec/v1", r"json: a pointer of Git"),
         ("tokenizer.json", '{"model": {"type": "New"}}', r"ValueError: tokenizer\.json: "),
         ("tokenizer_config.json", "{", r"ValueError: tokenizer_config\.json: "),
     ],
 )
-def test_files_that_cannot_be_read_are_named(name, content, said, tmp_path):
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
-    (folder / name).write_text(content)
+def test_files_that_cannot_be_read_are_named(name, content, said, llama):
+    (llama / name).write_text(content)
     with pytest.raises(LingprobError, match=said):
-        lingprob.load(folder)
+        lingprob.load(llama)
 
 
-def test_wishes_of_config_json_are_named(tmp_path, caplog):
-    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+def test_wishes_of_config_json_are_named(llama, caplog):
     with pytest.raises(LingprobError, match=r"safetensors' is neither .*not a file in it"):
-        lingprob.load(folder / "model.safetensors")
-    edit(folder / "config.json", architectures=["MistralBiForMNTP"])
-    lingprob.load(folder)
+        lingprob.load(llama / "model.safetensors")
+    edit(llama / "config.json", architectures=["MistralBiForMNTP"])
+    lingprob.load(llama)
     assert "does not know the architecture MistralBiForMNTP" in caplog.text
-    edit(folder / "config.json", attn_implementation="flash_attention_2")
+    edit(llama / "config.json", attn_implementation="flash_attention_2")
     with pytest.raises(LingprobError, match=r"needs a package .*FlashAttention2"):
-        lingprob.load(folder)
+        lingprob.load(llama)
 
 
 def test_sentences_with_the_same_tokens_are_named(tmp_path, caplog):

@@ -37,21 +37,12 @@ from lingprob.overlap.token_blocks import (
     token_ids,
 )
 from models_for_tests import VOCABULARY_SIZE, save_tiny_masked_tokenizer
-from overlap_reference import Sequences, arrays, block, slow_matches
+from overlap_reference import Sequences, arrays, block, graph_of, index_of, slow_matches
 
 HELLOWORLD = [ord(letter) for letter in "helloworld"]
 LLOYD = [ord(letter) for letter in "lloyd"]
 OF_TINY = {"tokenizer_hash": "t", "vocabulary_size": 300}
 MARK = 2**16 - 1
-
-
-def index_of(passages: Sequences, vocabulary_size: int = 300) -> PassageIndex:
-    return build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=vocabulary_size)
-
-
-def graph_of(documents: Sequences, vocabulary_size: int = 300) -> Cdawg:
-    blocks = [block(documents, "uint32")]
-    return build_cdawg(blocks, tokenizer_hash="t", vocabulary_size=vocabulary_size)
 
 
 def matched(index: PassageIndex, documents: Sequences, file: str = "a", **options: Any) -> Matches:
@@ -201,16 +192,13 @@ def test_scanning_refuses_other_tokenizers_and_ids(index: PassageIndex) -> None:
 
 
 def test_indexing_refuses_wrong_passages() -> None:
-    def build(passages: list[np.ndarray]) -> PassageIndex:
-        return build_index(passages, tokenizer_hash="t", vocabulary_size=10)
-
     for passages, said in (
-        ([np.array([1]), np.array([3, -1])], "the passages: token ids from -1 to 3"),
-        ([np.array([10])], "the passages: token ids from 10"),
+        ([[1], [3, -1]], "the passages: token ids from -1 to 3"),
+        ([[10]], "the passages: token ids from 10"),
     ):
         with pytest.raises(LingprobError, match=said):
-            build(passages)
-    assert build([np.array([])]).offsets.tolist() == [0, 0]
+            index_of(passages, 10)
+    assert index_of([[]]).offsets.tolist() == [0, 0]
 
 
 def test_limits_of_tokens_and_ids(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,10 +269,7 @@ def test_broken_files_are_named(index: PassageIndex, tmp_path: Path) -> None:
     ("suffix", "dtype"), [(".npy", "uint16"), (".npy", "uint32"), (".bin", "uint16")]
 )
 @pytest.mark.parametrize(("row_length", "sizes"), [(4, [8, 8, 8, 4]), (14, [14, 14]), (1, [8] * 3)])
-def test_token_rows_are_read_in_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, dtype: str, row_length: int,
-    sizes: list[int],
-) -> None:  # fmt: skip
+def test_token_rows_are_read_in_blocks(tmp_path, monkeypatch, suffix, dtype, row_length, sizes):
     monkeypatch.setattr("lingprob.overlap.token_blocks.TOKENS_PER_BLOCK", 8)
     tokens = np.arange(sum(sizes), dtype=dtype)
     path = tmp_path / f"rows{suffix}"

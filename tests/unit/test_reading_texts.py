@@ -9,8 +9,8 @@ import pytest
 from lingprob.catalog import Catalog
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
-from lingprob.reading.alignment import align_words, attach_words, check_words
 from lingprob.reading.printed import cut_out, ids_between, printed_geco
+from lingprob.reading.tables import align_words, attach_words, check_words
 from lingprob.reading.texts import build_words, passage_texts
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings

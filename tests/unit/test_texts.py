@@ -22,9 +22,9 @@ from lingprob.io.corpora import batches, iter_documents, parser_of
 from lingprob.io.files import dataset_paths
 from lingprob.io.text_units import plain_word, sentence_ends, split_lines, split_words
 from lingprob.ngrams.lmplz import load_kenlm
-from lingprob.reading.alignment import check_words
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.predictors import unigram_surprisal
+from lingprob.reading.tables import check_words
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times
 from lingprob.unigrams.counts import count_words

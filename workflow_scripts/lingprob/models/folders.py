@@ -2,8 +2,8 @@
 
 A manifest is a JSON file with the path, the origin and a digest of a prepared model's files. Code
 in a folder is never run, and pickles, which can contain code, are not read. The exceptions are
-pinned and checksummed files of the hub that come in no other form. For these, PyTorch's restricted
-reader takes tensors alone.
+pinned files of the hub that come in no other form, of which PyTorch's restricted reader takes
+tensors alone.
 """
 
 import json
@@ -31,15 +31,8 @@ OTHER_KINDS = {
     "RewardModel": "a reward model",
     "Model": "a model without an output layer over tokens, such as an embedding model",
 }
-# Packages that transformers needs to read weights of fewer bits, by `quant_method`.
-QUANTISERS = {
-    "bitsandbytes": "bitsandbytes",
-    "gptq": "gptqmodel",
-    "awq": "gptqmodel",
-    "aqlm": "aqlm",
-    "hqq": "hqq",
-    "compressed-tensors": "compressed-tensors",
-}
+# Packages that read weights of fewer bits, by `quant_method`, if their names differ from it.
+QUANTISERS = {"gptq": "gptqmodel", "awq": "gptqmodel"}
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
 # For `from_pretrained`: nothing from the network, no code of the folder's own.
 ONLY_DATA: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
@@ -49,7 +42,6 @@ NO_MANIFEST = (
     "model's files are kept."
 )
 KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")  # of a manifest, in provenance
-POINTER = b"version https://git-lfs"  # the beginning of a file that stands for a large one
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
 
 
@@ -124,10 +116,6 @@ def check_folder(directory: Path) -> None:
             if pickles
             else f"{directory}: no weights there (.safetensors). Add them, or correct the path."
         )
-    for path in (*directory.glob("*.json"), *directory.glob("*.safetensors")):
-        with path.open("rb") as file:
-            if file.read(len(POINTER)) == POINTER:
-                raise LingprobError(f"{path}: a pointer of Git LFS. Run `git lfs pull` there.")
     if not any((directory / name).is_file() for name in TOKENIZER_FILES):
         raise LingprobError(
             f"{directory}: no tokenizer there ({', '.join(TOKENIZER_FILES)}). Save the model's own "
@@ -141,10 +129,7 @@ def summary_of(error: Exception) -> str:
 
 
 def unloadable(directory: Path, error: Exception, what: str = "causal language") -> LingprobError:
-    """Return the LingprobError for an error of transformers in loading a folder.
-
-    `what` names the kind of model in the message.
-    """
+    """Return the LingprobError for an error of transformers in loading a model of a kind."""
     said = summary_of(error)
     if is_out_of_memory(error):
         told = (
@@ -223,10 +208,7 @@ def _read_tensors(path: Path) -> dict[str, Any]:
 
 
 def write_manifest(name: str, source: str, origin: str, directory: Path, manifest: Path) -> None:
-    """Write the manifest of the model `name` whose files lie in `directory` to the path `manifest`.
-
-    All files are read for their digest, which takes about a minute for 100 GB.
-    """
+    """Write the manifest of the model `name` whose files lie in `directory` to a path."""
     content = {
         "model": name,
         "source": source,
@@ -239,27 +221,20 @@ def write_manifest(name: str, source: str, origin: str, directory: Path, manifes
 
 
 def read_manifest(path: str | Path) -> dict[str, str]:
-    """Return the content of a manifest, with `directory` relative to the working folder.
-
-    Raises LingprobError if the directory does not exist, or the file is no manifest.
-    """
+    """Return the content of a manifest, with `directory` relative to the working folder."""
     content: dict[str, str] = read_json(Path(path))
     if "directory" not in content:
         raise LingprobError(f"{path}: {NO_MANIFEST}")
     directory = os.path.normpath(Path(path).parent / content["directory"])
     if not Path(directory).is_dir():
         raise LingprobError(
-            f"{path}: the model's files are not in {directory}. Put them back, or delete the "
-            "manifest to have them fetched again."
+            f"{path}: the model's files are not in {directory}. Put them back, or delete this file."
         )
     return {**content, "directory": directory}
 
 
 def read_unchanged(manifest: str | Path) -> dict[str, str]:
-    """Return the content of a manifest whose model's files have not changed (`read_manifest`).
-
-    Raises LingprobError if they have: a damaged or replaced file would silently give other numbers.
-    """
+    """Return `read_manifest`. Raise LingprobError if the model's files have changed since."""
     content = read_manifest(manifest)
     if missing := [key for key in KEPT if key not in content]:
         raise LingprobError(f"{manifest}, without {', '.join(missing)}: {NO_MANIFEST}")
@@ -273,10 +248,7 @@ def read_unchanged(manifest: str | Path) -> dict[str, str]:
 
 
 def seen_from(manifest: Path, directory: Path) -> str:
-    """Return a directory's path relative to the manifest's folder, so that both can be moved.
-
-    A directory outside that folder keeps its absolute path.
-    """
+    """Return a directory's path relative to the manifest's folder, if it lies there."""
     if directory.is_absolute() and not directory.is_relative_to(manifest.parent):
         return str(directory)
     return os.path.relpath(directory, manifest.parent)

@@ -50,12 +50,9 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
     The weights are dequantised to float32, because half precision would round them. `directory`
     gets all files or none, and replaces an earlier one.
 
-    Raises LingprobError if the file is missing or damaged, has a model of another kind, or splits
-    text by an unknown rule.
+    Raises LingprobError if the file is missing or damaged, or has a model of another kind.
     """
     gguf_path, directory = Path(gguf_path), Path(directory)
-    if not gguf_path.is_file():
-        raise LingprobError(f"{gguf_path}: no such file. Fetch the model again.")
     transformers_logging.disable_progress_bar()
     try:
         reader = gguf.GGUFReader(str(gguf_path))
@@ -85,20 +82,17 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
 
 def _refuse_other_kinds(reader: gguf.GGUFReader, path: Path) -> None:
     """Raise LingprobError unless the model is Llama's and its pre-tokenizer is known."""
-    kind = _field(reader, "general.architecture"), _field(reader, "tokenizer.ggml.model")
-    if kind != ("llama", "gpt2"):
-        raise LingprobError(
-            f"{path}: a model of the kind {kind[0]!r} with a tokenizer of the kind {kind[1]!r}. "
-            "Only 'llama' with 'gpt2' is converted here. Take the model as safetensors with its "
-            "tokenizer.json."
-        )
-    name = _field(reader, "tokenizer.ggml.pre")
-    if name not in PRE_TOKENIZERS:
-        raise LingprobError(
-            f"{path}: its tokenizer splits text by the rule {name!r} (tokenizer.ggml.pre), and "
-            f"those known here are {', '.join(PRE_TOKENIZERS)}. Take the model as safetensors with "
-            "its tokenizer.json."
-        )
+    known = {
+        "general.architecture": ("llama",),
+        "tokenizer.ggml.model": ("gpt2",),
+        "tokenizer.ggml.pre": tuple(PRE_TOKENIZERS),
+    }
+    for key, names in known.items():
+        if (name := _field(reader, key)) not in names:
+            raise LingprobError(
+                f"{path}: its {key} is {name!r}, and only {', '.join(names)} is converted here. "
+                "Take the model as safetensors with its tokenizer.json."
+            )
 
 
 def _tokenizer(reader: gguf.GGUFReader) -> PreTrainedTokenizerFast:

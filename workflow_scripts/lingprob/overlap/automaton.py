@@ -86,10 +86,7 @@ class PassageIndex:
         return self._symbol_of_id if self.is_narrow else np.arange(MAX_NARROW, dtype=np.uint16)
 
     def encode(self, tokens: np.ndarray) -> np.ndarray:
-        """Return a corpus's token ids as 16-bit codes: the ids if they fit, or else their symbols.
-
-        Raises LingprobError for ids outside the vocabulary.
-        """
+        """Return token ids as 16-bit codes, uint16: the ids if they fit, or else their symbols."""
         check_ids(tokens, self.vocabulary_size, "the corpus")
         codes = tokens if self.is_narrow else self._symbol_of_id[tokens]
         # A read-only memory map would make Numba compile everything a second time.
@@ -105,10 +102,8 @@ def build_index(
 ) -> PassageIndex:
     """Return the index of passages, in which corpora are searched (leakage, §2.1).
 
-    Args:
-        passages: token ids of one or more passages, integers (n_tokens,), which may be empty.
-        tokenizer_hash: digest of the tokenizer.
-        vocabulary_size: number of ids of the tokenizer.
+    `passages` are token ids of one or more passages, integers (n_tokens,), which may be empty.
+    Other arguments are those of PassageIndex.
 
     Raises LingprobError if ids lie outside the vocabulary, or if the passages have more than 4
     million tokens or 65,535 different ids.
@@ -140,10 +135,7 @@ def save_arrays(record: Any, path: str | Path) -> None:
 
 
 def load_arrays(kind: type[Record], path: str | Path) -> Record:
-    """Return the object of the dataclass `kind` that `save_arrays` wrote.
-
-    Raises LingprobError if the file is absent, cut short or of another kind.
-    """
+    """Return the object that `save_arrays` wrote. Raise LingprobError if it is not whole."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             content = {field.name: archive[field.name] for field in fields(kind)}  # type: ignore[arg-type]

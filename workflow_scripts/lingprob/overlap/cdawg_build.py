@@ -137,12 +137,9 @@ def _new_node(nodes, state, length):
 
 @njit(cache=True)
 def _grown(array, needed):
-    """Return a copy of an array with at least `needed` rows, in which new rows are 0.
-
-    The loops avoid slices, which Numba takes seconds to compile.
-    """
+    """Return a copy of an array with at least `needed` rows, in which new rows are 0."""
     larger = np.zeros((needed + len(array) // 2, array.shape[1]), array.dtype)
-    for row in range(len(array)):
+    for row in range(len(array)):  # Numba takes seconds to compile slices
         for column in range(array.shape[1]):
             larger[row, column] = array[row, column]
     return larger

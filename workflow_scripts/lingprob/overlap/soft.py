@@ -1,9 +1,8 @@
 """Soft overlap: the longest match of a passage with a corpus, despite case, punctuation and gaps.
 
 A word is a run of letters and digits, which may have apostrophes inside. A folded word has neither
-apostrophes nor case, and its characters are in Unicode's form NFKC (a ligature becomes its
-letters). "Don't -- STOP!" and "dont stop" therefore have the same two folded words. Accents and
-spellings count, and "to-day" is two words.
+apostrophes nor case, and is in Unicode's form NFKC (a ligature becomes its letters). "Don't --
+STOP!" and "dont stop" have the same two folded words. Accents count, and "to-day" is two words.
 
 A gap is a word that only one of the two texts has, or another word in its place. The search is
 exact. A match of `min_words` words with up to `gaps` gaps consists of at most gaps + 1 runs of

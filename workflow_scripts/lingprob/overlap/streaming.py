@@ -115,26 +115,31 @@ def _word(codes, place):
 
 
 @njit(cache=True)
-def _bit_of(bitmap, gram):
-    return ((gram * HASH) >> np.uint64(40)) & np.uint64(8 * len(bitmap) - 1)
-
-
-@njit(cache=True)
-def _may_occur(bitmap, gram):
-    """Return whether a sequence of codes may occur in a passage. False is certain."""
-    bit = _bit_of(bitmap, gram)
+def _is_set(bitmap, gram, shift):
+    bit = (gram * HASH) >> shift
     return ((bitmap[bit >> np.uint64(3)] >> (bit & np.uint64(7))) & ONE) != 0
 
 
 @njit(cache=True)
-def _set_bits(bitmap, codes, offsets, size):
+def _may_hold(bitmap, shift, codes, place):
+    """Return whether the k-gram at `place` may occur in a passage. False is certain."""
+    return _is_set(bitmap, _word(codes, place), shift)
+
+
+@njit(cache=True)
+def _set_bits(bitmap, codes, offsets, size, shift):
     for passage in range(len(offsets) - 1):
         for place in range(offsets[passage], offsets[passage + 1] - size + 1):
             gram = np.uint64(0)
             for i in range(size):
                 gram |= np.uint64(codes[place + i]) << np.uint64(16 * i)
-            bit = _bit_of(bitmap, gram)
+            bit = (gram * HASH) >> np.uint64(shift)
             bitmap[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
+
+
+@njit(cache=True)
+def _shift_of(bitmap):
+    return np.uint64(64 - int(np.log2(len(bitmap) * 8) + 0.5))
 
 
 def _gram_bitmap(index: PassageIndex, size: int) -> np.ndarray:
@@ -142,7 +147,7 @@ def _gram_bitmap(index: PassageIndex, size: int) -> np.ndarray:
     wanted = int(np.ceil(np.log2(32 * len(index.tokens) + 1)))
     bits = min(MAX_BITMAP_BITS[size], max(10, wanted))
     bitmap = np.zeros(2 ** (bits - 3), dtype=np.uint8)
-    _set_bits(bitmap, index.encode(index.tokens), index.offsets, size)
+    _set_bits(bitmap, index.encode(index.tokens), index.offsets, size, 64 - bits)
     return bitmap
 
 
@@ -194,6 +199,7 @@ def _scan_all(tables, pairs, triples, codes, offsets):
     If the last two or three codes occur in no passage, the match is shorter than they are. Most
     places therefore need no walk along suffix links.
     """
+    pair_shift, triple_shift = _shift_of(pairs), _shift_of(triples)
     for document in range(len(offsets) - 1):
         state, length = np.uint64(0), np.int64(0)
         before = np.uint64(0)
@@ -201,11 +207,11 @@ def _scan_all(tables, pairs, triples, codes, offsets):
             symbol = np.uint64(tables.symbol_of_code[codes[place]])
             if length > 0 and symbol != 0:
                 pair = np.uint64(codes[place - ONE]) | (np.uint64(codes[place]) << np.uint64(16))
-                if not _may_occur(pairs, pair):
+                if not _is_set(pairs, pair, pair_shift):
                     state, length = np.uint64(0), np.int64(0)
                 elif length > 1:
                     oldest = np.uint64(codes[place - np.uint64(2)])
-                    if not _may_occur(triples, oldest | (pair << np.uint64(16))):
+                    if not _is_set(triples, oldest | (pair << np.uint64(16)), triple_shift):
                         state, length = np.uint64(tables.root_targets[before]), np.int64(1)
             state, length = _advance(tables, state, length, symbol)
             if length > 0:
@@ -226,16 +232,17 @@ def _scan_filtered(tables, bitmap, codes, offsets, min_length):
     # Less than `step`, so that the k-gram before the first also lies in the document.
     side = np.uint64(min(GRAM, (min_length - GRAM + 1) // 2))
     size = np.uint64(GRAM)
+    shift = _shift_of(bitmap)
     for document in range(len(offsets) - 1):
         begin, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
         gram = begin + step - ONE
         while gram + size <= end:
             if not (
-                _may_occur(bitmap, _word(codes, gram))
+                _may_hold(bitmap, shift, codes, gram)
                 and (
                     side == 0
-                    or _may_occur(bitmap, _word(codes, gram - side))
-                    or (gram + side + size <= end and _may_occur(bitmap, _word(codes, gram + side)))
+                    or _may_hold(bitmap, shift, codes, gram - side)
+                    or (gram + side + size <= end and _may_hold(bitmap, shift, codes, gram + side))
                 )
             ):
                 gram += step

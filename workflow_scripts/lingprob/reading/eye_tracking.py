@@ -16,9 +16,8 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.reading.alignment import KEYS, align_words, attach_words
 from lingprob.reading.printed import printed_geco
-from lingprob.reading.tables import READER, Source, read_times
+from lingprob.reading.tables import KEYS, READER, Source, align_words, attach_words, read_times
 
 DUNDEE_ENCODING = "cp1252"
 SMALLEST_SHARE = 0.9  # smallest share of GECO's words that must be in its material

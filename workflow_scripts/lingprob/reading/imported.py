@@ -21,7 +21,7 @@ from lingprob.io.table_files import (
     whole,
 )
 from lingprob.io.text_tables import decoded
-from lingprob.reading.alignment import KEYS, check_words
+from lingprob.reading.tables import KEYS, check_words
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.text_units import plain_word, split_words
-from lingprob.reading.alignment import KEYS
+from lingprob.reading.tables import KEYS
 from lingprob.reading.times import sentence_numbers
 
 logger = logging.getLogger(__name__)
@@ -29,9 +29,8 @@ RANDOM_SLOPES = {
 class Predictors:
     """Names of the columns of `regression_frame` that a regression on one model's surprisal uses.
 
-    `surprisal` is the column of the word's own surprisal, and `previous` has those of the words
-    before it, the nearest first. `baseline` has the other predictors. `factors`, a part of
-    `baseline`, has the columns that code conditions. `model` is the language model's name.
+    `surprisal` is that of the word's own surprisal, and `previous` has those of the words before
+    it, the nearest first. `factors`, a part of the `baseline`, code conditions.
     """
 
     model: str
@@ -126,8 +125,7 @@ def regression_frame(
 def _with_factors(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the frame with sum-coded conditions, and the names of the new columns.
 
-    Each condition but the last has a column: 1 in this condition, -1 in the last one, else 0. There
-    are no columns if conditions are unknown.
+    Each condition but the last has a column: 1 in this condition, -1 in the last one, else 0.
     """
     if "condition" not in frame or frame["condition"].isna().any():
         return frame, ()

@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.reading.alignment import SAME
-from lingprob.reading.tables import read
+from lingprob.reading.tables import OTHER, read
 
 HEADING = re.compile(r"^CHAPTER [IVXLC]+\b.*$", re.MULTILINE)
 END = re.compile(r"^\*\*\* ?END OF", re.MULTILINE)
@@ -43,31 +42,21 @@ Row = tuple[int | None, int, str]
 def printed_geco(material: Path, novel: Path) -> pd.DataFrame:
     """Return the words that GECO's readers saw, in their printed form, one row per word.
 
-    Args:
-        material: EnglishMaterial.csv with WORD_ID (PART-TRIAL-NUMBER of the word on the screen),
-            SENTENCE_ID and WORD.
-        novel: the novel as Project Gutenberg's text file.
+    `material` is EnglishMaterial.csv with WORD_ID (PART-TRIAL-NUMBER of the word on the screen),
+    SENTENCE_ID and WORD. `novel` is Project Gutenberg's text file.
 
-    Returns:
-        passage_id (the chapter, from 1), word_index and sentence_index (from 0 in the chapter),
-        word, and word_id (WORD_ID, missing if the editions differ). All words of the material are
-        included, in their order.
+    Returns passage_id (the chapter, from 1), word_index and sentence_index (from 0 in the chapter),
+    word, and word_id (WORD_ID, missing if the editions differ), with all words of the material.
 
     Raises LingprobError if the novel has no chapters, or another text than the material.
     """
     table = read(material, ",", ["WORD_ID", "SENTENCE_ID", "WORD"], quoting=0)
     table = table[table["WORD"].str.strip() != ""].reset_index(drop=True)
-    printed = [
-        (str(number), word)
-        for number, chapter in enumerate(chapters(novel), start=1)
-        for word in chapter.split()
-    ]
+    printed = pd.Series([chapter.split() for chapter in chapters(novel)]).explode().dropna()
     where = f"{material} and {novel}"
-    rows = pd.DataFrame(
-        _aligned(table["WORD"].tolist(), [word for _, word in printed], where),
-        columns=["place", "unit", "word"],
-    )
-    rows["passage_id"] = pd.Series([chapter for chapter, _ in printed]).reindex(rows["unit"]).array
+    aligned = _aligned(table["WORD"].tolist(), printed.tolist(), where)
+    rows = pd.DataFrame(aligned, columns=["place", "unit", "word"])
+    rows["passage_id"] = (printed.index[rows["unit"]] + 1).astype(str)
     rows = _with_ids(rows, table["WORD_ID"])
     rows["sentence"] = _sentences(rows, table["SENTENCE_ID"])
     by_passage = rows.groupby("passage_id", sort=False)
@@ -78,10 +67,7 @@ def printed_geco(material: Path, novel: Path) -> pd.DataFrame:
 
 
 def chapters(novel: Path) -> list[str]:
-    """Return the text of each chapter of a Project Gutenberg file, without its heading.
-
-    Raises LingprobError if there is no chapter.
-    """
+    """Return the text of each chapter of a Project Gutenberg file. Raise LingprobError if none."""
     text = novel.read_text(encoding="utf-8-sig").translate(TYPOGRAPHY)
     end = END.search(text)
     bodies = HEADING.split(text[: end.start()] if end else text)[1:]
@@ -140,7 +126,7 @@ def _aligned(material: Sequence[str], printed: Sequence[str], where: str) -> lis
             rows += _of_other_words(material, printed, places, units)
     if same < SMALLEST_SHARE * len(ours):
         share = same / max(len(ours), 1)
-        raise LingprobError(f"{where}: only {share:.0%} of the words agree. {SAME}")
+        raise LingprobError(f"{where}: only {share:.0%} of the words agree. {OTHER}")
     return rows
 
 
@@ -173,11 +159,11 @@ def _of_other_words(
 def cut_out(words: Sequence[str], text: str) -> tuple[list[str], list[str], list[str]] | None:
     """Find words in a text by their letters, and return the words before them, them, and the rest.
 
-    >>> cut_out(["girl", "who"], "the girl--who, perhaps")
-    (['the'], ['girl--', 'who,'], ['perhaps'])
-
     Punctuation belongs to the word before it. The result is None if the text lacks the letters or
     has gaps between them.
+
+    >>> cut_out(["girl", "who"], "the girl--who, perhaps")
+    (['the'], ['girl--', 'who,'], ['perhaps'])
     """
     at = [place for place, letter in enumerate(text) if _letters(letter)]
     offset = "".join(_letters(text[place]) for place in at).find("".join(map(_letters, words)))
@@ -246,8 +232,7 @@ def ids_between(
 def _sentences(rows: pd.DataFrame, sentence_ids: pd.Series) -> np.ndarray:
     """Return the sentence id of each word. Words that the material lacks get their neighbours' id.
 
-    Between two sentences, such a word belongs to the first sentence if it, or a later such word,
-    has the punctuation of a sentence's end.
+    Between two sentences, it is the first's up to the last punctuation of a sentence's end.
     """
     sentence = sentence_ids.reindex(rows["place"]).reset_index(drop=True)
     before, after = sentence.ffill().bfill(), sentence.bfill().ffill()

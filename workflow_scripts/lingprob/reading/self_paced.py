@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.reading.alignment import attach_words, check_words
-from lingprob.reading.tables import OTHER, READER, Source, read_times
+from lingprob.reading.tables import OTHER, READER, Source, attach_words, check_words, read_times
 
 # The stories of A-maze by name (Boyce & Levy 2023), numbered as in Natural Stories.
 STORIES = (

@@ -42,13 +42,11 @@ class Convention(NamedTuple):
     - start_token: token before each passage, as in `LanguageModel.start_id`. With 'none' the first
       word of a passage has no surprisal.
     - context: `passage` (the paper's) or `sentence`.
+    - window_counts: which tokens `window` counts: those that the window predicts (`predicted`, the
+      paper's wording), or the model's inputs (`fed`, the authors' public code), the last of which
+      predicts the first token after the window.
     - window: number of tokens in a window, at most the model's context window.
-    - window_counts: which tokens `window` counts. `predicted` counts those that the window
-      predicts, so that the first token after it has `window - stride` tokens of context (the
-      paper's wording). `fed` counts the model's inputs, the last of which predicts the first token
-      after the window from the whole window (the authors' public code).
-    - stride: number of tokens between the beginnings of windows (None, as in the paper: half a
-      window).
+    - stride: number of tokens between the beginnings of windows (None: the paper's half a window).
     """
 
     start_token: str
@@ -71,10 +69,10 @@ class ScoredPassage(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """A passage or sentence, which a model reads separately.
+    """A passage or sentence, which a model reads separately, with KEYS for each word.
 
-    Its `name` is for messages, and `keys` has KEYS for each of its `words`. `glued`, bool of shape
-    (n_words,), is true for words that follow the previous word without a space.
+    `glued`, bool of shape (n_words,), is true for words that follow the previous word without a
+    space. `name` is for messages.
     """
 
     name: str
@@ -95,10 +93,8 @@ def word_surprisals(
     """Return a `surprisal` table: the surprisal of every word in bits, with and without correction.
 
     Args:
-        lm: the language model.
-        words: a `words` table. A column `glued` (bool, optional) is true for words that follow the
-            previous word without a space.
-        scorer: an existing Scorer of `lm`. Default: a new one.
+        lm, scorer: the language model, and perhaps an existing Scorer of it.
+        words: a `words` table, optionally with a column `glued` (see Piece).
         shards: store of finished batches, so that a killed job can resume.
         workers: number of threads that score batches at the same time on a CPU.
         convention: fields of Convention.
@@ -111,8 +107,8 @@ def word_surprisals(
     texts = [join_words(piece.words, piece.glued) for piece in pieces]
     if any(re.search(f"{UNSPACED} {UNSPACED}", text) for text in texts):
         logger.warning(
-            "Words are separated by spaces that their script does not write, and the model reads "
-            "them. Compute surprisals of `regions` with Model.surprisal, and import them instead."
+            "Words are separated by spaces that their script does not write. Compute surprisals of "
+            "`regions` with Model.surprisal, and import them instead."
         )
     tokens = lm.tokenize(texts)
     token_words = [
@@ -192,10 +188,7 @@ def token_word_index(
 
 
 def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
-    """Return the ids (int64) of the tokens that begin with a space.
-
-    Raises LingprobError if there are none. Such vocabularies mark the ends of words themselves.
-    """
+    """Return the ids (int64) of tokens that begin with a space. Raise LingprobError without any."""
     names = tokenizer.convert_ids_to_tokens(list(range(min(len(tokenizer), vocabulary_size))))
     special = set(tokenizer.all_special_ids)
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
@@ -246,14 +239,11 @@ class _Passages:
         return found
 
     def _table(self, batch: list[np.ndarray]) -> pa.Table:
-        """Return `logprob` and `space` of a batch, with n + 1 rows for a passage of n tokens.
-
-        The last token is repeated, so that `space` has a row after it. The model does not read it.
-        """
+        """Return `logprob` and `space` of a batch, with n + 1 rows for a passage of n tokens."""
         described = [self.settings, [ids.tolist() for ids in batch]]
         if (kept := self.shards.read(described)) is not None:
             return kept
-        padded = [np.append(ids, ids[-1]) for ids in batch]
+        padded = [np.append(ids, ids[-1]) for ids in batch]  # for the space after the last token
         values = self.scorer.score(
             padded, self.start_id, window=self.window, stride=self.stride, members=self.spaces
         )
@@ -276,10 +266,9 @@ def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
 
 
 def passages_of(words: pd.DataFrame, context: str) -> list[Piece]:
-    """Cut a `words` table into pieces, each of which a model reads separately.
+    """Cut a `words` table into passages or sentences (`context`).
 
-    `context` is `passage` or `sentence`, for which LingprobError is raised if no sentences are
-    marked.
+    Raises LingprobError if no sentences are marked.
     """
     keys = ["passage_id"] if context == "passage" else ["passage_id", "sentence_index"]
     if words[keys].isna().any(axis=None):

@@ -18,10 +18,9 @@ from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.io.table_files import FORMATS
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import sentence_ends, split_lines, split_words
-from lingprob.reading.alignment import align_words
 from lingprob.reading.own_reading import own_passages
 from lingprob.reading.printed import printed_geco
-from lingprob.reading.tables import OTHER, check_files, read
+from lingprob.reading.tables import OTHER, align_words, check_files, read
 
 logger = logging.getLogger(__name__)
 

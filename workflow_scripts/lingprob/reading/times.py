@@ -1,9 +1,8 @@
 """Build the `reading_times` table of a data set, with its exclusions and partitions.
 
-A catalog entry of kind `reading_times` names the text that was read (`texts`) and the `method`
-(self_paced or eye_tracking), which decides the exclusions and the regression. Its `unit` is
-`subject` if a row has a reader's time, and `word` if it has a mean over readers. Exclusions are
-those of the leakage paper (Appendix B).
+A data set's `method` (self_paced or eye_tracking) decides the exclusions, which are those of the
+leakage paper (Appendix B). Its `unit` is `subject` if a row has a reader's time, and `word` if it
+has a mean over readers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +16,7 @@ import pandas as pd
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.parsers import parser_function
 from lingprob.io.schemas import SCHEMAS
-from lingprob.reading.alignment import KEYS, check_numbers, check_words
-from lingprob.reading.tables import OTHER, Source, check_files
+from lingprob.reading.tables import KEYS, OTHER, Source, check_files, check_numbers, check_words
 
 OWN_TABLE = "reading_times_table"  # the parser of a user's own table
 # The sum of the numbers of subject and sentence modulo 4 (leakage, Appendix B).
