@@ -185,7 +185,7 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
         (lambda lm: lm.next_tokens("The cat"), "predicts no next token"),
         (lambda lm: lm.audit([("a", "b")]), "no start tokens to compare"),
         (lambda lm: lm.score(" "), "sentence 1 is ' '"),
-        (lambda lm: lm.surprisal("cat \u0007 cat"), "text 1, word 2"),
+        (lambda lm: lm.surprisal("cat \u0007 cat"), "passage '1', word 2"),
     ],
 )
 def test_calls_that_masked_models_refuse_say_why(bert, call, said):

@@ -20,17 +20,14 @@ MARK = "LINGPROB-TURN"  # marks the place of the scored turn in the conversation
 def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.DataFrame:
     """Return log-probabilities of texts as an assistant's answers to prompts, one row per token.
 
-    Tokens of the template and of the prompt precede a text and have no rows. For an empty prompt,
-    the conversation has no user turn.
+    Columns are item_id (number of the text, from 0), token_id and logprob (nats). Tokens of the
+    template and of the prompt have no rows. For an empty prompt, the conversation has no user turn.
 
-    Returns:
-        The columns item_id (number of the text, from 0), token_id, prefix_tokens (number of tokens
-        before the text) and logprob (nats).
-
-    Raises LingprobError if the model has no chat template, or one that refuses these turns.
+    Raises LingprobError if the model has no chat template, or one that refuses these turns, and for
+    a text that contains a special token.
     """
     lm = scorer.language_model
-    template = chat_template(lm.directory)
+    template = read_template(lm.directory)
     if "strftime_now" in template:
         logger.warning(
             "%s: its chat template can write today's date, so that log-probabilities change from "
@@ -38,31 +35,27 @@ def score_turns(scorer: Scorer, prompts: list[str], texts: list[str]) -> pd.Data
         )  # fmt: skip
     lm.tokenize(texts)  # only to check letters and ids
     special = [str(one) for one in lm.tokenizer.added_tokens_decoder.values() if one.special]
-    sequences, counted = [], []
-    for prompt, text in zip(prompts, texts, strict=True):
+    for turn in (*prompts, *texts):
+        if found := [token for token in special if token in turn]:
+            raise LingprobError(
+                f"{turn!r} contains {found[0]!r}, which would end its turn. Delete this token."
+            )
+    tables, sequences = [], []
+    for item_id, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
         before, after = lay_out(lm, template, prompt, text)
-        for turn in (prompt, text):
-            if found := [token for token in special if token in turn]:
-                raise LingprobError(
-                    f"{turn!r} contains {found[0]!r}, which would end its turn. Delete this token."
-                )
         encoded = lm.tokenizer(
             before + text + after, add_special_tokens=False, return_offsets_mapping=True
         )
-        spans = np.array(encoded["offset_mapping"])
-        sequences.append(np.array(encoded["input_ids"], dtype=np.int32))
-        counted.append((spans[:, 1] > len(before)) & (spans[:, 0] < len(before) + len(text)))
-    values = scorer.score(sequences, None)
-    tables = [
-        pd.DataFrame({"token_id": ids[own], "logprob": logprobs[own]}).assign(
-            item_id=place, prefix_tokens=int(own.argmax())
-        )
-        for place, (ids, own, logprobs) in enumerate(zip(sequences, counted, values, strict=True))
-    ]
-    return pd.concat(tables, ignore_index=True)
+        spans, ids = np.array(encoded["offset_mapping"]), np.array(encoded["input_ids"])
+        own = (spans[:, 1] > len(before)) & (spans[:, 0] < len(before) + len(text))
+        tables.append(pd.DataFrame({"item_id": item_id, "token_id": ids, "own": own}))
+        sequences.append(ids)
+    table = pd.concat(tables, ignore_index=True)
+    table["logprob"] = np.concatenate(scorer.score(sequences, None))
+    return table[table.pop("own")]
 
 
-def chat_template(directory: Path) -> str:
+def read_template(directory: Path) -> str:
     """Return the chat template in a model's folder. Raises LingprobError if there is none."""
     try:
         return str(AutoTokenizer.from_pretrained(directory, **ONLY_DATA).get_chat_template())

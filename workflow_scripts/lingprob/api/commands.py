@@ -53,7 +53,7 @@ def of_model(options: argparse.Namespace) -> pd.DataFrame:
     read, named = METHODS[options.command]
     given = read(options)
     method = getattr(load(options), options.command.replace("-", "_"))
-    found: pd.DataFrame = method(given, **{name: getattr(options, name) for name in named})
+    found: pd.DataFrame = method(given, **chosen(options, *named))
     return found.rename(columns=dict(options.columns)) if options.command == "score" else found
 
 
@@ -65,13 +65,9 @@ def audit(options: argparse.Namespace) -> pd.DataFrame:
 
 def overlap(options: argparse.Namespace) -> pd.DataFrame:
     """Return a table of the longest overlaps of texts with a corpus."""
-    return lingprob.find_overlap(
-        column_of_texts(options),
-        [Path(name) for name in options.corpus],
-        tokenizer=options.model,
-        min_length=options.min_length,
-        cache=options.cache,
-    )
+    texts, corpora = column_of_texts(options), [Path(name) for name in options.corpus]
+    given = chosen(options, "min_length", "cache")
+    return lingprob.find_overlap(texts, corpora, tokenizer=options.model, **given)
 
 
 def certify(options: argparse.Namespace) -> pd.DataFrame:
@@ -86,11 +82,8 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
         dataset_texts(name, run, cache) if of_catalog else column_of_texts(options),
         options.corpus,
         tokenizer=options.model,
-        ngrams=options.ngrams,
-        min_length=options.min_length,
-        save=options.save,
-        config=options.config,
         cache=cache,
+        **chosen(options, "ngrams", "min_length", "save", "config"),
     )
 
 
@@ -135,18 +128,16 @@ def load(options: argparse.Namespace) -> "lingprob.Model":
     """Load the options' model. A wrong name raises an error before torch is imported."""
     find_model(options.model, family=options.family, config=options.config)
     gc.disable()  # as in `cli.main`
-    model = lingprob.load(
-        options.model,
-        family=options.family,
-        unigrams=getattr(options, "unigrams", None),
-        device=options.device,
-        tokens_per_batch=options.tokens_per_batch,
-        correction=options.correction,
-        config=options.config,
-        cache=options.cache,
-    )
+    names = ("family", "device", "tokens_per_batch", "correction", "config", "cache")
+    unigrams = getattr(options, "unigrams", None)
+    model = lingprob.load(options.model, unigrams=unigrams, **chosen(options, *names))
     gc.enable()
     return model
+
+
+def chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the options that have these names, as arguments of a call."""
+    return {name: getattr(options, name) for name in names}
 
 
 def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.DataFrame:

@@ -84,13 +84,9 @@ def fetch_corpus(name: str, run: Run, cache: Path) -> Corpus:
 class NgramModels:
     """The n-gram models that give chance levels, each of which is loaded once.
 
-    Args:
-        wanted: argument `ngrams` of `certify`.
-        searched: the corpora that are searched.
-        run: the run whose catalog has the corpora.
-        cache: the folder that keeps the models of the catalog's corpora.
-
-    Raises LingprobError if `wanted` is neither a corpus nor a file.
+    `wanted` is the argument `ngrams` of `certify`, and `searched` has the searched corpora. Models
+    of the catalog's corpora are kept in the cache. Raises LingprobError if `wanted` is neither a
+    corpus nor a file.
     """
 
     def __init__(
@@ -180,9 +176,8 @@ def fetch_dataset_files(name: str, run: Run, cache: Path) -> list[Path]:
     """Return the paths of a data set's files: a user's own files, or files in the cache.
 
     Files in the cache are fetched and checked as in the workflow. Package data have no files.
-
-    Raises LingprobError as `fetch_files` does. Also raises it if rows of a hub data set are absent
-    or of another entry, because only the workflow streams them.
+    Raises LingprobError as `fetch_files` does, and if rows of a hub data set are absent or of
+    another entry, because only the workflow streams them.
     """
     entry = run.catalog.dataset(name)
     if "path" in entry or not entry.get("files"):

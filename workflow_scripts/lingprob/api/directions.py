@@ -44,9 +44,6 @@ class LeftToRight:
         self.context_scorer = Scorer(lm, tokens_per_batch or default, self.scorer.forward)
         self.default = self._default_policy()
 
-    def __repr__(self) -> str:
-        return f"model {self.name}"
-
     def policy(self, bos: str) -> dict[str, str]:
         """Return a BOS policy: its `start_token`, and whether the `first_token` is scored."""
         policies = self.run.catalog.bos_policies.items()
@@ -163,18 +160,11 @@ class BothSides:
     scorer: Any = None  # which only a causal model has
 
     def __init__(
-        self,
-        name: str,
-        lm: MaskedLanguageModel,
-        correction: str | None,
-        tokens_per_batch: int | None = None,
+        self, name: str, lm: MaskedLanguageModel, correction: str | None, tokens_per_batch: int
     ) -> None:
         self.name, self.lm, self.tokens_per_batch = name, lm, tokens_per_batch
         self.correction = correction or CORRECTIONS[0]
         looked_up("correction", self.correction, dict.fromkeys(CORRECTIONS), "(correction)")
-
-    def __repr__(self) -> str:
-        return f"masked model {self.name}, {self.correction}"
 
     def convention(self, bos: str | None) -> str:
         """Return the correction. Raises LingprobError if the call names a BOS policy."""
@@ -210,40 +200,34 @@ class BothSides:
         The columns are passage_id, word_index, surprisal and n_tokens. Raises LingprobError for a
         context, for a word without a token, and for a token that spans two regions.
         """
-        from lingprob.reading.surprisal import join_words
+        from lingprob.reading.surprisal import join_words, passages_of
 
         if not words["of_text"].all():
             self.tokens_in_context()
-        correction = self.convention(bos)
-        parts = dict(iter(words.groupby("passage_id", sort=False)))
-        texts = [
-            join_words(part["word"].tolist(), part["glued"].to_numpy()) for part in parts.values()
-        ]
-        tokens = self._tokens(list(parts), texts, correction, "texts")
-        rows = []
-        for name, some in tokens.groupby("item_id", sort=False):
-            part = parts[name]
-            ends = (part["word"].str.len() + ~part["glued"]).cumsum().to_numpy() - 1
-            number = np.searchsorted(ends, some["char_end"] - 1, side="right")
-            split = part["glued"].to_numpy()[number] & (some["char_start"] < ends[number - 1])
+        pieces = passages_of(words, "passage")
+        names = [piece.name for piece in pieces]
+        texts = [join_words(piece.words, piece.glued) for piece in pieces]
+        scores = self._tokens(names, texts, self.convention(bos), "texts")
+        tables = []
+        for piece, (_, some) in zip(pieces, scores.groupby("item_id", sort=False), strict=True):
+            ends = np.cumsum([len(word) for word in piece.words] + ~piece.glued) - 1
+            index = np.searchsorted(ends, some["char_end"] - 1, side="right")
+            split = piece.glued[index] & (some["char_start"] < ends[index - 1]).to_numpy()
             if split.any():
+                region = piece.words[index[split][0]]
                 raise LingprobError(
-                    f"text {name}: a token spans the regions before and of "
-                    f"{part['word'].iloc[number[split.to_numpy().argmax()]]!r}. Join them."
+                    f"{piece.name}: a token spans the regions before and of {region!r}. Join them."
                 )
-            rows.append(part.index[number])
-        by_word = tokens["logprob"].astype(float).groupby(np.concatenate(rows))
-        found = words[["passage_id", "word_index"]].assign(
-            surprisal=-by_word.sum().reindex(words.index) / np.log(2),
-            n_tokens=by_word.size().reindex(words.index, fill_value=0),
-        )
-        if (found["n_tokens"] == 0).any():
-            word = words.loc[found["n_tokens"].idxmin()]
-            raise LingprobError(
-                f"text {word['passage_id']}, word {word['word_index'] + 1}, {word['word']!r}: the "
-                "tokenizer has no token for it. Leave it out."
-            )
-        return found
+            n_tokens = np.bincount(index, minlength=len(piece.words))
+            if not n_tokens.all():
+                word = int(n_tokens.argmin())
+                raise LingprobError(
+                    f"{piece.name}, word {word + 1}, {piece.words[word]!r}: the tokenizer has no "
+                    "token for it. Leave it out."
+                )
+            surprisal = np.bincount(index, -some["logprob"].astype(float)) / np.log(2)
+            tables.append(piece.keys.assign(surprisal=surprisal, n_tokens=n_tokens))
+        return pd.concat(tables)
 
     def warn_of_first_tokens(self, *_: Any) -> None:
         """Do nothing, because a masked model scores every token."""

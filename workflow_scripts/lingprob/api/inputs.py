@@ -108,8 +108,6 @@ def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFr
         return pd.DataFrame({column: as_texts(given, column, may_be_empty)}, index=index)
     where = given.attrs.get("source", "the table")
     refuse_names(where, given)
-    if given.empty:
-        raise LingprobError(f"{where}: no rows. Give at least one.")
     need_columns(where, given, [column], f"Rename the column of texts to {column!r}.")
     read = {
         name: text_of(where, name, given[name]).fillna("").astype(object)
@@ -134,20 +132,20 @@ def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[s
         return None
     if context is not None and of_frame:
         raise LingprobError("contexts are an argument and a column `context`. Give one of the two.")
-    n = len(frame)
-    if isinstance(context, str):
-        contexts = as_texts(context, "context", True) * n
-    else:
-        given = frame["context"] if context is None else context
-        contexts = as_texts(
-            ["" if pd.api.types.is_scalar(one) and pd.isna(one) else one for one in given],
-            "context", True,
-        )  # fmt: skip
-        if len(contexts) != n:
-            raise LingprobError(
-                f"there are {len(contexts)} contexts for {n} texts. Give one context for all of "
-                "them, or one for each."
-            )
+    given = frame["context"] if context is None else context
+    if isinstance(given, str):
+        given = [given] * len(frame)
+    if isinstance(given, pd.DataFrame | Mapping | Set):
+        as_texts(given, "context")  # which raises
+    contexts = as_texts(
+        ["" if pd.api.types.is_scalar(one) and pd.isna(one) else one for one in given],
+        "context", True,
+    )  # fmt: skip
+    if len(contexts) != len(frame):
+        raise LingprobError(
+            f"there are {len(contexts)} contexts for {len(frame)} texts. Give one context for all "
+            "of them, or one for each."
+        )
     named = sorted({*contexts} - {""})
     if of_frame and named and all(re.fullmatch(r"[\w-]+(\.\d+)?", one, re.ASCII) for one in named):
         logger.warning(
@@ -202,15 +200,9 @@ def stimuli_of(texts: list[str]) -> pd.DataFrame:
 
 
 def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> pd.DataFrame:
-    """Return minimal pairs as a `stimuli` table.
+    """Return minimal pairs, as `Model.compare` takes them, as a `stimuli` table.
 
-    Args:
-        pairs: (good, bad) texts, a table with one row per pair (`good`, `bad` and optionally
-            `pair`, `phenomenon` and `paradigm`), or a table with one row per sentence
-            (`sentence`, `pair`, `grammatical`).
-        language: ISO 639-1 code of the sentences' language.
-
-    Raises LingprobError that names the row and column at fault.
+    `language` is an ISO 639-1 code. Raises LingprobError that names the row and column at fault.
     """
     where = PAIRS
     if isinstance(pairs, pd.DataFrame):
@@ -294,9 +286,8 @@ def as_regions(regions: Iterable[Any] | None, frame: pd.DataFrame) -> list[list[
     """
     if regions is None and "regions" not in frame.columns:
         return None
-    if isinstance(regions, str):
-        regions = [regions]
-    given = list(frame["regions"] if regions is None else regions)
+    given = frame["regions"] if regions is None else regions
+    given = [given] if isinstance(given, str) else list(given)
     for row, one in enumerate(given, start=1):
         if not isinstance(one, Iterable):
             raise LingprobError(f"text {row} has the regions {one!r}. Fill them in.")

@@ -137,7 +137,7 @@ class Model:
         self.language = str(run.catalog.model(self.name)["language"])
 
     def __repr__(self) -> str:
-        return f"<lingprob {self.direction!r}, {self.provenance['dtype']} on {self.lm.device}>"
+        return f"<lingprob model {self.name}, {self.provenance['dtype']} on {self.lm.device}>"
 
     def score(
         self,

@@ -27,13 +27,8 @@ def preference_table(
 ) -> pd.DataFrame:
     """Return accuracy by phenomenon or paradigm and over all pairs, or one row per pair.
 
-    Args:
-        paired: a `stimuli` table of pairs.
-        scores: the `sentence_scores` of these stimuli.
-        by: one of `GROUPS`.
-        convention: the BOS policy or correction whose scores are compared.
-
-    `Model.compare` describes the columns.
+    `paired` is a `stimuli` table of pairs, with `scores` under the BOS policy or correction
+    `convention`. `by` is one of GROUPS. `Model.compare` describes the columns.
     """
     looked_up("group", by, dict.fromkeys(GROUPS), "(by)")
     sides = sides_of(Evidence(PAIRS, paired, scores, (convention, "")), convention)

@@ -102,9 +102,9 @@ def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[st
 def repository_entry(
     repository: str, revision: str | None, family: str | None, catalog: Catalog
 ) -> tuple[str, Entry]:
-    """Return a name and a catalog entry for a repository of the hub at a revision.
+    """Return a name and a catalog entry for a repository of the hub, the catalog's if it has one.
 
-    If the catalog has an entry of the repository, it is used, with its revision by default.
+    The revision of a catalog entry is the default.
     """
     repository, _, stated = repository.partition("@")
     if not REPOSITORY.fullmatch(repository):
@@ -231,11 +231,8 @@ def find_unigrams(
 ) -> dict[str, pd.Series]:
     """Return {source: unigram log-probabilities (nats) by token id} of one source, or {}.
 
-    Args:
-        wanted: a source, a file, a table (`token_id`, `logprob`) or an array by token id. None
-            selects the first source of the model's entry that the cache has, if any.
-        model, run: the model, and the run that has its entry.
-        cache: the folder of prepared models, which may have tables of unigrams.
+    `wanted` is a source, a file, a table (`token_id`, `logprob`) or an array by token id. None
+    selects the first source of the model's entry that the cache has, if any.
 
     Raises LingprobError for a source that the cache lacks, with the command that makes it, and for
     tables that do not give each token id at most one log-probability.

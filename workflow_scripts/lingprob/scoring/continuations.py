@@ -76,16 +76,9 @@ def score_in_context(
     end after the prefix, including one that begins within the prefix. If a cut changes tokens of
     the prefix, these are run again from the first that differs.
 
-    Args:
-        scorer: the model's scorer.
-        items: the prefixes with their cuts and targets.
-        start_token: 'none', 'bos', 'eos' or a token of the vocabulary.
-        separator: text between prefix and target, '' for Chinese.
-        shards: store of finished items, so that a killed job can resume.
-        items_per_shard: largest number of items in a shard. A kill loses one shard per worker.
-        workers: number of shards that are scored at once on a CPU, with one thread of torch each if
-            there are several. On two cores, two workers take 6 to 19% less time than one worker
-            with two threads.
+    Items are scored in shards of at most `items_per_shard`, of which a kill loses one per worker.
+    On a CPU, `workers` shards are scored at once, with one thread of torch each if there are
+    several. On two cores, two workers take 6 to 19% less time than one with two threads.
 
     Returns:
         One row per token of a target: item_index, cut_index and target_index (in the arguments),

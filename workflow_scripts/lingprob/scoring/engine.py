@@ -242,21 +242,16 @@ def _segments(
             yield Segment(logprobs[position:end], branch)
 
 
-class Window(NamedTuple):
-    """Tokens `start` to `end` (exclusive) are run, and `score_from` to `end` are scored."""
-
-    start: int
-    end: int
-    score_from: int
-
-
-def sliding_windows(n_tokens: int, window: int, stride: int | None = None) -> list[Window]:
+def sliding_windows(
+    n_tokens: int, window: int, stride: int | None = None
+) -> list[tuple[int, int, int]]:
     """Return windows of at most `window` tokens that score each of `n_tokens` tokens once.
 
-    The first window scores all of its tokens. Later ones start `stride` tokens further on
-    (default: half a window) and score only their new tokens, so every token after the first window
-    has at least `window - stride` tokens of context. A start token counts as one of the tokens.
-    Raises LingprobError unless `window` is at least 2 and `stride` from 1 to `window - 1`.
+    A window (start, end, score_from) runs the tokens from start to end (exclusive), and scores
+    those from score_from. Each window starts `stride` tokens (default: half a window) after the one
+    before it, so every token after the first window has at least `window - stride` tokens of
+    context. A start token counts as one of the tokens. Raises LingprobError unless `window` is at
+    least 2 and `stride` from 1 to `window - 1`.
     """
     stride = window // 2 if stride is None else stride
     if not 1 <= stride < window:
@@ -264,8 +259,10 @@ def sliding_windows(n_tokens: int, window: int, stride: int | None = None) -> li
             f"windows of {window} tokens that advance by {stride}: the window must be at least "
             "2 tokens and the stride from 1 to window - 1, so that each new token has context."
         )
-    windows = [Window(0, min(window, n_tokens), 0)] if n_tokens > 0 else []
-    while windows and windows[-1].end < n_tokens:
-        start, end, _ = windows[-1]
-        windows.append(Window(start + stride, min(start + stride + window, n_tokens), end))
+    windows = []
+    start = scored = 0
+    while scored < n_tokens:
+        end = min(start + window, n_tokens)
+        windows.append((start, end, scored))
+        start, scored = start + stride, end
     return windows

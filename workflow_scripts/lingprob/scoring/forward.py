@@ -70,6 +70,7 @@ class Forward:
     def __init__(self, language_model: LanguageModel) -> None:
         self.language_model = language_model
         self.dtype = torch.promote_types(language_model.dtype, torch.float32)
+        self.tolerance = TOLERANCE.get(language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
         self.prepared = False
         self.takes_trees = False
         self.knows_targets = hasattr(language_model.model, "logprobs_at")
@@ -145,7 +146,7 @@ class Forward:
         alone = [_logprobs_of(ids, one[0]) for ids, one in zip(probes, logits, strict=True)]
         self.language_model.check_finite(torch.cat(alone).cpu().numpy())
         difference = _mean_difference(values, alone)
-        if not difference <= self._tolerance():
+        if not difference <= self.tolerance:
             raise LingprobError(
                 f"{self.language_model.directory}: in a padded batch a sentence differs by "
                 f"{difference:.2g} nats per token from the same sentence alone, so this is not a "
@@ -170,20 +171,18 @@ class Forward:
         """
         if self.knows_targets:
             return None
-        if start_id not in self.after_starts:
-            after_start = None if self.rotation else self._read_start(start_id)
-            probes = [ids for ids in probes if len(ids) > 2]
-            if after_start is not None and probes and not self._continues(after_start, probes):
-                after_start = None
-            if after_start is None:
-                logger.info(
-                    "%s: the start token is run with every sentence (slower, as exact)",
-                    self.language_model.directory,
-                )
-            if not probes:
-                return after_start  # not stored, because no probe shows that longer ones may use it
+        if start_id in self.after_starts:
+            return self.after_starts[start_id]
+        after_start = None if self.rotation else self._read_start(start_id)
+        probes = [ids for ids in probes if len(ids) > 2]
+        if after_start is not None and probes and not self._continues(after_start, probes):
+            after_start = None
+        if after_start is None:
+            name = self.language_model.directory
+            logger.info("%s: the start token is run with every sentence (slower, as exact)", name)
+        if probes:  # without them, nothing shows that longer sequences may use it
             self.after_starts[start_id] = after_start
-        return self.after_starts[start_id]
+        return after_start
 
     def _continues(self, after_start: KeyValues, probes: Sequence[np.ndarray]) -> bool:
         """Return whether probes score the same after the stored start token as when run whole."""
@@ -195,11 +194,7 @@ class Forward:
             if is_out_of_memory(error):
                 raise
             return False
-        return _mean_difference(continued, whole) <= self._tolerance()
-
-    def _tolerance(self) -> float:
-        """Return the mean difference (nats per token) that a shortcut may make."""
-        return TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
+        return _mean_difference(continued, whole) <= self.tolerance
 
     def _score_branches(
         self, branches: Sequence[Branch], prefix: KeyValues | None = None, merge: bool = False
@@ -236,7 +231,7 @@ class Forward:
         except UNSUPPORTED as error:
             said = str(error).split("\n")[0]
             return f"no tree masks ({said})"
-        if _mean_difference(found, alone) <= self._tolerance():
+        if _mean_difference(found, alone) <= self.tolerance:
             return ""
         return "its attention takes no tree mask (ALiBi, for instance)"
 

@@ -41,8 +41,7 @@ def frequency_moments(
     by half their length.
 
     Args:
-        lm: the language model.
-        unigrams: a `unigrams` table of its vocabulary.
+        lm, unigrams: the language model, and a `unigrams` table of its vocabulary.
         regressed: `corpus` (a name), its `parser` and `paths`, `start_tokens` by name (as in
             `LanguageModel.start_id`), and the greatest number of `tokens` in all shards and
             (`document_tokens`) in a document.
@@ -64,32 +63,37 @@ def frequency_moments(
             "and vocabulary, and with smoothing."
         )
     scorer, start_tokens = Scorer(lm), regressed["start_tokens"]
+    window = min(WINDOW, lm.context_window)
+    windows = {"window": window, "stride": STRIDE if window > STRIDE else max(window // 2, 1)}
     tokens = len(start_tokens) * regressed["tokens"] // shards
     tables = []
     with Progress(tokens, f"tokens of {regressed['corpus']}", "tokens") as progress:
         for name, start_token in start_tokens.items():
-            pieces = _pieces(lm, regressed, lm.start_id(start_token))
+            pieces = _pieces(lm, regressed, lm.start_id(start_token), **windows)
             share = islice(pieces, shard, None, shards)
-            sums = _sums(scorer, share, unigram_logprob, progress)
+            sums = _sums(scorer, share, unigram_logprob, progress, windows)
             tables.append([table.assign(start_token=name) for table in sums])
     binned, by_document = (pd.concat(part, ignore_index=True) for part in zip(*tables, strict=True))
     return binned, by_document
 
 
 def _sums(
-    scorer: Scorer, pieces: Iterator[Piece], unigram_logprob: np.ndarray, progress: Progress
+    scorer: Scorer,
+    pieces: Iterator[Piece],
+    unigram_logprob: np.ndarray,
+    progress: Progress,
+    windows: Mapping[str, Any],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the sums over pieces by bin and by document, as `frequency_moments` does."""
     edges = np.linspace(unigram_logprob.min(), unigram_logprob.max(), BINS + 1)
     bin_of_token = np.clip(np.searchsorted(edges, unigram_logprob, side="right") - 1, 0, BINS - 1)
-    window, stride = _window_of(scorer.language_model)
     # Without any token, both tables still have their columns, and the bins their rows.
     empty = pd.DataFrame({"n_tokens": 0, **dict.fromkeys(SUMS, 0.0)}, index=range(BINS))
     by_bin = [empty.assign(bin=empty.index)]
     by_document = [empty.assign(document=0)[:0]]
     chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
     for chunk in batches(pieces, chunk_size, lambda piece: len(piece.ids)):
-        logprobs = scorer.score([piece.ids for piece in chunk], None, window=window, stride=stride)
+        logprobs = scorer.score([piece.ids for piece in chunk], None, **windows)
         ids = np.concatenate([piece.ids[piece.keep_from :] for piece in chunk])
         kept = [values[piece.keep_from :] for values, piece in zip(logprobs, chunk, strict=True)]
         values = np.concatenate(kept).astype(np.float64)
@@ -102,12 +106,6 @@ def _sums(
     binned.insert(0, "bin_low", edges[:-1])
     binned.insert(1, "bin_high", edges[1:])
     return binned, merge_sums(by_document, "document")
-
-
-def _window_of(lm: LanguageModel) -> tuple[int, int]:
-    """Return the number of tokens in a window, and between the starts of two windows."""
-    window = min(WINDOW, lm.context_window)
-    return window, STRIDE if window > STRIDE else max(window // 2, 1)
 
 
 def _token_sequences(lm: LanguageModel, regressed: Mapping[str, Any]) -> Iterator[np.ndarray]:
@@ -128,14 +126,13 @@ def _token_sequences(lm: LanguageModel, regressed: Mapping[str, Any]) -> Iterato
 
 
 def _pieces(
-    lm: LanguageModel, regressed: Mapping[str, Any], start_id: int | None
+    lm: LanguageModel, regressed: Mapping[str, Any], start_id: int | None, window: int, stride: int
 ) -> Iterator[Piece]:
     """Yield pieces of documents, cut so that their windows are those of the whole document.
 
     Each piece repeats the context of its first new token. So memory does not grow with the length
     of a document.
     """
-    window, stride = _window_of(lm)
     for document, text in enumerate(_token_sequences(lm, regressed)):
         ids = text if start_id is None else np.concatenate([[start_id], text])
         keep_from = 1 if start_id is None else 2

@@ -23,10 +23,8 @@ def summarise_sentences(
         stimuli: `stimuli` table.
         token_scores: a `scores` table for each start token.
         bos_policies: by name, the `start_token` whose scores a policy uses, and whether the
-            `first_token` of a sentence is `scored` or `excluded` (morcela, footnote 2). An
-            excluded token counts in neither the sums nor the length.
-        unigram_logprobs: by unigram source, log-probability (nats) indexed by token id. Empty for
-            imported scores without unigrams.
+            `first_token` of a sentence is `scored` or `excluded` (morcela, footnote 2).
+        unigram_logprobs: by source, log-probability (nats) by token id. It can be empty.
 
     Raises LingprobError if a sentence has no scored token under a policy, is missing from the
     scores, or has a token without unigram log-probability.

@@ -32,8 +32,6 @@ logger = logging.getLogger(__name__)
 CORRECTIONS = ("within_word_l2r", "whole_word", "none")
 # Tokens of a masked model in one pass.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
-# A function of a `stimuli` table, the start token or correction, and the data set's name.
-StimuliFunction = Callable[[pd.DataFrame, str, str], pd.DataFrame]
 
 
 def score_stimuli(
@@ -48,13 +46,11 @@ def score_stimuli(
 ) -> pd.DataFrame:
     """Return a `scores` table (logprob in nats) of texts that a causal model reads left to right.
 
-    Args:
-        scorer: the model's scorer. Long texts are read in windows of the context window.
-        item_ids, texts: the items. Each distinct text is scored once.
-        start_token: as in `LanguageModel.start_id`. With 'none', first tokens are not scored.
-        dataset: its name, for messages.
-        workers: threads on a CPU, which score several shards at once.
-        kept: the arguments shards and sentences_per_shard of `_score_in_shards`.
+    Each distinct text is scored once. Long texts are read in windows of the context window.
+
+    `start_token` is that of `LanguageModel.start_id`. With 'none', first tokens are not scored.
+    `dataset` is a name for messages. `workers` threads score several shards at once on a CPU.
+    `kept` has the arguments shards and sentences_per_shard of `_score_in_shards`.
 
     Raises LingprobError, before any scoring, for a text without a token to score.
     """
@@ -117,39 +113,33 @@ def _score_in_shards(
 ) -> dict[str, np.ndarray]:
     """Return the token log-probabilities (nats, float32) of each distinct text.
 
-    Args:
-        tokens: the tokens of each text.
-        score: returns the log-probabilities of some texts.
-        settings: JSON values of all settings that change the numbers.
-        dataset: name of the data set, for the progress.
-        mapping: a function like `map`, which may score several shards at once.
-        shards: store of finished shards, so that a killed job can resume.
-        sentences_per_shard: the largest number of texts in a shard.
+    `score` returns the log-probabilities of some texts. `settings` has JSON values of all settings
+    that change them. `mapping` is a function like `map`, which may score several shards at once. A
+    shard has at most `sentences_per_shard` texts.
     """
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
     ranges = shard_ranges(len(ordered), sentences_per_shard)
-    parts = [[ordered[number] for number in one] for one in ranges]
-    described = [[settings, part, [tokens[text].ids.tolist() for text in part]] for part in parts]
-    tables = [shards.read(one) for one in described]
-    missing = [number for number, table in enumerate(tables) if table is None]
-    if len(missing) < len(parts):
-        there = len(parts) - len(missing)
-        logger.info("%d of %d shards were there already", there, len(parts))
+    parts = [ordered[one.start : one.stop] for one in ranges]
+    there: list[pa.Table] = []
 
-    def scored(number: int) -> pa.Table:
-        values = [row.astype(np.float32) for row in score(parts[number])]
+    def scored(part: list[str]) -> pa.Table:
+        described = [settings, part, [tokens[text].ids.tolist() for text in part]]
+        if (kept := shards.read(described)) is not None:
+            there.append(kept)
+            return kept
+        values = [row.astype(np.float32) for row in score(part)]
         table = pa.table({"logprob": pa.array(values, pa.list_(pa.float32()))})
-        shards.write(described[number], table)
+        shards.write(described, table)
         return table
 
-    left = sum(len(parts[number]) for number in missing)
-    with Progress(left, f"scoring {dataset}", "sentences") as progress:
-        for number, table in zip(missing, mapping(scored, missing), strict=True):
-            tables[number] = table
-            progress.advance(len(parts[number]))
-    columns = [table.column("logprob") for table in tables if table is not None]
-    values = [row.values.to_numpy(zero_copy_only=False) for column in columns for row in column]
-    return dict(zip(ordered, values, strict=True))
+    found: list[np.ndarray] = []
+    with Progress(len(ordered), f"scoring {dataset}", "sentences") as progress:
+        for part, table in zip(parts, mapping(scored, parts), strict=True):
+            found += [row.values.to_numpy(zero_copy_only=False) for row in table.column("logprob")]
+            progress.advance(len(part))
+    if there:
+        logger.info("%d of %d shards were there already", len(there), len(parts))
+    return dict(zip(ordered, found, strict=True))
 
 
 def scores_table(
@@ -266,40 +256,35 @@ def load_for_stimuli(
     *,
     engine: str,
     workers: int,
-) -> tuple[StimuliFunction, dict[str, str]]:
+) -> tuple[Callable[[pd.DataFrame, str, str], pd.DataFrame], dict[str, str]]:
     """Return a function that scores stimuli with a model, and the provenance of its scores.
 
     Args:
-        manifest: file of a prepared model.
-        entry: the model's entry, with `kind`, `dtype` and `context_window`.
+        manifest, entry: file of a prepared model, and the model's entry.
         loading: `device`, `dtype` and, for a causal model, `device_map`.
         keeping: `directory` of shards, `sentences_per_shard` and `tokens_per_batch`.
         engine: digest of the code, so that shards of other code are not used.
         workers: threads of a causal model on a CPU.
 
-    The function returns a `scores` table, with the errors of `score_stimuli` or `score_masked`.
+    The function takes a `stimuli` table, the start token or correction, and the data set's name. It
+    returns a `scores` table, with the errors of `score_stimuli` or `score_masked`.
     """
     score: Callable[..., pd.DataFrame]
+    budget = keeping["tokens_per_batch"]
     if entry.get("kind") == "masked":
         from lingprob.models.masked import load_prepared_masked
 
         masked, provenance = load_prepared_masked(manifest, loading["device"], loading["dtype"])
-        score = partial(score_masked, masked, tokens_per_batch=keeping["tokens_per_batch"])
+        score = partial(score_masked, masked, tokens_per_batch=budget)
     else:
         lm, provenance = load_prepared(manifest, dict(entry), **loading)
-        score = partial(
-            score_stimuli,
-            Scorer(lm, keeping["tokens_per_batch"]),
-            workers=workers if lm.device.type == "cpu" else 1,
-        )
-    score = partial(
-        score,
-        shards=Shards(keeping["directory"], identity_of(provenance, engine)),
-        sentences_per_shard=keeping["sentences_per_shard"],
-    )
+        workers = workers if lm.device.type == "cpu" else 1
+        score = partial(score_stimuli, Scorer(lm, budget), workers=workers)
+    shards = Shards(keeping["directory"], identity_of(provenance, engine))
+    kept = {"shards": shards, "sentences_per_shard": keeping["sentences_per_shard"]}
 
     def scored(stimuli: pd.DataFrame, start_token: str, dataset: str) -> pd.DataFrame:
         items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
-        return score(items, texts, start_token, dataset=dataset)
+        return score(items, texts, start_token, dataset=dataset, **kept)
 
     return scored, provenance

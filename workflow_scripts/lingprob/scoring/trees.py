@@ -79,7 +79,9 @@ def pack(branches: Sequence[Branch], row_length: int, merge: bool = True) -> lis
     keys = [(branch.start, branch.ids.astype(">i8").tobytes()) for branch in branches]
     for number in sorted(range(len(branches)), key=keys.__getitem__):
         branch = branches[number]
-        shared = 0 if previous is None else _shared(previous, branch)
+        shared = 0
+        if previous is not None and previous.start == branch.start:
+            shared = shared_length(previous.ids[:-1], branch.ids[:-1])
         if not (merge and rows and len(rows[-1].ids) + len(branch.ids) - 1 - shared <= row_length):
             rows.append(Row())
             shared = 0
@@ -103,11 +105,6 @@ def visible(row: Row, prefix: int) -> np.ndarray:
     ancestors = (here[None, :] <= here[:, None]) & (here[:, None] <= np.array(row.last)[None, :])
     before = np.arange(prefix)[None, :] < np.array(row.start)[:, None]
     return np.concatenate([before, ancestors], axis=1)
-
-
-def _shared(one: Branch, other: Branch) -> int:
-    """Return the number of run tokens that two branches share at their beginnings."""
-    return shared_length(one.ids[:-1], other.ids[:-1]) if one.start == other.start else 0
 
 
 def shared_length(one: np.ndarray, other: np.ndarray) -> int:
