@@ -415,7 +415,7 @@ def test_sentences_are_embedded_on_an_available_gpu(monkeypatch, asked, has_gpu,
     model = SimpleNamespace(eval=lambda: None)
     model.to = lambda device: model
     monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
-    monkeypatch.setattr(embeddings, "check_folder", lambda folder, what: None)
+    monkeypatch.setattr(embeddings, "check_folder", lambda folder: None)
     for name in ("AutoTokenizer", "AutoModel"):
         stand_in = SimpleNamespace(from_pretrained=lambda *_, **__: model)
         monkeypatch.setattr(embeddings, name, stand_in)
@@ -423,7 +423,7 @@ def test_sentences_are_embedded_on_an_available_gpu(monkeypatch, asked, has_gpu,
 
 
 def test_a_directory_without_a_model_is_named(tmp_path):
-    with pytest.raises(LingprobError, match="no embedding model there"):
+    with pytest.raises(LingprobError, match="no model there"):
         SentenceEmbedder(tmp_path, 64)
 
 

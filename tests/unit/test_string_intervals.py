@@ -43,24 +43,6 @@ def table_of(pairs: pd.DataFrame, options: Options = FIVE_BINS) -> pd.DataFrame:
     return rows.set_index(["subset", "name", "quantity"]).sort_index()
 
 
-def test_falling_spread_lowers_only_the_plain_r():
-    pairs = simulated(40_000, np.full(5, 4.0))
-    table = table_of(pairs)
-    common = pairs["logprob_good"].std(ddof=0)
-    for at, spread in enumerate(SPREADS, start=1):
-        found = table.loc["bin", str(at)]["value"]
-        assert found["spread"] == pytest.approx(spread, rel=0.03)
-        assert found["slope"] == pytest.approx(1, abs=0.02)
-        assert found["residual_sd"] == pytest.approx(4, rel=0.03)
-        assert found["r"] == pytest.approx(spread / np.hypot(spread, 4), abs=0.003)
-        assert found["r_common_spread"] == pytest.approx(common / np.hypot(common, 4), abs=0.003)
-    changes = table.loc["change", ""]
-    assert changes.loc["r", "value_high"] < -0.02
-    for quantity in ("r_common_spread", "slope"):
-        assert changes.loc[quantity, "value_low"] < 0 < changes.loc[quantity, "value_high"]
-    assert changes.loc["spread", "value"] == pytest.approx(-10, abs=0.7)
-
-
 def test_each_quantity_by_a_loop_over_bins():
     pairs = simulated(500, np.full(5, 4.0), per_token=3.0)
     pairs["n_tokens_bad"] += np.random.default_rng(1).integers(0, 3, 500)

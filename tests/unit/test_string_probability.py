@@ -139,30 +139,6 @@ def test_prediction_3_equals_scikit_learn_s_area(results):
     assert (single["n_pairs"] == 0).all()
 
 
-def test_a_sample_has_the_weight_of_the_whole(datasets):
-    """As if each sampled pair stood there three times: 40 pairs of a data set of 120."""
-    small, other = datasets[0], datasets[1]
-    few = small.stimuli.iloc[20:100]  # 40 pairs of different sentences
-    about = ([few, other.stimuli], [small.scores, other.scores])
-    sampled, rest = assemble(
-        {"pairs": [3], "rated": [3]}, *about, {}, convention=("bos", "u"),
-        whole=[small.stimuli, other.stimuli],
-    )  # fmt: skip
-    assert sampled.weight == pytest.approx(119 / 40)
-    tables = analyse("m", [sampled, rest], ["pairs", "rated"], VOCABULARY, OPTIONS)
-    scores = tables["string_scores"]
-    separated = tables["string_separation"].set_index(["dataset", "phenomenon", "metric"])
-    flat = separated.loc[POOLED, "", "slor"]
-    weights = scores["weight"]
-    area = roc_auc_score(scores["grammatical"], scores["slor"], sample_weight=weights)
-    assert flat["auc"] == pytest.approx(area)
-    assert flat["auc_low"] < area < flat["auc_high"]
-    assert area != pytest.approx(roc_auc_score(scores["grammatical"], scores["slor"]), abs=1e-4)
-    shares = {name: separated.loc[name, "", "slor"] for name in ("pairs", "rated")}
-    correct = 119 * shares["pairs"]["accuracy"] + 119 * shares["rated"]["accuracy"]
-    assert flat["accuracy"] == pytest.approx(correct / 238)
-
-
 def test_the_curve_encloses_the_area(results):
     curve = results["string_roc"]
     table = results["string_separation"].query("phenomenon == ''").set_index(["dataset", "metric"])

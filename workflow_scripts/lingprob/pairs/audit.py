@@ -104,10 +104,9 @@ def measure(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
     table["logprob_difference"] = table["logprob_good"] - table["logprob_bad"]
     table["unigram_difference"] = table["unigram_logprob_good"] - table["unigram_logprob_bad"]
     table["mismatch"] = mismatch(table)
-    cosine = pd.Series(dtype=float)
+    table["cosine_distance"] = np.nan
     if evidence.distances is not None:
-        cosine = evidence.distances.set_index("pair_id")["cosine_distance"]
-    table["cosine_distance"] = cosine.reindex(table.index)
+        table["cosine_distance"] = evidence.distances.set_index("pair_id")["cosine_distance"]
     table = table.join(repetitions(texts)).join(leaks(paired, evidence))
     return table, verdicts(sides, default)
 

@@ -85,10 +85,8 @@ def check_needed(
     for column, use in needed.items():
         values = stimuli["pair_id" if column == "pair" else column]
         remedy = f"Complete it (datasets.{dataset}.columns gives its name), or change {use}."
-        if values.isna().all():
-            raise LingprobError(f"{path}: no column `{column}`, which {use} needs. {remedy}")
-        if column == "grammatical":
-            refuse(path, column, values.isna(), f"no value, which {use} needs", remedy=remedy)
+        at_fault = values.isna() & (column == "grammatical" or values.isna().all())
+        refuse(path, column, at_fault, f"no value, which {use} needs", remedy=remedy)
     if "pair" in needed:
         pair_texts(stimuli, dataset)
 

@@ -32,6 +32,7 @@ from lingprob.papers.morcela.parameter_figures import (
     STYLES,
     frequency_slopes,
     parameters_by_correlation,
+    plot_fit,
     quality_of,
     trends,
 )
@@ -208,8 +209,7 @@ def linking_function_handles(
         handles.append(published_handle(":"))
     if ceiling:
         handles.append(handle("highest possible r", palette.BLACK, linestyle="--"))
-        label = "r between halves of the judgments"
-        handles.append(handle(label, palette.GREY, linestyle="-."))
+        handles.append(handle("r between halves of the judgments", palette.GREY, linestyle="-."))
     if published and ceiling:
         handles.append(handle("r between two groups, published", palette.GREY, linestyle=":"))
     return handles
@@ -265,20 +265,13 @@ def _plot_rows(
     """Plot a quantity of each model of a family in rows, models side by side by size."""
     by_size = palette.by_size(dict.fromkeys(block["model"]), models)
     shifts = dict(zip(by_size, np.linspace(-0.32, 0.32, len(by_size) + 2)[1:-1], strict=True))
-    place = {row: number for number, row in enumerate(rows)}
-    small = 4.0 if len(by_size) < 4 else 2.2
-    for fit in block.to_dict("records"):
-        look, y = models[fit["model"]], place[fit["row"]] + shifts[fit["model"]]
-        if fit["linking_function"] == "slor":
-            if quantity == "r_cv":
-                ax.plot(fit["r_cv"], y, "s", color=STYLES["slor"][1], markerfacecolor="white",
-                        markersize=small)  # fmt: skip
-            continue
-        ends = whiskers(fit[quantity], fit[f"{quantity}_low"], fit[f"{quantity}_high"])
-        ax.errorbar(
-            fit[quantity], y, xerr=ends, color=look["colour"], marker=look["marker"],
-            markersize=small, elinewidth=0.6,
-        )  # fmt: skip
+    y = block["row"].map(rows.index) + block["model"].map(shifts)
+    for fit in block.assign(y=y, y_low=y, y_high=y).to_dict("records"):
+        if fit["linking_function"] == "morcela":
+            plot_fit(ax, fit, quantity, "y", models, markersize=2.5)
+        elif quantity == "r_cv":
+            look = {"color": STYLES["slor"][1], "markerfacecolor": "white"}
+            ax.plot(fit["r_cv"], fit["y"], "s", markersize=2.5, **look)
     if quantity in FIXED:
         ax.axvline(FIXED[quantity], color=palette.GREY, linewidth=0.8, linestyle=":")
 

@@ -120,7 +120,7 @@ def frequency_slopes(
         ax.set_ylabel(LABELS[quantity])
         _plot_parameter(ax, morcela[first], quantity, models, x="slope")
         for fit in morcela[~first].to_dict("records"):
-            _with_interval(ax, fit, "slope", quantity, models, hollow=True)
+            plot_fit(ax, fit, "slope", quantity, models, markerfacecolor="white")
     axes[0].set_xlabel("Unigram log-probability (nats)")
     axes[0].set_ylabel("Token log-probability (nats)")
     corpora = [wrapped_title(corpus, run.titles) for corpus in dict.fromkeys(slopes["corpus"])]
@@ -144,20 +144,12 @@ def _plot_bins(ax: Axes, within: pd.DataFrame, fit: Fit, models: Models) -> None
     ax.plot(x, line, color=look["colour"], linestyle="--", linewidth=0.8)
 
 
-def _with_interval(
-    ax: Axes, fit: Fit, x: str, y: str, models: Models, *, hollow: bool = False
-) -> None:
+def plot_fit(ax: Axes, fit: Fit, x: str, y: str, models: Models, **look: Any) -> None:
     """Plot a fit in its model's colour and marker, with intervals of x and y."""
-
-    def lengths(quantity: str) -> np.ndarray:
-        return whiskers(fit[quantity], fit[f"{quantity}_low"], fit[f"{quantity}_high"])
-
-    look = models[fit["model"]]
-    filling = "white" if hollow else look["colour"]
-    ax.errorbar(
-        fit[x], fit[y], xerr=lengths(x), yerr=lengths(y), color=look["colour"],
-        marker=look["marker"], markerfacecolor=filling, elinewidth=0.8,
-    )  # fmt: skip
+    of_model = models[fit["model"]]
+    look |= {"color": of_model["colour"], "marker": of_model["marker"], "elinewidth": 0.8}
+    across, up = (whiskers(fit[of], fit[f"{of}_low"], fit[f"{of}_high"]) for of in (x, y))
+    ax.errorbar(fit[x], fit[y], xerr=across, yerr=up, **look)
 
 
 def _plot_parameter(
@@ -166,7 +158,7 @@ def _plot_parameter(
     """Plot fits, one per model, with intervals of x and y."""
     fits = fits.dropna(subset=[x, parameter])
     for fit in fits.to_dict("records"):
-        _with_interval(ax, fit, x, parameter, models)
+        plot_fit(ax, fit, x, parameter, models)
     _name_ends(ax, fits, x, parameter, models)
 
 
