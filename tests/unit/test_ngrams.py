@@ -23,7 +23,6 @@ from lingprob.ngrams.estimate import (
     count_ngrams,
     discounts,
     estimate_model,
-    lines,
     with_mark,
     word_tokenizer,
 )
@@ -183,10 +182,6 @@ def test_kenlm_is_there_with_package_and_programs(programs, monkeypatch):
     assert not lmplz.has_kenlm()
 
 
-def test_only_line_breaks_end_lines_of_corpora():
-    assert list(lines(["the\u2028cat\x0bsat\r\n \nit"])) == ["the\u2028cat\x0bsat", "it"]
-
-
 def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch):
     """Stand-ins for the programs, which write their arguments or fail."""
     monkeypatch.setattr(words_module, "has_kenlm", lambda: True)
@@ -326,10 +321,8 @@ def plan_of(**entry: object) -> Run:
 
 def test_a_model_is_planned_by_its_entry_alone():
     words = plan_of()
-    manifest = "resources/models/grams/manifest.json"
-    found = sources.ngram_inputs(words, "grams")
-    assert found == {"corpus": ["text.txt"], "tokenizer": []}
-    assert sources.tokenizer_manifest(words, "grams") == manifest
+    assert sources.ngram_inputs(words, "grams") == {"corpus": ["text.txt"], "tokenizer": []}
+    assert sources.tokenizer_manifest(words, "grams") == "resources/models/grams/manifest.json"
     assert words.catalog.model("grams")["unigrams"] == ["corpus_mine"]
     assert scope.start_tokens(words, "grams") == ["bos", "none"]
     found = sources.ngram_inputs(plan_of(tokenizer="smollm2"), "grams")
@@ -365,21 +358,17 @@ def test_a_mistaken_entry_is_one_clear_message(entry, message):
 
 def test_caches_and_positions_are_refused(words, tmp_path):
     model = load_language_model(words).model
-    with pytest.raises(TypeError, match="keeps no others"):
-        model(torch.tensor([[1]]), past_key_values=object())
-    with pytest.raises(TypeError, match="keeps no others"):
-        model(torch.tensor([[1]]), position_ids=torch.tensor([[0]]))
+    for earlier in ({"past_key_values": object()}, {"position_ids": torch.tensor([[0]])}):
+        with pytest.raises(TypeError, match="keeps no others"):
+            model(torch.tensor([[1]]), **earlier)
     with pytest.raises(LingprobError, match="without a sentence"):
         estimate_model(lambda: ["\n"], 2, tmp_path)
 
 
-def test_too_small_a_corpus_is_reported(caplog):
+def test_a_list_of_words_has_no_longer_ngrams(caplog):
+    """A sentence of one word and two marks has three tokens. Too small corpora are reported."""
     count_ngrams([np.array([1, 2])], 2, 4, MARK)
     assert [record.args for record in caplog.records] == [(1,), (2,)]
-
-
-def test_a_list_of_words_has_no_longer_ngrams():
-    """A sentence of one word and two marks has three tokens."""
     tables = [count_ngrams([np.array([1]), np.array([2])], order, 4, MARK) for order in (3, 5)]
     ids = torch.tensor([[MARK, 1, 2, 2, 1, MARK]])
     short, long = (as_language_model(one, MARK)(ids).logits for one in tables)
@@ -428,7 +417,7 @@ def test_the_users_choice_of_a_corpus_is_taken(monkeypatch):
 @pytest.mark.parametrize(
     ("mirror", "place", "placed"),
     [
-        (None, "resources/datasets", True),
+        ("", "resources/datasets", True),
         ("mirror", "mirror", True),
         ("~/mirror", "home/mirror", True),
         ("mirror", "elsewhere", False),
@@ -438,10 +427,8 @@ def test_the_users_choice_of_a_corpus_is_taken(monkeypatch):
 )
 def test_a_corpus_is_in_resources_or_mirror(tmp_path, monkeypatch, mirror, place, placed):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+    monkeypatch.setenv("LINGPROB_MIRROR", mirror)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    if mirror is not None:
-        monkeypatch.setenv("LINGPROB_MIRROR", mirror)
     _, catalog = read_settings(SHIPPED)
     assert not is_placed("gigaword", catalog)
     path = tmp_path / place / "gigaword/gigaword.jsonl.gz"
