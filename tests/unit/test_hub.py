@@ -260,8 +260,11 @@ def test_no_network_or_an_endpoint_without_hub(hub, tmp_path, monkeypatch):
     with FileServer(page) as portal:
         monkeypatch.setenv("HF_ENDPOINT", portal.url)
         assert f"could not be fetched from {portal.url}" in failure(tmp_path)
-    message = failure(tmp_path)  # the server is stopped
-    for part in (f"could not be fetched from {portal.url}", "Connection refused", "HF_ENDPOINT",
+    with FileServer() as stopped:
+        pass
+    monkeypatch.setenv("HF_ENDPOINT", stopped.url)
+    message = failure(tmp_path)
+    for part in (f"could not be fetched from {stopped.url}", "Connection refused", "HF_ENDPOINT",
                  "`source: local`", "--config scale=demo"):  # fmt: skip
         assert part in message
 

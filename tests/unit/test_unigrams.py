@@ -174,11 +174,9 @@ def test_the_first_and_last_token_are_counted():
         count_tokens(["cab"], Letters(), 2)
 
 
-def wrapped(model, vocabulary_size, name="tiny"):
-    return LanguageModel(
-        model, None, torch.device("cpu"), torch.float32, CONTEXT_WINDOW, Path(name),
-        vocabulary_size,
-    )  # fmt: skip
+def wrapped(model, vocabulary_size):
+    place = torch.device("cpu"), torch.float32, CONTEXT_WINDOW, Path("tiny")
+    return LanguageModel(model, None, *place, None, vocabulary_size)
 
 
 @pytest.fixture(scope="module")
