@@ -337,7 +337,7 @@ def test_a_device_without_float64_gives_the_same_sums(lm):
     np.testing.assert_allclose(others[1], squares, rtol=1e-6)
 
 
-def test_room_is_made_once_but_not_for_sliding_windows():
+def test_room_is_made_once_where_no_window_slides():
     """Of two layers the first sees 16 tokens back."""
     cache, draws = DynamicCache(config=CONFIGS["gemma2"]), torch.Generator().manual_seed(1)
     states = [torch.randn(1, 2, n, 8, generator=draws) for n in (5, 1, 2)]
