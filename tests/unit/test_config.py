@@ -86,18 +86,12 @@ def test_null_removes_an_entry_of_the_scale():
     assert "trained-small" not in catalog.models
 
 
-def test_user_entries_win_over_the_catalog_s():
-    _, catalog = read_settings({"datasets": {"blimp": OWN_STIMULI}})
+def test_user_keys_and_entries_win():
+    config = {"datasets": {"blimp": OWN_STIMULI}, "morcela": {"models": ["gpt2"]}}
+    settings, catalog = read_settings(config)
     assert catalog.dataset("blimp")["path"] == OWN_STIMULI["path"]
-
-
-def test_user_keys_win_over_the_scale():
-    settings, _ = read_settings({"scale": "demo", "morcela": {"models": ["gpt2"]}})
     assert settings["morcela"]["models"] == ["gpt2"]
     assert settings["morcela"]["datasets"] == ["demo_minimal_pairs"]
-
-
-def test_a_section_may_be_empty():
     assert read_settings({"morcela": None})[0] == read_settings({})[0]
 
 
@@ -259,19 +253,17 @@ def test_the_site_of_a_study_shows_its_rooms():
     assert len(read_settings({"datasets": replaced, **papers})[0]["site"]["papers"]) == 6
 
 
-STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [16, 64]}}
-
-
-def fitted(models: list[str]) -> list[str]:
-    return read_settings({**STEPS, "morcela": {"models": models}})[0]["morcela"]["models"]
-
-
 def test_patterns_add_and_remove_models():
+    steps = {"scale": "laptop", "training": {"keep_checkpoints": [16, 64]}}
     patterns = ["gutenberg-2gram", "trained-tiny-s*", "gutenberg-?gram", "!*-ft*", "!*-1gram"]
-    assert fitted(patterns) == [
+    found = read_settings({**steps, "morcela": {"models": patterns}})[0]["morcela"]["models"]
+    assert found == [
         "gutenberg-2gram", "trained-tiny-small", "trained-tiny-small-step16",
         "trained-tiny-small-step64", *(f"gutenberg-{order}gram" for order in (3, 4, 5)),
     ]  # fmt: skip
+    whole = read_settings(steps)[0]["morcela"]["models"]
+    assert len(whole) >= 12
+    assert not [name for name in whole if "-ft" in name]
 
 
 def test_only_checkpoints_before_the_end_are_kept():
@@ -280,12 +272,6 @@ def test_only_checkpoints_before_the_end_are_kept():
     assert len(given) > 2
     found, _ = read_settings({"scale": "laptop", "training": {"steps": given[1]}})
     assert found["training"]["keep_checkpoints"] == given[:1]
-
-
-def test_the_scale_s_models_have_no_tuned_ones():
-    whole = read_settings(STEPS)[0]["morcela"]["models"]
-    assert len(whole) >= 12
-    assert not [name for name in whole if "-ft" in name]
 
 
 def test_every_kind_has_a_word():
@@ -324,24 +310,11 @@ def test_text_from_the_command_line_becomes_numbers():
 
 
 def test_own_models_inherit_their_family_s_conventions():
-    catalog = Catalog(models={"mine": {**OWN_MODEL, "family": "opt"}})
-    assert catalog.model("mine")["bos_policies"][0] == "bos"
-    assert catalog.model("mine")["tokenizer"] == "opt"
-
-
-def test_models_of_new_families_have_own_unigrams():
-    catalog = Catalog(models={"mine": OWN_MODEL})
-    assert catalog.model("mine")["unigrams"] == ["unigrahams_mine"]
-    assert catalog.tokenizer_provider("mine") == "mine"
-
-
-def test_a_key_that_stands_twice_is_refused(tmp_path):
-    path = tmp_path / "own.yaml"
-    path.write_text("models:\n  a: {x: 1}\nseed: 1\nmodels:\n  b: {x: 1}\n")
-    with pytest.raises(LingprobError, match=r"own\.yaml, line 4: 'models'"):
-        refuse_duplicate_keys([path])
-    path.write_text("models:\n  a: {x: 1}\n  b: {x: 1}\n")
-    refuse_duplicate_keys([path, ROOT / "config.yaml"])
+    catalog = Catalog(models={"mine": {**OWN_MODEL, "family": "opt"}, "new": OWN_MODEL})
+    mine = catalog.model("mine")
+    assert (mine["bos_policies"][0], mine["tokenizer"]) == ("bos", "opt")
+    assert catalog.model("new")["unigrams"] == ["unigrahams_new"]
+    assert catalog.tokenizer_provider("new") == "new"
 
 
 @pytest.mark.parametrize("value", ["0777", "1_234_567", "12:30:45", "1.10", "2024-01-02", "on"])
@@ -352,15 +325,16 @@ def test_scalars_that_yaml_changes_are_refused(value, place, tmp_path):
     path.write_text("seed: 1\n" + place % value)
     with pytest.raises(LingprobError, match=rf'own\.yaml, line 2: .*quotation marks: "{value}"'):
         refuse_duplicate_keys([path])
-    path.write_text(place % f"'{value}'")
-    refuse_duplicate_keys([path])
+    path.write_text(place % f"'{value}'" + "\nother: {a: {x: 1}, b: {x: 1}}")
+    refuse_duplicate_keys([path, ROOT / "config.yaml"])
 
 
-def test_unigram_sources_name_their_kind():
-    catalog = Catalog()
-    assert catalog.unigram_source("unigrahams_opt-30b") == ("unigrahams", "opt-30b")
-    assert catalog.unigram_source("corpus_gutenberg") == ("corpus", "gutenberg")
-    assert catalog.unigram_source("pile_published") == ("published", "pile_published")
+@pytest.mark.parametrize(
+    "parts", [("unigrahams", "opt-30b"), ("corpus", "gutenberg"), ("training", "16")]
+)
+def test_unigram_sources_name_their_kind(parts):
+    assert Catalog().unigram_source("_".join(parts)) == parts
+    assert Catalog().unigram_source("pile_published") == ("published", "pile_published")
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,9 @@ def test_small_models_need_no_gpu_on_one_machine():
     assert costs("laptop", scoring={"device": "cuda"}).gpus("smollm2-135m") == 1
     assert costs("paper", scoring={"device": "cpu"}).gpus("llama-3-70b") == 0
     assert (asked.takes_gpu("auto"), costs().takes_gpu("auto")) == (False, True)
+    # Five bytes per parameter: 64.2 and 150 GB.
+    small_gpus = costs(machine={"gpu_memory_mb": 24_000})
+    assert [small_gpus.gpus(name) for name in ("opt-13b", "opt-30b")] == [3, 7]
 
 
 def test_a_training_asks_for_its_processes():
@@ -104,12 +107,6 @@ def test_bulk_jobs_have_number_formats_of_their_own():
     assert usual / bulk == pytest.approx(312 / 19.5)
     start_tokens = len(asked.settings["morcela"]["frequency_start_tokens"])
     assert asked.regressing("opt-6.7b") == pytest.approx(bulk * 200 * start_tokens)
-
-
-def test_large_models_ask_for_several_gpus():
-    """Five bytes a parameter: 64.2 and 150 GB."""
-    small_gpus = costs(machine={"gpu_memory_mb": 24_000})
-    assert [small_gpus.gpus(name) for name in ("opt-13b", "opt-30b")] == [3, 7]
 
 
 def test_long_jobs_have_enough_attempts():
@@ -256,10 +253,15 @@ def test_memory_grows_with_the_first_attempts(machine, first, grown):
 
 # A function of a run, the scale and further settings, the rest of its arguments, and its value.
 GPT2_ALONE = {"morcela": {"models": ["smollm2-135m", "other"]}, "models": {"other": OWN_SCORES}}
+BERT = {
+    "models": {"other": {**OWN_SCORES, "datasets": ["li_adger"]}},
+    "morcela": {"models": ["smollm2-135m", "other"], "datasets": ["linguistic_inquiry"]},
+}
 BOTH = ["unigrahams_smollm2-135m", "corpus_gutenberg"]
 OF_CORPORA = {"morcela": {"unigrams": ["corpus_*"]}}
 SHARDS = {"unigrams": {"shards": 3}, "unigrahams": {"shards": 2}}
 SUMS = "results/unigram_sums"
+ENGLISH = ["blimp", "scamp_plausible", "scamp_implausible", "syntaxgym_pairs", "li_large"]
 OWN_WORDS = {**OWN_SCORES, "level": "word", "texts": ["provo"]}
 VALUES = [
     # Two policies, one start token: scored once.
@@ -295,6 +297,8 @@ VALUES = [
     # Strings are scored in a model's language, if published scores cover them.
     (scope.string_datasets, "paper", {}, ["gpt2-chinese"], ["zhoblimp", "sling", "hll"]),
     (scope.string_datasets, "laptop", {}, ["trigram"], ["li_adger"]),
+    (scope.string_datasets, "paper", {}, ["gpt2"], [*ENGLISH, "cola"]),
+    (scope.paired_datasets, "paper", {}, ["gpt2"], ENGLISH),
     # The size of a sample is in its name.
     (scope.scored_as, "laptop", {}, ["blimp"], "blimp_sample2010"),
     (scope.scored_as, "laptop", {}, ["cola"], "cola"),
@@ -317,6 +321,10 @@ VALUES = [
     (scope.predicted_datasets, "laptop", {}, ["smollm2-135m"],
      ["linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010"]),
     (scope.predicted_datasets, "laptop", {}, ["gpt2"], ["linguistic_inquiry", "li_adger"]),
+    # Published scores of BERT cover li_adger and no other rated set.
+    (scope.rated_datasets, "demo", BERT, ["smollm2-135m"], ["linguistic_inquiry"]),
+    (scope.rated_datasets, "demo", BERT, ["other"], []),
+    (scope.fitted_models, "demo", BERT, [], ["smollm2-135m"]),
     # Sources of data sets. The rows of a data set on the hub are one file.
     (sources.raw_dataset, "demo", {}, ["demo_minimal_pairs"], {}),
     (sources.raw_dataset, "demo", {"datasets": {"own": OWN_DATA}}, ["own"], {"own": ["own.csv"]}),
@@ -371,14 +379,6 @@ def test_frequency_regressions_have_both_start_tokens():
         assert regressed[key] == there.settings["morcela"][f"frequency_{key}"]
     alone = scope.frequency_regression(plan("paper"), "pythia-14m")["start_tokens"]
     assert list(alone) == ["none"]
-
-
-def test_english_models_score_no_chinese():
-    there = plan("paper")
-    english = scope.string_datasets(there, "gpt2")
-    assert "blimp" in english
-    assert not {"zhoblimp", "sling", "hll"} & set(english)
-    assert set(english) - set(scope.paired_datasets(there, "gpt2")) == {"cola"}
 
 
 def test_analyses_decide_which_ratings_are_needed():
@@ -534,17 +534,6 @@ def test_downloading_rules_are_limited_and_documented():
     hint = page.split("--until")[1].split("snakemake")[0]
     assert set(re.findall(r"\w+", hint)) == limited - {"fetch_leakage_free_chunks"}
     assert all(re.search(r"^  - download=\d+", file.read_text(), re.M) for file in profiles)
-
-
-def test_models_are_fitted_to_their_rated_data():
-    """Published scores of BERT cover li_adger and no other rated set."""
-    theirs = {"bert": {"title": "B", "family": "bert", "source": "scores", "path": "b.csv",
-                       "level": "sentence", "datasets": ["li_adger"]}}  # fmt: skip
-    fitted = {"models": ["smollm2-135m", "bert"], "datasets": ["linguistic_inquiry"]}
-    there = plan("demo", models=theirs, morcela=fitted)
-    assert scope.rated_datasets(there, "smollm2-135m") == ["linguistic_inquiry"]
-    assert scope.rated_datasets(there, "bert") == []
-    assert scope.fitted_models(there) == ["smollm2-135m"]
 
 
 def test_data_absent_from_a_scale_are_named():

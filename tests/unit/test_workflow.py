@@ -53,30 +53,26 @@ def folder(tmp_path, monkeypatch) -> Path:
 def test_a_missing_file_is_named_with_its_fix(
     folder, config: dict[str, Any], option: str, path: str
 ):
-    said = rf"{option}: there is no '{path}'. Correct the path, which begins in {folder}."
+    """And a folder in the place of a file, or a file in the place of a model's folder."""
+    place = folder / path
+    place.parent.mkdir(exist_ok=True)
+    kinds = [(Path.mkdir, Path.rmdir), (Path.touch, Path.unlink)]
+    wrong, right = reversed(kinds) if path == "model" else kinds
+    said = rf"{option}: there is no (file at )?'{path}.*'"
+    with pytest.raises(LingprobError, match=f"{said}. Correct the path, which begins in {folder}."):
+        check_own_paths(*read_settings(config))
+    wrong[0](place)
     with pytest.raises(LingprobError, match=said):
         check_own_paths(*read_settings(config))
-    if MODEL.items() <= config.get("models", {}).get("own", {}).items():
-        Path(path).mkdir()
-    else:
-        Path(path).parent.mkdir(exist_ok=True)
-        Path(path).touch()
+    wrong[1](place)
+    right[0](place)
     check_own_paths(*read_settings(config))
 
 
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"models": {"own": {**MODEL, "path": "file"}}}, r"models\.own\.path: there is no"),
-        ({"models": {"own": {**SCORES, "path": "empty"}}}, r"models\.own\.path: there is no"),
-        ({"datasets": {"own": {**CORPUS, "path": "empty"}}},
-         r"datasets\.own\.path: there is no file at 'empty"),
-    ],
-)  # fmt: skip
-def test_files_and_folders_are_told_apart(folder, config, said):
-    (folder / "file").touch()
+def test_an_empty_folder_is_no_corpus(folder):
     (folder / "empty").mkdir()
-    with pytest.raises(LingprobError, match=said):
+    config = {"datasets": {"own": {**CORPUS, "path": "empty"}}}
+    with pytest.raises(LingprobError, match=r"datasets\.own\.path: there is no file at 'empty"):
         check_own_paths(*read_settings(config))
 
 
@@ -147,18 +143,19 @@ def ended(log: Path, error: Exception) -> str:
     return log.read_text()
 
 
-@pytest.mark.parametrize("said", ["ratings.csv, row 3: no rating.", "two lines:\n  a, b"])
-def test_a_log_ends_with_the_remedy(tmp_path, capfd, said):
-    log = ended(tmp_path / "log.txt", LingprobError(said))
-    assert log.endswith(f" ERROR lingprob: {said}\n")
+@pytest.mark.parametrize(
+    ("error", "before"),
+    [
+        (LingprobError("ratings.csv, row 3: no rating."), " ERROR lingprob"),
+        (LingprobError("two lines:\n  a, b"), " ERROR lingprob"),
+        (ZeroDivisionError("never by nothing"), "\nZeroDivisionError"),
+    ],
+)
+def test_a_log_ends_with_the_error(tmp_path, capfd, error, before):
+    log = ended(tmp_path / "log.txt", error)
+    assert log.endswith(f"{before}: {error}\n")
     assert "Traceback" in log
     assert capfd.readouterr() == ("", "")
-
-
-def test_other_errors_have_tracebacks_in_the_log(tmp_path):
-    log = ended(tmp_path / "log.txt", ZeroDivisionError("never by nothing"))
-    assert "Traceback" in log
-    assert "ZeroDivisionError: never by nothing" in log
 
 
 def test_a_killed_job_s_log_names_its_memory(tmp_path):

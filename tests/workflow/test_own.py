@@ -1,7 +1,6 @@
 """A researcher's own model, data and scores, by config entries alone; and their mistakes."""
 
 import gzip
-import html.parser
 import json
 import re
 import shutil
@@ -19,6 +18,7 @@ from lingprob.api.cli import main
 from lingprob.io.corpora import iter_documents
 from loopback import HubServer, Repository
 from models_for_tests import save_tiny_masked_model, save_tiny_model
+from site_for_tests import elements_of
 
 SENTENCES = [
     f"The {noun} {verb} {adverb}."
@@ -150,27 +150,11 @@ def test_own_models_ratings_and_scores_run_through(folder):
     assert (new["rating_low"] < new["predicted_low"]).all()
 
 
-class Elements(html.parser.HTMLParser):
-    """The names of a page's elements, and the content of each script with an id."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.names, self.scripts, self.script = set[str](), dict[str, str](), ""
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.names.add(tag)
-        self.script = dict(attrs).get("id") or "" if tag == "script" else ""
-
-    def handle_data(self, data):
-        self.scripts[self.script] = self.scripts.get(self.script, "") + data
-
-
 def check_report(page: str) -> None:
     """Check that no text of the configuration is markup or code of Snakemake's report."""
-    found = Elements(page)
-    assert found.names == {"body", "div", "head", "html", "meta", "p", "script", "style", "title"}
-    results = found.scripts["results"].strip().removeprefix("var results = ").removesuffix(";")
+    elements = {"body", "div", "head", "html", "meta", "p", "script", "style", "title"}
+    assert set(elements_of(page)) == elements
+    results = re.search(r'<script id="results">\s*var results = (.*?);\s*</script>', page, re.S)[1]
     shown = json.loads(results)
     assert MARKUP.replace('"', r"\"")[:28] in str(shown["results/morcela/figure_2.png"])
     assert "<img" not in "".join(one["caption"] for one in shown.values())
