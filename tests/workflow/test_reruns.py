@@ -69,15 +69,12 @@ def jobs(*names: str) -> Counter[str]:
     return Counter(" ".join(names).split())
 
 
-SITE = "build_site"
-# Jobs that follow from sentence scores of the demo's pairs by its model and by trained ones, from
-# scores in contexts, from word surprisals, and from trained models.
-OVER_MODELS = "report_morcela"
-TRAINED_FITS = "fit_linking_functions " * 2
-MORCELA = f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS}"
-STRINGS = "analyse_strings report_string_probability"
-PERTURBED = "perturb_prefixes judge_perturbed_contexts"
-CONTEXTS = "summarise_context report_context"
+# Jobs that follow from sentence scores of the demo's pairs by its models, and from its prefixes.
+SCORED = "audit_pairs report_morcela analyse_strings report_string_probability build_site"
+CONTEXTS = (
+    "judge_contexts measure_context_overlap perturb_prefixes judge_perturbed_contexts "
+    "summarise_context report_context build_site"
+)
 
 
 def test_edits_that_change_no_number_rerun_nothing(finished, edited):
@@ -99,27 +96,24 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
     [
         pytest.param(
             PACKAGE / "stimuli/sentences.py", "\n\n\n", CODE + "\n\n",
-            jobs("build_stimuli score_stimuli report_string_probability",
-                 SITE),
+            jobs("build_stimuli score_stimuli report_string_probability build_site"),
             id="a parser",
         ),
         pytest.param(
             PACKAGE / "io/schemas/scoring.py",
             '"int32", "n_tokens", "n_words"', '"float64", "n_tokens", "n_words"',
-            jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
-                 SITE),
+            jobs("score_stimuli " * 4, "fit_linking_functions " * 3, SCORED),
             id="a column's type",
         ),
         pytest.param(
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
             jobs("report_context report_morcela report_reading report_string_probability",
-                 "audit_pairs", SITE),
+                 "audit_pairs build_site"),
             id="a model's title",
         ),
         pytest.param(
             PACKAGE / "demo/control_sentences.txt", "the", "a",
-            jobs("sample_prefixes judge_contexts",
-                 "measure_context_overlap", PERTURBED, CONTEXTS, SITE),
+            jobs("sample_prefixes", CONTEXTS),
             id="the package's data",
         ),
     ],
