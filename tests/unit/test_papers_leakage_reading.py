@@ -317,6 +317,15 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
 
 
+def test_models_of_unknown_size_are_named_in_figures(compared, tmp_path):
+    table, models = many(compared["delta_log_likelihood"].assign(scale="test"), {"mystery": None})
+    run = Run("test", describe_models(models), {"mine": "Mine"}, PUBLISHED)
+    figure = draw({"delta_log_likelihood": table}, run)["figure_2"]
+    figure.savefig(tmp_path / "a.png")
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "of unknown size: mystery" in shown
+
+
 def test_trends_keep_contexts_and_corrections_apart(compared, tmp_path):
     """Three models each: the workflow's, and imported ones by sentence or without correction."""
     table, models = many(compared["delta_log_likelihood"], {"a": 10**7, "b": 10**8, "c": 10**9})

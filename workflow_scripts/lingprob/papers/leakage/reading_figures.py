@@ -68,7 +68,7 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         _by_size(lower, part, "parameters", "word_perplexity", run.models)
         lower.set_yscale("log")
         panels.label_logarithmic(lower.yaxis)
-        lower.set_xticks(sorted({part["parameters"].min(), part["parameters"].max()}))
+        lower.set_xticks(sorted({*part["parameters"].agg(["min", "max"]).dropna()}))
         lower.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
         lower.set_xlabel("parameters")
         lower.tick_params(labelbottom=True)
