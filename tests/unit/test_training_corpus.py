@@ -321,7 +321,9 @@ TOKENS = np.arange(4 * ROWS * ROW_LENGTH, dtype=np.uint16)
 
 
 @pytest.fixture
-def server():
+def server(monkeypatch):
+    monkeypatch.setattr(preshuffled, "ROWS_PER_CHUNK", ROWS)
+    monkeypatch.setattr(preshuffled, "ROW_LENGTH", ROW_LENGTH)
     data = TOKENS.tobytes()
     shards = {f"{n}.bin": data[n * SHARD_BYTES : (n + 1) * SHARD_BYTES] for n in range(4)}
     with FileServer(shards) as running:
@@ -330,9 +332,7 @@ def server():
 
 def fetch(server: FileServer, number: int, folder) -> np.ndarray:
     path = folder / f"chunk-{number}.npy"
-    fetch_chunk(
-        number, path, f"{server.url}/{{shard}}.bin", SHARD_BYTES, rows=ROWS, row_length=ROW_LENGTH
-    )
+    fetch_chunk(number, path, f"{server.url}/{{shard}}.bin", SHARD_BYTES)
     assert len(TokenRows([path], ROW_LENGTH)) == ROWS
     return np.load(path)
 
@@ -399,11 +399,9 @@ CHUNK_1 = {
 
 @pytest.fixture
 def hub(server, monkeypatch):
-    """The server of shards as the hub, and chunks of six rows."""
+    """The server of shards as the hub."""
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
-    small = partial(fetch_chunk, rows=ROWS, row_length=ROW_LENGTH)
-    monkeypatch.setattr(preshuffled, "fetch_chunk", small)
     return server
 
 

@@ -17,6 +17,7 @@ from lingprob.figures.palette import Models, by_size
 
 BITS_LABEL = "Bits per byte of {}"
 SIZE_LABEL = "Parameters"
+MARGIN = 0.12  # empty share of an axis at either end of the points
 
 
 def grid(
@@ -110,13 +111,10 @@ def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
     return np.maximum(np.atleast_2d([value - low, high - value]).reshape(2, -1), 0.0)
 
 
-def draw_differences(
-    ax: Axes, names: Sequence[str], told: pd.DataFrame, column: str
-) -> tuple[AxesImage, np.ndarray]:
+def draw_differences(ax: Axes, names: Sequence[str], told: pd.DataFrame, column: str) -> AxesImage:
     """Draw a matrix of differences, row minus column. White is 0, and unknown cells are grey.
 
-    `told` is a table of known differences, `model` minus `other` in `column`. Returns the image and
-    the matrix (len(names), len(names)), NaN if unknown.
+    `told` is a table of known differences, `model` minus `other` in `column`.
     """
     matrix = pd.DataFrame(np.nan, names, names)
     for model, other, value in zip(told["model"], told["other"], told[column], strict=True):
@@ -126,7 +124,7 @@ def draw_differences(
     colours = plt.get_cmap("RdBu_r").with_extremes(bad="#C8C8C8")
     image = ax.imshow(values, cmap=colours, vmin=-reach, vmax=reach, aspect="auto")
     ax.grid(visible=False)
-    return image, values
+    return image
 
 
 def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
@@ -178,15 +176,12 @@ def draw_models(
         )  # fmt: skip
 
 
-def frame(ax: Axes, table: pd.DataFrame, y: str, margin: float = 0.12) -> None:
-    """Limit the y axis to the points of a table (at least three), which cuts long intervals.
-
-    `margin` is the empty share of the axis at either end.
-    """
+def frame(ax: Axes, table: pd.DataFrame, y: str) -> None:
+    """Limit the y axis to the points of a table (at least three), which cuts long intervals."""
     values = table[y].dropna()
     if len(values) > 2:
         reach = max(float(np.ptp(values)), 0.1 * float(values.abs().max()), 1e-6)
         ends = [table.get(f"{y}_{end}", table[y]).fillna(table[y]) for end in ("low", "high")]
         low = np.maximum(ends[0].min(), values.min() - reach / 2)
         high = np.minimum(ends[1].max(), values.max() + reach / 2)
-        ax.set_ylim(low - margin * reach, high + margin * reach)
+        ax.set_ylim(low - MARGIN * reach, high + MARGIN * reach)

@@ -80,48 +80,66 @@ def passing_chunk(
     (passing / corpus / name).unlink()
 
 
-def fetch_chunk(
-    number: int,
-    target: Path,
-    address: str,
-    shard_bytes: int,
-    *,
-    rows: int = ROWS_PER_CHUNK,
-    row_length: int = ROW_LENGTH,
-) -> None:
-    """Fetch the bytes of a chunk, and write them to a .npy file of uint16 (rows, row_length).
+def fetch_chunk(number: int, target: Path, address: str, shard_bytes: int) -> None:
+    """Fetch the bytes of a chunk, and write them to a .npy file of uint16 (rows, row length).
 
     An interrupted download stays in NAME.part, and a later call continues it. Chunks are numbered
     from 0. `address` is the URL of a shard, with {shard} in place of its number. All shards but the
     last have `shard_bytes`. Raises LingprobError if a shard cannot be fetched.
     """
     if target.is_file():
-        map_rows(target, row_length)
+        map_rows(target, ROW_LENGTH)
         return
-    header = npy_header(rows, row_length, UINT16)
-    size = rows * row_length * UINT16.itemsize
+    header = npy_header(ROWS_PER_CHUNK, ROW_LENGTH, UINT16)
+    size = ROWS_PER_CHUNK * ROW_LENGTH * UINT16.itemsize
     part = target.with_name(target.name + ".part")
+
+    def append_rest(progress: Progress) -> None:
+        with open(part, "ab") as stream:
+            while (have := stream.tell() - len(header)) < size:
+                shard, start = divmod(number * size + have, shard_bytes)
+                stop = min(start + size - have, shard_bytes)
+                for piece in _pieces(address.format(shard=shard), start, stop):
+                    stream.write(piece)
+                    progress.advance(len(piece))
+
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
         if not part.exists() or part.stat().st_size < len(header):
             part.write_bytes(header)
         with Progress(size, target.name, "B") as progress:
             progress.resume_at(part.stat().st_size - len(header))
-            while (have := part.stat().st_size - len(header)) < size:
-                shard, start = divmod(number * size + have, shard_bytes)
-                stop = min(start + size - have, shard_bytes)
-                url, end = address.format(shard=shard), part.stat().st_size + stop - start
-                rest = partial(_append_range, url, part, end, stop, progress)
-                patiently(rest, url, lambda: part.stat().st_size)
+            patiently(partial(append_rest, progress), target.name, lambda: part.stat().st_size)
         os.replace(part, target)
     except Unavailable as error:
         raise LingprobError(
-            f"{target.name} could not be fetched: {url}: {error}. The bytes that arrived are kept. "
-            f"Check the network and HF_ENDPOINT, or put {rows // 1024} batches from batch "
-            f"{number * rows // 1024} on there yourself, as a NumPy array."
+            f"{target.name} could not be fetched: {error}. The bytes that arrived are kept. Check "
+            f"the network and HF_ENDPOINT, or put {ROWS_PER_CHUNK // 1024} batches from batch "
+            f"{number * ROWS_PER_CHUNK // 1024} on there yourself, as a NumPy array."
         ) from error
     except OSError as error:
         raise disk_error(error, target) from error
+
+
+def _pieces(url: str, start: int, stop: int) -> Iterator[bytes]:
+    """Yield the bytes from `start` to `stop` of a file. Raises Transient if some do not come."""
+    headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
+    left = stop - start
+    try:
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
+            status = response.status_code
+            if status >= 500 or status == 429:
+                raise Transient(f"{url}: HTTP {status}", status)
+            if status != 206:
+                about = f"{url}: HTTP {status} to a request for bytes {start} to {stop}"
+                raise Unavailable(about, status)
+            for piece in response.iter_content(CHUNK):
+                left -= len(piece)
+                yield piece
+    except requests.RequestException as error:
+        raise Transient(f"{url}: {error}") from error
+    if left:
+        raise Transient(f"{url}: {left} of {stop - start} bytes did not come")
 
 
 def npy_header(rows: int, row_length: int, dtype: np.dtype) -> bytes:
@@ -130,26 +148,3 @@ def npy_header(rows: int, row_length: int, dtype: np.dtype) -> bytes:
     described = {"descr": dtype.str, "fortran_order": False, "shape": (rows, row_length)}
     np.lib.format.write_array_header_1_0(stream, described)
     return stream.getvalue()
-
-
-def _append_range(url: str, part: Path, end: int, stop: int, progress: Progress) -> None:
-    """Append the missing bytes before `stop` of the file at `url` to `part`, to a size of `end`."""
-    start = stop - (end - part.stat().st_size)
-    headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
-    try:
-        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
-            if response.status_code >= 500 or response.status_code == 429:
-                raise Transient(f"HTTP {response.status_code}", response.status_code)
-            if response.status_code != 206:
-                raise Unavailable(
-                    f"HTTP {response.status_code} to a request for bytes {start} to {stop}",
-                    response.status_code,
-                )
-            with open(part, "ab") as stream:
-                for piece in response.iter_content(CHUNK):
-                    stream.write(piece)
-                    progress.advance(len(piece))
-    except requests.RequestException as error:
-        raise Transient(str(error)) from error
-    if part.stat().st_size != end:
-        raise Transient(f"{part.stat().st_size} bytes of {end} came")

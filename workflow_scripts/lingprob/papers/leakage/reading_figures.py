@@ -133,7 +133,7 @@ def model_differences(differences: pd.DataFrame, run: Run) -> Figure:
     for axis, names, (dataset, part) in zip(axes, orders, parts.items(), strict=True):
         told = part[part["p_holm"] < SIGNIFICANT]
         told = told.assign(of_times=TIMES * told["difference"] / told["n_evaluated"])
-        image, _ = panels.draw_differences(axis, names, told, "of_times")
+        image = panels.draw_differences(axis, names, told, "of_times")
         bar = figure.colorbar(image, ax=axis, shrink=0.7)
         bar.set_label(f"row minus column\n(nats of {TIMES:,} times)", fontsize=6)
         titles = [str(run.models[name]["title"]) for name in names]

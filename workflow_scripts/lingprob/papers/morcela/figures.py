@@ -296,7 +296,7 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
         titles = [str(run.models[name]["title"]) for name in names]
         for ax, parameter in zip(of_row, ("beta", "gamma"), strict=True):
             told = part[(part[f"{parameter}_low"] > 0) | (part[f"{parameter}_high"] < 0)]
-            image, _ = draw_differences(ax, names, told, parameter)
+            image = draw_differences(ax, names, told, parameter)
             figure.colorbar(image, ax=ax, shrink=0.7)
             ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
             ax.set_yticks(range(len(names)), titles, fontsize=5.5)
