@@ -183,12 +183,9 @@ def with_failures(card: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFra
 
     `failures` has the error of each by name (`figures.style.failures`, `papers.run.failures`).
     """
-    about = card.iloc[0][["paper", "scale"]].to_dict()
-    about |= {"kind": "output", "role": PAPER, "verdict": FAILED}
-    rows = [
-        about | {"item": name, "row": "", "column": "", "note": why}
-        for name, why in failures.items()
-    ]
+    about = {"kind": "output", "role": PAPER, "verdict": FAILED, "row": "", "column": ""}
+    about |= card.iloc[0][["paper", "scale"]].to_dict()
+    rows = [about | {"item": name, "note": why} for name, why in failures.items()]
     return make_scorecard(card.to_dict("records") + rows) if rows else card
 
 

@@ -24,7 +24,7 @@ COLUMNS = ["paper", "section", "claim", "sentence", "own", "verdict", "populatio
 
 
 def judge_sentences(card: pd.DataFrame) -> pd.DataFrame:
-    """Return one row with COLUMNS for each sentence of a paper's `scorecard` table.
+    """Return one row for each sentence of a paper's `scorecard` table.
 
     Only rows of the paper's own models and data decide: `supported` if each supports the sentence,
     `contradicted` if none does and at least one contradicts it, `undecided` otherwise, `not tested`

@@ -25,15 +25,11 @@ VALUES = ["z", "rating"]
 def split_half(ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0) -> pd.DataFrame:
     """Return Pearson's r between the item means of two random groups of judgments.
 
-    Args:
-        ratings: a `ratings` table, one row per judgment.
-        draws: number of random splits, which all DEFINITIONS share.
-        seed: seed of the splits.
-
-    Returns one row per definition: definition, description, r (mean over draws), r_low and r_high
-    (95% of the draws: variation between splits, not sampling error), and draws. A draw leaves out
-    items that have no judgment in one group. Definitions with an undefined r, because of fewer than
-    three items or constant means, are left out. (morcela, §3.4)
+    `ratings` is a `ratings` table. Returns one row for each of the DEFINITIONS, which share the
+    random splits: definition, description, r (mean over draws), r_low and r_high (95% of the draws:
+    variation between splits, not sampling error), and draws. A draw leaves out items that have no
+    judgment in one group. Definitions with an undefined r, because of fewer than three items or
+    constant means, are left out. (morcela, §3.4)
 
     Raises LingprobError if a value is not finite, or an id is missing.
     """

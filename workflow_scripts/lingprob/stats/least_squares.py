@@ -128,18 +128,12 @@ def frequency_slopes(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return regressions of tokens' log-probability on their unigram log-probability (morcela, §5).
 
-    Args:
-        tables, documents: the two tables of `frequency_moments` for each shard of a corpus.
-
-    Returns:
-        One row per start token: slope, intercept (nats), r, n_tokens, n_documents, standard errors.
-        `slope_std_error` assumes independent documents (sandwich estimator of Liang & Zeger 1986,
-        NaN for one document), and `slope_std_error_tokens` independent tokens. Then one row per
-        start token and bin with tokens: bin_low, bin_high, n_tokens, mean_unigram_logprob,
-        mean_logprob and its population standard deviation sd_logprob (nats).
-
-    Raises LingprobError if there are fewer than three tokens, or if unigram log-probabilities do
-    not vary.
+    Given the two tables of `frequency_moments` for each shard of a corpus, return one row per start
+    token: slope, intercept (nats), r, n_tokens, n_documents, standard errors. `slope_std_error`
+    assumes independent documents (sandwich estimator of Liang & Zeger 1986, NaN for one document),
+    and `slope_std_error_tokens` independent tokens. Then one row per start token and bin with
+    tokens: bin_low, bin_high, n_tokens, mean_unigram_logprob, mean_logprob and its population
+    standard deviation sd_logprob (nats).
     """
     bins = merge_sums(tables, ["start_token", "bin_low", "bin_high"])
     by_document = merge_sums(documents, ["start_token", "document"])
@@ -167,10 +161,8 @@ def _regression(documents: pd.DataFrame) -> dict[str, float]:
     sxx = xx - x * x / n if n else 0.0
     if n < 3 or sxx <= EXACT * xx:
         raise LingprobError(
-            f"the token-frequency regression has {n} tokens"
-            f"{'' if n < 3 else ' of one and the same unigram log-probability'}: it needs three "
-            "or more that differ. Use a larger corpus (morcela.frequency_corpus) or allow more "
-            "tokens (morcela.frequency_tokens)."
+            f"the token-frequency regression has {n} tokens. It needs three with different unigram "
+            "log-probabilities: raise morcela.frequency_tokens, or use another frequency_corpus."
         )
     sxy, syy = xy - x * y / n, max(yy - y * y / n, 0.0)
     slope, mean_x = sxy / sxx, x / n

@@ -8,9 +8,6 @@ rating ~ a p/l + b u/l + c 1/l + d, has beta = -b/a and gamma = c/a.
     given = (table.logprob, table.unigram_logprob, table.n_tokens, table.rating)
     fits = fit_linking_functions(*given, clusters=table.article)
     print(fits[["linking_function", "r_cv", "beta", "gamma"]])
-
-Cross-validation and bootstrap are fits on reweighted sentences. `stats.linking_fits` has them, and
-the list of linking functions.
 """
 
 import logging
@@ -104,9 +101,8 @@ def fit_linking_functions(
 ) -> pd.DataFrame:
     """Fit linking functions to the ratings of n sentences, and return one row per function.
 
-    A linking function predicts a rating from a sentence's log-probability, unigram log-probability
-    and length. `resample_linking_functions` describes the columns and errors. With the workflow's
-    clusters, seed and order of sentences, the numbers equal the workflow's.
+    `resample_linking_functions` describes the columns and errors. With the workflow's clusters,
+    seed and order of sentences, the numbers equal the workflow's.
 
     Args:
         logprob, unigram_logprob: log-probabilities (nats), shape (n,). If unigram_logprob is None
@@ -135,9 +131,9 @@ def resample_linking_functions(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Fit and evaluate linking functions on n sentences, and on resamples of them.
 
-    All linking functions share folds and resamples. So do calls for different language models if
-    the sentences, their order and the seed are the same. Arguments are those of
-    `fit_linking_functions`. (MORCELA paper, §3.4, Appendix C)
+    Arguments are those of `fit_linking_functions`. Functions share folds and resamples, also in
+    calls for different language models with the same sentences in the same order and the same seed.
+    (MORCELA paper, §3.4, Appendix C)
 
     Returns:
         A table with one row per function:

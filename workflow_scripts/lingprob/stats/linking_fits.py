@@ -203,8 +203,6 @@ def rated_sentences(
     """Check rated sentences for a fit; arguments (n,) as of `fit_linking_functions`.
 
     `unit` has ids of the sampled units (pairs, articles). If None, each sentence is a unit.
-
-    Raises LingprobError for too few units and the errors of `checked_inputs` and `fit_design`.
     """
     if linking_function not in LINKING_FUNCTIONS:
         raise unknown_name("linking function", linking_function, LINKING_FUNCTIONS)
@@ -237,13 +235,9 @@ def predict_ratings(
 
     Functions of one term have a slope and an intercept too, so every prediction is on the scale of
     the ratings. Covariances are robust to dependence within units, with units minus one degrees of
-    freedom.
-
-    Returns the columns `PREDICTED`. predicted_low and predicted_high are the interval of the mean
-    rating of all sentences with these values. rating_low and rating_high are the interval of the
-    rating of one such sentence, with normal residuals of one variance.
-
-    Raises LingprobError as `checked_inputs`.
+    freedom. Of the columns (`PREDICTED`), predicted_low and predicted_high are the interval of the
+    mean rating of all sentences with these values. rating_low and rating_high are the interval of
+    the rating of one such sentence, with normal residuals of one variance.
     """
     # This import takes about a second.
     from scipy.stats import t as student

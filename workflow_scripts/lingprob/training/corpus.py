@@ -264,11 +264,8 @@ class TokenRows:
 class TrainingData:
     """The training and validation examples of a prepared corpus (`prepare_corpus`).
 
-    Validation examples are spread evenly over the chunks for validation. Without such chunks, they
-    are spread over the training examples, and training leaves them out.
-
-    validation: the validation examples, int64 (n, row_length).
-    n_examples: number of training examples.
+    Validation examples, int64 (n, row_length), are spread evenly over the chunks for validation.
+    Without such chunks, they are spread over the training examples, and training leaves them out.
 
     Raises LingprobError if a file is absent, cut short, or not of the corpus's layout.
     """

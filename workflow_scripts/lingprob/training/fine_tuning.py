@@ -66,17 +66,13 @@ def fine_tuning_rows(
 
 @dataclass(frozen=True)
 class FineTuning:
-    """The options of a fine-tuning.
-
-    micro_batch_size: number of rows in a forward pass.
-    rows: largest number of rows in the batch of a step, None for all.
-    """
+    """The options of a fine-tuning."""
 
     learning_rate: float
     seed: int
     precision: str
-    micro_batch_size: int
-    rows: int | None = None
+    micro_batch_size: int  # rows in a forward pass
+    rows: int | None = None  # at most, in the batch of a step
 
 
 def fine_tune(

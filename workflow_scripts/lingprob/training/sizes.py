@@ -51,12 +51,9 @@ def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str,
     """Return catalog entries of source `trained`, by name, for every size and its saved states.
 
     States are saved after each number of fine-tuning steps and after each of `keep_checkpoints`
-    steps of training (`training_step`). The default unigrams of a model with its own tokenizer are
-    counted over the text that it was trained on (`training_STEPS`).
-
-    Args:
-        training: the section `training` of the settings.
-        corpora: text corpora, the first of which is another unigram source of such models.
+    steps of `training`, the section of the settings. The default unigrams of a model with its own
+    tokenizer are counted over the text that it was trained on (`training_STEPS`), and the first of
+    the text corpora is another source.
     """
     own = training["tokenizer"] == "own"
     others = f"corpus_{corpora[0]}" if own else "pile_published"

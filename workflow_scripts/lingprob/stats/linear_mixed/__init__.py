@@ -12,7 +12,5 @@
     print(fit.fixed_effects, fit.standard_errors, fit.converged, fit.singular)
     print(fit.held_out_log_likelihoods(exploratory_partition, "sentence").sum())
 
-Fits are by maximum likelihood. Random effects are correlated, and predictors are numeric columns.
-Every fit reports whether it converged, how near its covariance is to singular, and the gain of
-another Newton step (leakage, section 3.1, appendix B).
+Fits are by maximum likelihood, with correlated random effects (leakage, section 3.1, appendix B).
 """

@@ -68,16 +68,13 @@ class MixedFit:
         return bool(self.smallest_eigenvalue < SINGULAR**2)
 
     def held_out_log_likelihoods(self, frame: pd.DataFrame, item: str) -> pd.Series:
-        """Return the log-likelihood (nats) of other data, by group and item.
+        """Return the log-likelihood (nats) of other data, by group and item, sorted.
 
         It is marginal: the random effects are integrated out under their covariance, so a group
         that was not fitted is like any other. An item's share is its likelihood given the group's
         earlier items, in the order of their names. So the shares of a group sum to the
         log-likelihood of all its rows. The data must be on the scale of the fit: standardise their
-        predictors like those that were fitted.
-
-        Returns a Series by group and item, sorted. Raises LingprobError for a value that is missing
-        or infinite.
+        predictors like those that were fitted. Raises LingprobError as `finite_column`.
         """
         for name in (*self.formula.predictors, self.formula.response):
             finite_column(frame, name)
