@@ -1,10 +1,9 @@
-"""Linear mixed models against lme4's stored values, and against glmm, on the same data."""
+"""Linear mixed models against lme4's stored values on the same data."""
 
 import json
 from pathlib import Path
 from unittest.mock import patch
 
-import glmm
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,16 +52,3 @@ def test_simulated_data_of_the_papers_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_real_data_by_subject(name: str, mirror: Path) -> None:
     check(name, REAL[name].make(mirror))
-
-
-@pytest.mark.filterwarnings("ignore:Caution")
-@pytest.mark.parametrize("name", ["few_rows", "singular_slopes", "singular_intercept"])
-def test_glmm_finds_the_same_optimum(name: str) -> None:
-    case = SIMULATED[name]
-    frame = case.make(*case.arguments)
-    (fit,) = fit_mixed_models(read(frame, [case.formula]), [case.formula])
-    frame["subject_id"] = "s" + frame["subject_id"].astype(str)
-    other = glmm.fit(frame, case.formula, reml=False)
-    assert fit.log_likelihood > other.loglik - 1e-6
-    assert fit.log_likelihood == pytest.approx(other.loglik, abs=1e-4)
-    np.testing.assert_allclose(fit.fixed_effects, other.beta, rtol=1e-3)

@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 
 from layout import layout_faults
@@ -26,39 +25,23 @@ SIXTEEN = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
 MODELS = describe_models(Catalog().models)
 
 
-def blank(width: float = 4.0) -> Figure:
-    return plt.figure(figsize=(width, 2.0), layout="none")
-
-
 def test_ticks_of_sizes_are_short():
     ticks = [0.01, 1, 200, 50_000, 100_000, 2.7e6, 1e9, 7e10]
     short = ["0.01", "1", "200", "50,000", "100K", "2.7M", "1B", "70B"]
     assert list(map(plain_number, ticks)) == short
 
 
-def test_a_text_beyond_the_canvas_is_found():
-    figure = blank()
-    figure.text(0.5, 0.5, "inside")
-    assert layout_faults(figure) == []
-    figure.text(0.95, 0.5, "too far right")
-    figure.text(0.2, 1.0, "too high")
-    assert layout_faults(figure) == ["'too far right' is cut off", "'too high' is cut off"]
-
-
-def test_overlapping_texts_are_found_and_near_ones_ignored():
-    figure = blank()
-    figure.text(0.1, 0.5, "one")
-    figure.text(0.12, 0.52, "two")
-    figure.text(0.1, 0.7, "above")
-    assert layout_faults(figure) == ["'one' stands on 'two'"]
-
-
-def test_turned_texts_are_judged_by_their_own_boxes():
+def test_cut_and_overlapping_texts_are_found():
     """Labels of ticks at 45 degrees pass each other, though the boxes around them overlap."""
-    figure = blank()
+    figure = plt.figure(figsize=(4.0, 2.0), layout="none")
+    figure.text(0.7, 0.5, "inside")
     for place in range(3):
         figure.text(0.2 + 0.1 * place, 0.3, "a long label", rotation=45)
     assert layout_faults(figure) == []
+    for x, y, text in ((0.95, 0.7, "far right"), (0.2, 1.0, "too high"), (0.72, 0.53, "upon")):
+        figure.text(x, y, text)
+    cut = ["'far right' is cut off", "'too high' is cut off"]
+    assert layout_faults(figure) == [*cut, "'inside' stands on 'upon'"]
     figure.text(0.21, 0.3, "across", rotation=45)
     assert "'a long label' stands on 'across'" in layout_faults(figure)
 
