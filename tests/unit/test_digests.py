@@ -299,7 +299,7 @@ def test_figures_and_fits_load_no_models(script):
     ("module", "rules"),
     [
         ("stats.linking", "correlate_participant_groups fit_linking_functions"),
-        ("stats.linear_mixed.optimise",
+        ("stats.linear_mixed.likelihood",
          "fit_reading_times report_reading report_training reproduce_published_fits"),
         ("figures.style", "report_context report_morcela report_overlap report_reading "
          "report_string_probability report_training"),

@@ -10,11 +10,11 @@ from scipy.stats import multivariate_normal
 
 from lingprob.errors import LingprobError
 from lingprob.stats import linear_mixed
-from lingprob.stats.linear_mixed import optimise as search
+from lingprob.stats.least_squares import INTERCEPT
+from lingprob.stats.linear_mixed import likelihood as search
 from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models
 from lingprob.stats.linear_mixed.likelihood import ModelMoments
 from lingprob.stats.linear_mixed.moments import (
-    INTERCEPT,
     MixedFormula,
     basis,
     check_determined,

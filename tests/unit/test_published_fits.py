@@ -37,8 +37,8 @@ def test_least_squares_is_statsmodels():
 @pytest.mark.parametrize(
     ("change", "predictors", "message"),
     [
-        ({"b": 3.0}, ["a", "b"], "regression: b is constant, or determined by Intercept, a"),
-        ({"b": 0.0}, ["a", "b"], "regression: b is constant, or determined by Intercept, a"),
+        ({"b": 3.0}, ["a", "b"], "regression: b is constant, or determined by .Intercept., a"),
+        ({"b": 0.0}, ["a", "b"], "regression: b is constant, or determined by .Intercept., a"),
         ({}, ["a", "c"], "regression: c is constant, or determined by"),
         ({"y": [0.1] * 7 + [np.nan] * 13}, ["a"], "y, row 7: nan"),
         ({"y": np.inf}, ["a"], "y, row 0: inf"),

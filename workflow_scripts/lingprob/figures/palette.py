@@ -62,18 +62,14 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
         colour, marker = looks[group]
         sizes = sorted({size_of(catalog[name]) for name in members} - {0})
         for name in members:
-            entry = catalog[name]
-            size, shaded_by = entry.get("parameters"), size_of(entry)
+            entry, size = catalog[name], catalog[name].get("parameters")
+            rank = sizes.index(size_of(entry)) if size_of(entry) else None
             described[name] = {
-                "title": entry["title"],
-                "family": entry["family"],
-                "family_title": entry["family_title"],
+                **{key: entry[key] for key in ("title", "family", "family_title")},
                 "parameters": size,
                 "group": entry["family_title"] + _state(entry),
                 "group_colour": colour,
-                "colour": (
-                    shade(colour, sizes.index(shaded_by), len(sizes)) if shaded_by else colour
-                ),
+                "colour": colour if rank is None else shade(colour, rank, len(sizes)),
                 "marker": marker,
                 "note": entry.get("note", ""),
                 "source": entry.get("source"),

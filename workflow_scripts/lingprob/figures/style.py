@@ -70,10 +70,8 @@ def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
 
 def failures(figures: Mapping[str, Figure]) -> dict[str, str]:
     """Return the message of the error of each figure that `draw_each` could not draw, by name."""
-    marks = {
-        name: str(figure.get_gid() or "").partition(FAILED) for name, figure in figures.items()
-    }
-    return {name: text for name, (_, failed, text) in marks.items() if failed}
+    marks = {name: str(figure.get_gid()) for name, figure in figures.items()}
+    return {name: mark[len(FAILED) :] for name, mark in marks.items() if mark.startswith(FAILED)}
 
 
 def save_figures(

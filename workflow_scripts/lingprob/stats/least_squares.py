@@ -8,6 +8,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_values, unknown_name
 
+INTERCEPT = "(Intercept)"
 # A column is collinear if the others leave less than this share of its norm unexplained.
 COLLINEAR = 1e-9
 # A residual below this share of the response's norm is rounding.
@@ -19,7 +20,7 @@ SUMS = ["x", "y", "xx", "xy", "yy"]
 class LeastSquaresFit:
     """A fitted linear regression with Gaussian errors.
 
-    `coefficients` and `standard_errors` are Series by predictor, with `Intercept` first. `sigma` is
+    `coefficients` and `standard_errors` are Series by predictor, with `INTERCEPT` first. `sigma` is
     the maximum likelihood estimate of the residual standard deviation. `log_likelihood` (nats) is
     of the fitted data.
     """
@@ -46,7 +47,7 @@ def fit_least_squares(
     Raises LingprobError for bad columns (`finite_column`), constant or collinear predictors, a
     perfect fit, or too few rows.
     """
-    names = ["Intercept", *predictors]
+    names = [INTERCEPT, *predictors]
     design = design_matrix(frame, predictors)
     y = finite_column(frame, response).astype(float)
     n, width = design.shape

@@ -32,8 +32,7 @@ from scipy.special import expit, gammaln
 from scipy.stats import norm
 
 from lingprob.errors import LingprobError, refuse_values
-from lingprob.stats.least_squares import finite_column, refuse_collinear
-from lingprob.stats.linear_mixed.moments import INTERCEPT
+from lingprob.stats.least_squares import INTERCEPT, finite_column, refuse_collinear
 
 Array = NDArray[np.float64]
 

@@ -43,11 +43,6 @@ def build_model(
         rope_parameters={
             "rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25
         },
-        use_parallel_residual=True,
-        tie_word_embeddings=False,
-        attention_dropout=0.0,
-        hidden_dropout=0.0,
-        use_cache=True,
         bos_token_id=separator,
         eos_token_id=separator,
     )  # fmt: skip

@@ -20,9 +20,9 @@ from lingprob.reading.predictors import (
 )
 from lingprob.reading.tables import READER
 from lingprob.reading.times import count_exclusions, subject_numbers
-from lingprob.stats.least_squares import fit_least_squares
+from lingprob.stats.least_squares import INTERCEPT, fit_least_squares
 from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models
-from lingprob.stats.linear_mixed.moments import INTERCEPT, MixedFormula, MixedModelData
+from lingprob.stats.linear_mixed.moments import MixedFormula, MixedModelData
 from lingprob.stats.resampling import sum_interval
 
 logger = logging.getLogger(__name__)
@@ -217,8 +217,7 @@ def _described(model: Predictors, one: Comparison) -> dict[str, Any]:
 
 def _effects(model: Predictors, one: Comparison) -> pd.DataFrame:
     """Return a model's rows of a `reading_effects` table, without dataset and scale."""
-    names = model.roles | {"Intercept": INTERCEPT}
-    table = one.effects.rename(index=names).rename_axis("term").reset_index()
+    table = one.effects.rename(index=model.roles).rename_axis("term").reset_index()
     reach = REACH * table["std_error"]
     return table.assign(
         model=model.model,

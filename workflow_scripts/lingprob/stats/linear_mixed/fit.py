@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.stats.least_squares import finite_column
-from lingprob.stats.linear_mixed.likelihood import ModelMoments
+from lingprob.stats.least_squares import INTERCEPT, finite_column
+from lingprob.stats.linear_mixed.likelihood import ModelMoments, best_optimum
 from lingprob.stats.linear_mixed.moments import (
-    INTERCEPT,
     Array,
     Basis,
     MixedFormula,
@@ -22,7 +21,6 @@ from lingprob.stats.linear_mixed.moments import (
     check_residual,
     parse_formula,
 )
-from lingprob.stats.linear_mixed.optimise import best_optimum
 
 # lme4's tolerance of a singular fit: a standard deviation relative to that of the residuals.
 SINGULAR = 1e-4

@@ -16,12 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stats.least_squares import finite_column
+from lingprob.stats.least_squares import INTERCEPT, finite_column
 from lingprob.stats.linear_mixed.likelihood import ModelMoments
 
 Array = NDArray[np.float64]
 
-INTERCEPT = "(Intercept)"
 SHAPE = re.compile(
     r"\s*(\w+)\s*~((?:\s*\w+\s*\+)*)\s*\(((?:\s*\w+\s*\+)*\s*\w+)\s*\|\s*(\w+)\s*\)\s*"
 )
