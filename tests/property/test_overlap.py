@@ -56,18 +56,11 @@ def check_everything(passages: Sequences, documents: Sequences) -> None:
     np.testing.assert_array_equal(counted, frequencies)
 
 
-@settings(deadline=None, max_examples=200)
-@given(passages=sequences, documents=sequences)
-def test_scans_and_graphs_equal_the_table(passages: Sequences, documents: Sequences) -> None:
-    check_everything(passages, documents)
-
-
-@settings(deadline=None, max_examples=100)
-@given(documents=sequences, data=st.data())
-def test_passages_taken_from_the_corpus(documents: Sequences, data: st.DataObject) -> None:
-    """Passages are stretches of documents or of other passages, so most matches are long."""
-    passages: Sequences = []
-    for _ in range(data.draw(st.integers(1, 5))):
+@settings(deadline=None, max_examples=300)
+@given(passages=sequences, documents=sequences, data=st.data())
+def test_scans_and_graphs_equal_the_table(passages, documents, data):
+    """Some passages are stretches of documents or of other passages, so their matches are long."""
+    for _ in range(data.draw(st.integers(0, 5))):
         source = data.draw(st.sampled_from([*documents, *passages]))
         start = data.draw(st.integers(0, len(source)))
         passages.append(source[start : data.draw(st.integers(start, len(source)))])

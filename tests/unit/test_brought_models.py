@@ -34,7 +34,6 @@ from lingprob.models.tokenizer import Letters, name_different_tokens, read_token
 from lingprob.reading.surprisal import space_tokens
 from models_for_tests import CONTEXT_WINDOW, SENTENCES, VOCABULARY_SIZE, plain_logprobs
 
-DIGITS = [f"In {year} there were {year * 7919} of them." for year in range(1900, 2000)]
 THREES = r"\p{N}{1,3}|[^\r\n\p{L}\p{N}]?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
 SMALL = {
     "vocab_size": VOCABULARY_SIZE, "hidden_size": 32, "intermediate_size": 64,
@@ -113,40 +112,29 @@ def change_weights(folder: Path, change: Callable[[dict[str, Any]], dict[str, An
     save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
+def in_sequence(first: Any, **options: Any) -> Any:
+    """Combine a pre-tokenizer with that of bytes."""
+    of_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, **options)
+    return pre_tokenizers.Sequence([first, of_bytes])
+
+
 @pytest.mark.parametrize(
     ("class_name", "architecture", "tokenizer", "text"),
     [
         ("GPT2Tokenizer", hf.LlamaConfig, {"normalizer": normalizers.NFKC()}, "The ﬁlms are old."),
         ("GPT2Tokenizer", hf.LlamaConfig, {"normalizer": normalizers.Lowercase()}, "THE CAT."),
         (
-            "PreTrainedTokenizerFast",
-            hf.Qwen2Config,
-            {
-                "split": pre_tokenizers.Sequence(
-                    [
-                        pre_tokenizers.Split(Regex(THREES), "isolated"),
-                        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-                    ]
-                ),
-                "texts": DIGITS,
-            },
+            "PreTrainedTokenizerFast", hf.Qwen2Config,
+            {"split": in_sequence(pre_tokenizers.Split(Regex(THREES), "isolated"), use_regex=False),
+             "texts": [f"In {n} there were {n * 7919} of them." for n in range(1900, 2000)]},
             "In 1907 there were 14301793 of them.",
         ),
         (
-            "LlamaTokenizer",
-            hf.LlamaConfig,
-            {
-                "split": pre_tokenizers.Sequence(
-                    [
-                        pre_tokenizers.Digits(individual_digits=True),
-                        pre_tokenizers.ByteLevel(add_prefix_space=False),
-                    ]
-                )
-            },
-            "Add ½ of 1995.",
+            "LlamaTokenizer", hf.LlamaConfig,
+            {"split": in_sequence(pre_tokenizers.Digits(individual_digits=True))}, "Add ½ of 1995.",
         ),
     ],
-)
+)  # fmt: skip
 def test_tokens_are_those_of_tokenizer_json(class_name, architecture, tokenizer, text, tmp_path):
     backend = byte_level(**tokenizer)
     folder = save(tmp_path / "model", backend, causal(architecture(**GROUPED)), class_name)
@@ -202,24 +190,25 @@ def test_a_token_without_an_embedding_is_refused(tmp_path):
         lm.tokenize(["a zebra"])
 
 
-def test_positions_are_those_of_the_table(tmp_path):
-    """RoBERTa's begin after that of its padding."""
-    folder = save(tmp_path, byte_level(), causal(hf.RobertaConfig(**SMALL, is_decoder=True)))
-    assert load_language_model(folder).context_window == CONTEXT_WINDOW - 3
+SHORT = {**SMALL, "max_position_embeddings": 48}
 
 
 @pytest.mark.parametrize(
-    ("family", "config"),
+    ("family", "config", "window"),
     [
-        ("gpt2", hf.GPT2Config(vocab_size=VOCABULARY_SIZE, n_embd=32, n_head=4, n_positions=48)),
-        ("pythia", hf.GPTNeoXConfig(**{**SMALL, "max_position_embeddings": 48})),
-        ("opt", hf.OPTConfig(**{**SMALL, "max_position_embeddings": 48}, word_embed_proj_dim=32)),
+        ("gpt2", hf.GPT2Config(vocab_size=320, n_embd=32, n_head=4, n_positions=48), 48),
+        ("pythia", hf.GPTNeoXConfig(**SHORT), 48),
+        ("opt", hf.OPTConfig(**SHORT, word_embed_proj_dim=32), 48),
+        (None, hf.MptConfig(vocab_size=320, d_model=32, n_layers=2, n_heads=4, max_seq_len=16), 16),
+        # RoBERTa's positions begin after that of its padding.
+        (None, hf.RobertaConfig(**SHORT, is_decoder=True), 45),
     ],
 )
-def test_a_model_may_have_a_shorter_window(family, config, tmp_path):
+def test_windows_are_those_of_the_model(family, config, window, tmp_path):
     folder = save(tmp_path / "model", byte_level(), causal(config))
     lm: Any = lingprob.load(folder, family=family)
-    assert lm.lm.context_window == 48
+    assert lm.lm.context_window == window
+    assert np.isfinite(lm.score(" ".join(SENTENCES))["logprob"][0])
 
 
 def longrope(boundary: int, longest: int) -> Any:
@@ -723,11 +712,3 @@ def test_an_adapter_that_cannot_be_merged_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "peft", SimpleNamespace(PeftModel=object))
     with pytest.raises(LingprobError, match=r"adapter cannot be merged into .*base"):
         load_language_model(tmp_path / "adapter")
-
-
-def test_windows_are_also_read_by_other_names(tmp_path):
-    config = hf.MptConfig(vocab_size=VOCABULARY_SIZE, d_model=32, n_layers=2, n_heads=4,
-                          max_seq_len=16)  # fmt: skip
-    lm: Any = lingprob.load(save(tmp_path / "model", byte_level(), causal(config)))
-    assert lm.lm.context_window == 16
-    assert np.isfinite(lm.score(" ".join(SENTENCES))["logprob"][0])

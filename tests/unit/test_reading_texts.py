@@ -408,14 +408,17 @@ def test_own_times_alone_read_no_other_texts(tmp_path):
                      "my-times": {**times, "path": str(tmp_path / "times.csv")}},
         "models": {"theirs": theirs},
     }  # fmt: skip
-    reading = {"datasets": ["my-times"], "models": ["theirs"]}
-    alone = Run(*read_settings({"scale": "laptop", **own, "reading": reading}))
+
+    def plan(**reading: Any) -> Run:
+        return Run(*read_settings({"scale": "laptop", **own, "reading": reading}))
+
+    alone = plan(datasets=["my-times"], models=["theirs"])
     assert scope.read_texts(alone) == ["my-texts"]
     assert not scope.published_fits(alone)
-    assert scope.published_fits(Run(*read_settings({"scale": "laptop"})))
-    reading["datasets"] = ["my-times", "natural_stories_maze"]
-    reading["models"] = ["theirs", "published-gpt2"]
-    both = {**own, "reading": reading}
-    assert scope.published_fits(Run(*read_settings({"scale": "laptop", **both})))
-    both["reading"] = {**reading, "published": False}
-    assert not scope.published_fits(Run(*read_settings({"scale": "laptop", **both})))
+    assert scope.published_fits(plan())
+    both = {
+        "datasets": ["my-times", "natural_stories_maze"],
+        "models": ["theirs", "published-gpt2"],
+    }
+    assert scope.published_fits(plan(**both))
+    assert not scope.published_fits(plan(**both, published=False))

@@ -40,15 +40,14 @@ def text(**passages: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
 
 
-def parsed(
-    parser: str, words: pd.DataFrame, *files: Path, **entry: Any
-) -> list[tuple[str, str, int, float]]:
-    times = load_parser("corpus", parser)(
-        Source(list(files), words, {"parser": parser, **entry}, 0)
-    )
-    times = times.sort_values(["subject_id", "passage_id", "word_index"])
+def rows_of(times: pd.DataFrame) -> list[tuple[Any, ...]]:
     columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
     return list(times[columns].itertuples(index=False, name=None))
+
+
+def parsed(parser: str, words: pd.DataFrame, *files: Path, **entry: Any) -> list[tuple[Any, ...]]:
+    times = load_parser("corpus", parser)(Source(files, words, {"parser": parser, **entry}, 0))
+    return rows_of(times.sort_values(["subject_id", "passage_id", "word_index"]))
 
 
 def saved(path: Path, content: str, encoding: str = "utf-8") -> Path:
@@ -311,23 +310,14 @@ def test_exclusions_and_partitions_of_self_paced_times(tmp_path):
         ("s1,1,1,-300,two\n", r"'rt_ms': below 0: -300.0"),
         ("s1,1,1,,two\n", r"column 'rt_ms': all of it is empty"),
         ("s1,1,1,300,two, three\n", r"line 2: 6 fields, but .* 5.* in quotation marks"),
+        ("s1,01x,0,300\ns1,01x,1,310\n", "'s1'.* word 0 of passage '01x', .* as have 2 rows"),
+        ("s1,1,0,300\ns2,1,40,310\n", "'s2'.* word 40 of passage '1', .* as have 1 rows"),
     ],
 )  # fmt: skip
 def test_bad_times_are_one_clear_message(tmp_path, rows, message):
     path = simple_times(tmp_path, rows)
-    with pytest.raises(LingprobError, match=message):
-        build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("s1,01x,0,300\ns1,01x,1,310\n", "'s1'.* word 0 of passage '01x', .* as have 2 rows"),
-        ("s1,1,0,300\ns2,1,40,310\n", "'s2'.* word 40 of passage '1', .* as have 1 rows"),
-    ],
-)
-def test_times_of_absent_words_are_refused(tmp_path, rows, message):
-    path = saved(tmp_path / "times.csv", "subject_id,passage_id,word_index,rt_ms\n" + rows)
+    if rows.partition("\n")[0].count(",") == 3:  # without the words
+        saved(path, path.read_text().replace(",word\n", "\n", 1))
     with pytest.raises(LingprobError, match=message):
         build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
 
@@ -366,28 +356,24 @@ def test_partitions_balance_conditions_of_latin_squares():
     assert partitions(words).equals(partitions(words.drop(columns="condition")))
 
 
-MAZE = "rt\twlen\tsubject\tdocid\tsentid\tsentpos\n"
-MAZE_PARSER = load_parser("maze", "natural_stories_maze")
 DUNDEE = load_parser("dundee", "dundee_first_pass")
 
 
-def rows_of(times: pd.DataFrame) -> list[tuple[Any, ...]]:
-    columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
-    return list(times[columns].itertuples(index=False, name=None))
+def maze(tmp_path: Path, words: pd.DataFrame, rows: str) -> list[tuple[Any, ...]]:
+    path = saved(tmp_path / "m", "rt\twlen\tsubject\tdocid\tsentid\tsentpos\n" + rows)
+    return rows_of(load_parser("maze", "natural_stories_maze")(Source([path], words, {}, 0)))
 
 
 def test_maze_sentences_are_numbered_through_all_stories(tmp_path):
     """Sentence 2, the first of the second story, has no times: it is the rest."""
     words = words_of("If you go. So we do.", "He is in. A man ran off.")
     rows = "1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
-    found = MAZE_PARSER(Source([saved(tmp_path / "m", MAZE + rows)], words, {}, 0))
-    assert rows_of(found) == [("a", "1", 1, 1.0), ("a", "1", 4, 2.0), ("a", "2", 5, 3.0)]
+    expected = [("a", "1", 1, 1.0), ("a", "1", 4, 2.0), ("a", "2", 5, 3.0)]
+    assert maze(tmp_path, words, rows) == expected
     later = "1\t2\ta\tAqua\t0\t2\n3\t3\ta\tAqua\t1\t3\n"
-    found = MAZE_PARSER(Source([saved(tmp_path / "m", MAZE + later)], words, {}, 0))
-    assert rows_of(found) == [("a", "2", 1, 1.0), ("a", "2", 5, 3.0)]
+    assert maze(tmp_path, words, later) == [("a", "2", 1, 1.0), ("a", "2", 5, 3.0)]
     lacks_first = "1\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
-    found = MAZE_PARSER(Source([saved(tmp_path / "m", MAZE + lacks_first)], words, {}, 0))
-    assert rows_of(found) == [("a", "1", 4, 1.0), ("a", "2", 5, 3.0)]
+    assert maze(tmp_path, words, lacks_first) == [("a", "1", 4, 1.0), ("a", "2", 5, 3.0)]
     for fault, said in (
         ("1\t3\ta\tBoar\t0\t2\n", "have 3 words, the text 6, and 0 sentences"),
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t2\n", "have 6 words, the text 6, and 2 sent"),
@@ -395,9 +381,8 @@ def test_maze_sentences_are_numbered_through_all_stories(tmp_path):
         ("1\t3\ta\tBoar\t0\t6\n", "have 7 words, the text 6"),
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t2\t2\n", "have 6 words, the text 6, and 1 sent"),
     ):
-        path = saved(tmp_path / "m", MAZE + fault)
         with pytest.raises(LingprobError, match=said):
-            MAZE_PARSER(Source([path], words, {}, 0))
+            maze(tmp_path, words, fault)
 
 
 def dundee_text(path: Path, rows: list[tuple[str, int, int]]) -> Path:
@@ -628,7 +613,7 @@ def test_names_of_own_times_ignore_outer_spaces(tmp_path, caplog):
                  "a ,1 ,1,310,you\n")  # fmt: skip
     found = own_times(path, words_of("If you go."))
     assert found[["subject_id", "passage_id"]].to_numpy().tolist() == [["a", "1"]] * 2
-    assert "from being read: {word: Word}." in caplog.text
+    assert "spelling: {word: Word}." in caplog.text
     named = "{subject_id: Subject ID, word_index: WordIndex}"
     path = saved(path, "Subject ID,passage_id,WordIndex,rt_ms\na,1,0,300\n")
     with pytest.raises(LingprobError, match=f"mean {named}\\?"):

@@ -24,7 +24,7 @@ from huggingface_hub import DatasetInfo, ModelInfo, get_token, hf_hub_url
 
 from lingprob.errors import LingprobError
 from lingprob.io.download import Unavailable, disk_error, receive
-from lingprob.io.files import atomic_path, sha256_of
+from lingprob.io.files import atomic_path, sha256_of, write_text
 from lingprob.io.hub import HubRepository
 from lingprob.models.folders import convert_pickles
 
@@ -95,8 +95,7 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
         for path in (directory / name for name in made):
             listing[path.name] = path.stat().st_size, f"sha256:{sha256_of(path)}"
     record = {"repository": repository, "revision": revision, "commit": commit, "files": listing}
-    with atomic_path(directory / RECORD) as temporary:
-        temporary.write_text(json.dumps(record, indent=1))
+    write_text(json.dumps(record, indent=1), directory / RECORD)
 
 
 def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -148,8 +148,8 @@ def _complete(frame: pd.DataFrame, columns: Sequence[str], about: str) -> pd.Dat
     if left_out.any():
         counts = absent.sum()
         logger.info(
-            "%s: %d of %d reading times are left out of all models, because they lack %s", about,
-            left_out.sum(), len(frame), ", ".join(f"{k} ({n})" for k, n in counts.items() if n),
+            "%s: %d of %d reading times are left out, because they lack %s",
+            about, left_out.sum(), len(frame), counts[counts > 0].to_dict(),
         )  # fmt: skip
     if left_out.all():
         raise LingprobError(f"{about}: no reading time has all predictors.")

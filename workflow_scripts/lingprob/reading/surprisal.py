@@ -30,30 +30,11 @@ UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
 # How byte-level and sentence-piece vocabularies write a space. Passages contain no other white
 # space, so a line break ends no word.
 OF_BYTES, OF_PIECES = "Ġ", "▁"
+WINDOW = 2048  # tokens, of which the first half repeats the end of the window before
 # Number of a window's tokens that are not predicted, for each value of `window_counts`.
 WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
 KEYS = ["passage_id", "word_index"]
-
-
-class Convention(NamedTuple):
-    """The preceding text that predicts a word.
-
-    - start_token: token before each passage, as in `LanguageModel.start_id`. With 'none' the first
-      word of a passage has no surprisal.
-    - context: `passage` (the paper's) or `sentence`.
-    - window_counts: which tokens `window` counts: those that the window predicts (`predicted`, the
-      paper's wording), or the model's inputs (`fed`, the authors' public code), the last of which
-      predicts the first token after the window.
-    - window: number of tokens in a window, at most the model's context window.
-    - stride: number of tokens between the beginnings of windows (None: the paper's half a window).
-    """
-
-    start_token: str
-    context: str = "passage"
-    window_counts: str = "predicted"
-    window: int = 2048
-    stride: int | None = None
 
 
 class ScoredPassage(NamedTuple):
@@ -85,25 +66,30 @@ def word_surprisals(
     lm: LanguageModel,
     words: pd.DataFrame,
     *,
+    start_token: str,
+    context: str = "passage",
+    window_counts: str = "predicted",
     scorer: Scorer | None = None,
     shards: Shards = NOWHERE,
     workers: int = 1,
-    **convention: Any,
 ) -> pd.DataFrame:
     """Return a `surprisal` table: the surprisal of every word in bits, with and without correction.
 
     Args:
         lm, scorer: the language model, and perhaps an existing Scorer of it.
         words: a `words` table, optionally with a column `glued` (see Piece).
+        start_token: token before each passage, as in `LanguageModel.start_id`. With 'none' the
+            first word of a passage has no surprisal.
+        context: text that predicts a word: its `passage` (the paper's) or `sentence`.
+        window_counts: which tokens WINDOW counts: those that the window predicts (`predicted`, the
+            paper's wording), or the model's inputs (`fed`, the authors' public code).
         shards: store of finished batches, so that a killed job can resume.
         workers: number of threads that score batches at the same time on a CPU.
-        convention: fields of Convention.
 
     Raises LingprobError that names the passage if the tokens do not cover the text, and if no token
     of the vocabulary begins with a space.
     """
-    chosen = Convention(**convention)
-    pieces = passages_of(words, chosen.context)
+    pieces = passages_of(words, context)
     texts = [join_words(piece.words, piece.glued) for piece in pieces]
     if any(re.search(f"{UNSPACED} {UNSPACED}", text) for text in texts):
         logger.warning(
@@ -122,7 +108,7 @@ def word_surprisals(
                 f"{piece.name}: the tokenizer has no token for {lost[0]!r}. Choose a model whose "
                 "tokenizer covers the text."
             )
-    passages = _Passages(scorer or Scorer(lm), chosen, shards)
+    passages = _Passages(scorer or Scorer(lm), start_token, window_counts, shards)
     scored = passages.score([found.ids for found in tokens], workers)
     rows = [
         piece.keys.assign(**sum_words(index, passage, piece.glued))
@@ -209,15 +195,15 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
 
 
 class _Passages:
-    """Log-probabilities of passages under a Convention, computed in batches that are saved."""
+    """Log-probabilities of passages, computed in batches that are saved."""
 
-    def __init__(self, scorer: Scorer, convention: Convention, shards: Shards) -> None:
+    def __init__(
+        self, scorer: Scorer, start_token: str, window_counts: str, shards: Shards
+    ) -> None:
         lm = scorer.language_model
-        window = min(convention.window, lm.context_window)
-        self.scorer, self.shards = scorer, shards
-        self.start_id = lm.start_id(convention.start_token)
-        self.window = window + WINDOWS[convention.window_counts]
-        self.stride = convention.stride or window // 2
+        window = min(WINDOW, lm.context_window)
+        self.scorer, self.shards, self.start_id = scorer, shards, lm.start_id(start_token)
+        self.window, self.stride = window + WINDOWS[window_counts], window // 2
         self.spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
         digest = hashlib.sha256(self.spaces.tobytes()).hexdigest()
         self.settings = [self.start_id, self.window, self.stride, digest, str(lm.dtype)]
