@@ -197,18 +197,12 @@ def test_a_download_ends_whole_whatever_came_before(
     assert all(request.headers["accept-encoding"] == "identity" for request in server.requests)
 
 
-def test_a_reset_connection_is_tried_again(tmp_path, server):
-    server.faults["set/data.bin"] = [Fault(break_after=200_000, reset=True)]
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert len(server.gets("set/data.bin")) == 2
-
-
 def test_breaks_are_survived_while_bytes_arrive(tmp_path, server):
+    server.faults["set/data.bin"] = [Fault(break_after=download.CHUNK, reset=True)]
     server.always["set/data.bin"] = Fault(break_after=download.CHUNK)
     fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert len(server.gets("set/data.bin")) == len(CONTENT) // download.CHUNK + 1 == 8
+    assert len(server.gets("set/data.bin")) >= len(CONTENT) // download.CHUNK + 1 == 8
 
 
 TOO_LONG = Fault(extra_length=10, ignore_range=True)
@@ -250,10 +244,9 @@ def test_not_found_names_places_reasons_and_remedies(tmp_path, server):
 
 
 def test_what_was_not_there_to_try_is_said(tmp_path):
-    message = failure(remote(), tmp_path)
-    places = ["cache: ", "mirror: none is set", "url: the catalog has no public one"]
-    tried = message.splitlines()[1:4]
-    assert all(line.strip().startswith(place) for line, place in zip(tried, places, strict=True))
+    _, cache, mirror, url, *_ = failure(remote(), tmp_path).splitlines()
+    assert cache.startswith("  cache: ")
+    assert (mirror, url) == ("  mirror: none is set", "  url: the catalog has no public one")
 
 
 def test_no_network(tmp_path, dead_url):

@@ -117,10 +117,10 @@ def test_pcibex_ratings_have_their_sentences(tmp_path):
         for who, values in (("a", "714"), ("b", "633"))
         for value, sentence in zip(values, sentences, strict=True)
     ]
-    path = written(tmp_path / "results.csv", pcibex_answers(rows))
-    table, notes = import_export(path, "ratings")
+    text = pcibex_answers(rows)
+    table, notes = import_export(written(tmp_path / "results.csv", text), "ratings")
     assert table["rating"].tolist() == [7, 1, 4, 6, 3, 3]
-    assert table["sentence"].tolist()[0] == "Well, he ran."
+    assert table["sentence"][0] == "Well, he ran."
     assert notes[1:-1] == ["1 rows are left out because of pennelementtype"]
 
 
@@ -296,8 +296,7 @@ def test_sentences_of_browsers_lose_their_html(tmp_path):
     shown = ["<p style='x'>He <b>ran</b>.<br>Away &amp; out.</p>", "1 < 2 & 3 > 2"]
     rows = [{"trial_type": "html-slider-response", "trial_index": n, "subject": "s1",
              "stimulus": text, "response": n} for n, text in enumerate(shown)]  # fmt: skip
-    path = written(tmp_path / "data.json", json.dumps(rows))
-    table, _ = import_export(path, "ratings")
+    table, _ = import_export(written(tmp_path / "data.json", json.dumps(rows)), "ratings")
     assert table["sentence"].tolist() == ["He ran. Away & out.", "1 < 2 & 3 > 2"]
 
 
@@ -316,8 +315,8 @@ def test_two_columns_of_one_name_are_told_apart(tmp_path):
 
 
 def test_null_is_a_word(tmp_path):
-    path = written(tmp_path / "r.csv", pcibex_reading("a", "x", ["The", "null", "NULL"]))
-    table, _ = import_export(path, "reading_times")
+    text = pcibex_reading("a", "x", ["The", "null", "NULL"])
+    table, _ = import_export(written(tmp_path / "r.csv", text), "reading_times")
     assert table["word"].tolist() == ["The", "null", "NULL"]
 
 

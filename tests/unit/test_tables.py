@@ -129,9 +129,6 @@ def one_score() -> pd.DataFrame:
     return row.astype({"logprob": "float32"})
 
 
-FRAME = pd.DataFrame({"token_id": range(20_000), "count": 1.0, "std_error": 1.0, "logprob": -1.0})
-
-
 WRITERS = """
 import sys
 from pathlib import Path
@@ -202,16 +199,15 @@ def test_another_file_s_permissions_are_not_blamed(tmp_path):
 
 @pytest.mark.parametrize("damage", ["cut", "emptied", "flipped", "other"])
 def test_a_damaged_table_is_named_with_the_remedy(tmp_path, damage):
-    path = tmp_path / "t.parquet"
-    write_table(
-        FRAME.assign(logprob=np.random.default_rng(0).normal(size=20_000)), "unigrams", path
-    )
+    path, values = tmp_path / "t.parquet", np.random.default_rng(0).normal(size=20_000)
+    frame = pd.DataFrame({"token_id": range(20_000), "count": 1.0, "std_error": 1.0})
+    write_table(frame.assign(logprob=values), "unigrams", path)
     content = path.read_bytes()
     middle = len(content) // 2
     flipped = content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]
     path.write_bytes({"cut": content[:500], "flipped": flipped}.get(damage, b""))
     if damage == "other":
-        pd.DataFrame({name: ["x"] for name in FRAME.columns}).to_parquet(path)
+        pd.DataFrame({name: ["x"] for name in SCHEMAS["unigrams"].names}).to_parquet(path)
     found = r" \(table unigrams\): .*other types" if damage == "other" else ": not a whole Parquet"
     with pytest.raises(LingprobError, match=rf"t\.parquet{found}.* [Dd]elete it and run again"):
         read_table(path, "unigrams")
