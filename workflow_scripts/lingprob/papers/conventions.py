@@ -14,8 +14,7 @@ def scores_under(scores: pd.DataFrame, dataset: str, convention: Convention) -> 
     if found.empty:
         there = sorted(set(zip(scores["bos"], scores["unigrams"], strict=True)))
         raise LingprobError(
-            f"data set {dataset!r}: it was scored under {there}, and not under BOS policy {bos!r} "
-            f"with unigrams {unigrams!r}. List it among a paper's data sets, such as "
-            "morcela.predicted."
+            f"data set {dataset!r}: scored under {there}, and not under BOS policy {bos!r} with "
+            f"unigrams {unigrams!r}. List it among a paper's data sets, such as morcela.predicted."
         )
     return found.reset_index(drop=True)

@@ -29,7 +29,6 @@ class Run:
     """Facts about a run that its tables do not have.
 
     Args:
-        scale: scale of the run.
         models: title, family, size and colour of each model shown (`palette.describe_models`).
         titles: titles of data sets, by name.
         published: the paper's numbers and claims.

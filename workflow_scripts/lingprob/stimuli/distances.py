@@ -77,14 +77,11 @@ def edit_distances(texts: pd.DataFrame) -> pd.DataFrame:
 class EditFilter:
     """An interpretation of "edit distance below the 75th quantile across all pairs" (§5.1).
 
-    Args:
-        unit: unit of the edit distance, `characters` or `words`.
-        quantile: quantile of the edit distances that is the limit.
-        comparison: of the distance with the limit, `below` or `at_most`.
-        population: pairs that give the quantile, `rated` (with both ratings) or `all`.
+    The limit is a quantile of the distances, in `characters` or `words`, of `rated` pairs (with
+    both ratings) or `all`. Kept distances are `below` or `at_most` the limit. The defaults keep the
+    paper's 1,883 pairs of LI.
     """
 
-    # The interpretation that keeps the paper's 1,883 pairs of LI.
     unit: str = "characters"
     quantile: float = 0.75
     comparison: str = "at_most"
@@ -118,10 +115,7 @@ def different_pairs(stimuli: pd.DataFrame, dataset: str) -> pd.Index:
 
 
 def near_pairs(
-    stimuli: pd.DataFrame,
-    dataset: str,
-    distances: pd.DataFrame,
-    reading: EditFilter = PAPER_FILTER,
+    stimuli: pd.DataFrame, dataset: str, distances: pd.DataFrame, reading: EditFilter = PAPER_FILTER
 ) -> pd.Index:
     """Return the ids of `different_pairs` that the filter keeps, given a `minimalness` table."""
     different = different_pairs(stimuli, dataset)

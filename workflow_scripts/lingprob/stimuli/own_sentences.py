@@ -148,10 +148,8 @@ def average(
     sentences = frame.drop(columns="participant").loc[~sentence.duplicated()]
     given = text_of(path, columns["sentence"], frame["sentence"]).fillna("")
     texts = given.groupby(sentence).agg(lambda rows: min(rows, key=lambda row: row != row.strip()))
-    rows = range(len(sentences))
-    sentences = sentences.assign(
-        sentence=texts.reindex(rows).to_numpy(), rating=means.reindex(rows).to_numpy()
-    )
+    means = means.reindex(range(len(sentences)))
+    sentences = sentences.assign(sentence=texts.to_numpy(), rating=means.to_numpy())
     constant = others.astype(str).groupby(sentence).nunique().le(1).all()
     sentences = sentences.join(others.loc[:, constant])
     plain = {key: value for key, value in entry.items() if key not in ("column", "columns")}

@@ -27,12 +27,7 @@ logger = logging.getLogger(__name__)
 FITTED_COLUMNS = ("logprob", "unigram_logprob", "n_tokens", "rating")
 # Columns of `stimuli` with sampling units of sentences, from the finest to the coarsest.
 # Linguistic Inquiry's sentences were sampled by article, which it has in the column phenomenon.
-UNITS = {
-    "sentence": "item_id",
-    "pair": "pair_id",
-    "paradigm": "paradigm",
-    "article": "phenomenon",
-}
+UNITS = {"sentence": "item_id", "pair": "pair_id", "paradigm": "paradigm", "article": "phenomenon"}
 # Columns of a prediction in the table of sentences.
 PREDICTED = ["fitted_to", "predicted", "predicted_low", "predicted_high", "rating_low",
              "rating_high", "held_out", "residual"]  # fmt: skip

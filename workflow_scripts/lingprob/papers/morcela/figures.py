@@ -270,8 +270,10 @@ def _plot_rows(
         if fit["linking_function"] == "morcela":
             plot_fit(ax, fit, quantity, "y", models, markersize=2.5)
         elif quantity == "r_cv":
-            look = {"color": STYLES["slor"][1], "markerfacecolor": "white"}
-            ax.plot(fit["r_cv"], fit["y"], "s", markersize=2.5, **look)
+            colour = STYLES["slor"][1]
+            ax.plot(
+                fit["r_cv"], fit["y"], "s", color=colour, markerfacecolor="white", markersize=2.5
+            )
     if quantity in FIXED:
         ax.axvline(FIXED[quantity], color=palette.GREY, linewidth=0.8, linestyle=":")
 

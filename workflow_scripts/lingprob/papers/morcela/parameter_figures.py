@@ -35,11 +35,7 @@ from lingprob.figures.panels import (
 from lingprob.papers.run import Run, Tables
 
 Fit = Mapping[Any, Any]  # one row of `linking_functions`
-LABELS = {
-    "r_cv": "Pearson r with ratings",
-    "gamma": "Optimal γ (nats)",
-    "beta": "Optimal β",
-}
+LABELS = {"r_cv": "Pearson r with ratings", "gamma": "Optimal γ (nats)", "beta": "Optimal β"}
 # Name, colour and marker of each linking function.
 STYLES = {
     "logprob": ("Log-probability", palette.GREY, "v"),

@@ -38,11 +38,6 @@ def of_rows(tables: Tables, run: Run, table: str, column: str, **where: object) 
         yield f"{row['model']}/{row['dataset']}", estimate_of(row, column, "n")
 
 
-def correlation(prediction: int) -> Statistic:
-    """Return the statistic of Prediction 1a or 2a: r over all pairs of a data set."""
-    return of_rows("string_correlations", "r", prediction=prediction, subset="overall")
-
-
 @statistic
 def of_metric(tables: Tables, run: Run, metric: str, column: str, count: str) -> Found:
     """Yield a column of one metric's row of `string_separation` per data set, if it is known."""
@@ -109,11 +104,11 @@ STATISTICS: dict[str, Statistic] = {
     "grammatical_strings_likelier": surprisal_difference("ungrammatical"),
     "one_moon_likelier": surprisal_difference("plural"),
     "moons_below_moon": surprisal_difference("moons"),
-    "prediction_1a": correlation(1),
+    "prediction_1a": of_rows("string_correlations", "r", prediction=1, subset="overall"),
     "prediction_1b": change_over_bins(1, "r"),
     "prediction_1b_common_spread": change_over_bins(1, "r_common_spread"),
     "prediction_1b_without_length": change_over_bins(1, "r_without_length"),
-    "prediction_2a": correlation(2),
+    "prediction_2a": of_rows("string_correlations", "r", prediction=2, subset="overall"),
     "prediction_2b": change_over_bins(2, "r"),
     "prediction_2b_common_spread": change_over_bins(2, "r_common_spread"),
     "prediction_2b_without_length": change_over_bins(2, "r_without_length"),
