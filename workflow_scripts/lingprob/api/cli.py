@@ -8,18 +8,17 @@ import platform
 import sys
 import tomllib
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn
 
 import lingprob
-from lingprob.errors import LingprobError, no_such_file
+from lingprob.errors import LingprobError
 
 HUB = "hub:"
 FORMATS = (".csv", ".tsv", ".parquet")
 REPORTED = ("torch", "transformers", "tokenizers", "snakemake", "numpy", "pandas", "pyarrow")
-NO_FILE = ("certify", "next-tokens", "next-words", "rehearse")  # commands whose input is not a file
 TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
 COMMANDS: dict[str, dict[str, str]] = TABLE["commands"]
 OPTIONS: dict[str, dict[str, Any]] = TABLE["options"]
@@ -35,9 +34,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if options.command is None:
         parser.error("name a COMMAND")
     try:
-        is_file = options.command not in NO_FILE and not options.input.startswith(HUB)
-        if is_file and not Path(options.input).exists():
-            raise no_such_file(Path(options.input))
         # Heavy imports come after the options have been checked. Most objects that they create stay
         # in use, so collecting garbage would waste a fifth of the time.
         gc.disable()
@@ -85,18 +81,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def describe_version() -> str:
     """Return a text with the versions, the platform and a digest of config.yaml, one per line."""
-    config = Path("config.yaml")
-    digest = "none here"
-    if config.is_file():
-        digest = f"sha256 {hashlib.sha256(config.read_bytes()).hexdigest()}"
     told = {"lingprob": lingprob.__version__, "python": platform.python_version()}
-    for name in REPORTED:
-        try:
-            told[name] = version(name)
-        except PackageNotFoundError:
-            told[name] = "not installed"
+    told |= {name: version(name) for name in REPORTED}
     told |= {"platform": platform.platform(), "package": lingprob.__path__[0]}
-    told["config.yaml"] = digest
+    config = Path("config.yaml")
+    if config.is_file():
+        told["config.yaml"] = f"sha256 {hashlib.sha256(config.read_bytes()).hexdigest()}"
     return "\n".join(f"{name}: {value}" for name, value in told.items())
 
 

@@ -37,10 +37,9 @@ def choose_tokenizer(
     run: Run,
     cache: Path,
 ) -> tuple[str, Tokenizer]:
-    """Return the name of a tokenizer, and the tokenizer.
+    """Return the name and the tokenizer of a model or of a data set of kind tokenizer.
 
-    The tokenizer is the given one, or else that of the first saved corpus, or else that of SmolLM2.
-    A tokenizer's name is that of a model or of a data set of kind tokenizer.
+    It is the given one, or else that of the first saved corpus, or else that of SmolLM2.
     """
     saved = [load_corpus(Path(corpus)).tokenizer for corpus in corpora if is_saved(corpus)]
     named = str(given or next(filter(None, saved), TOKENIZER))
@@ -155,8 +154,8 @@ def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
     entry = run.catalog.dataset(name)
     if entry["kind"] not in TEXT_KINDS:
         raise LingprobError(
-            f"data set {name!r} is of kind {entry['kind']}. Name one of kind "
-            f"{' or '.join(TEXT_KINDS)}, or a file of texts."
+            f"data set {name!r} is of kind {entry['kind']} and not {' or '.join(TEXT_KINDS)}. Name "
+            "another, or a file of texts."
         )
     files = fetch_dataset_files(name, run, cache)
     if entry["kind"] == "reading_texts":

@@ -169,9 +169,9 @@ class BothSides:
     def convention(self, bos: str | None) -> str:
         """Return the correction. Raises LingprobError if the call names a BOS policy."""
         if bos is not None:
-            raise self._refusal(
-                f"it puts its own marks around every sentence. Leave bos={bos!r} out, or choose a "
-                f"`correction`: {', '.join(CORRECTIONS)}"
+            raise LingprobError(
+                f"model {self.name!r} is a masked one, which puts its own marks around sentences. "
+                f"Leave bos={bos!r} out, or choose a `correction`: {', '.join(CORRECTIONS)}."
             )
         return self.correction
 
@@ -186,10 +186,10 @@ class BothSides:
 
     def start_token(self, *_: Any) -> Any:
         """Raise LingprobError for a call that only a model from left to right can answer."""
-        raise self._refusal(
-            "it has no start tokens to compare, reads no context before a text and predicts no "
-            "next token. Use `score`, `surprisal` or `compare` without contexts, or load a causal "
-            "model"
+        raise LingprobError(
+            f"model {self.name!r} is a masked one, which has no start tokens to compare, reads no "
+            "context before a text and predicts no next token. Use `score`, `surprisal` or "
+            "`compare` without contexts, or load a causal model."
         )
 
     audited_conventions = tokens_in_context = tokens_in_chat = start_token
@@ -231,9 +231,6 @@ class BothSides:
 
     def warn_of_first_tokens(self, *_: Any) -> None:
         """Do nothing, because a masked model scores every token."""
-
-    def _refusal(self, why: str) -> LingprobError:
-        return LingprobError(f"model {self.name!r} is a masked one: {why}.")
 
     def _tokens(
         self, items: list[str], texts: list[str], correction: str, dataset: str

@@ -123,9 +123,9 @@ def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFr
 def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[str] | None:
     """Return the context of each row of a frame ('' for none), or None if there are no contexts.
 
-    The argument (one text for all rows, or one per row) or the column `context` gives them. Logs a
-    warning if a context ends in white space before a separator, because two spaces change the
-    log-probability that follows. Raises LingprobError if there is not one per row.
+    The argument (one text for all rows, or one per row) or the column `context` gives them. Logs
+    contexts that look like conditions, and white space before a separator. Raises LingprobError if
+    there is not one per row.
     """
     of_frame = "context" in frame.columns
     if context is None and not of_frame:
@@ -262,9 +262,8 @@ def as_words(
 ) -> pd.DataFrame:
     """Return texts as a `words` table, with one passage per text that is not empty.
 
-    A passage consists of the words of a context and of its text. If regions are given, they count
-    as the words of the text. The boolean column `of_text` marks the words of the text, and `glued`
-    those that follow the previous word without a space.
+    A passage has the words of a context and then those (or the regions) of its text. The boolean
+    column `of_text` marks the latter, and `glued` words without a space before them.
     """
     rows = []
     for name, text in as_passages(texts).items():
@@ -330,8 +329,7 @@ def cut_regions(text: str, regions: list[str], row: int) -> list[tuple[str, bool
 def read_passages(path: Path, by: str = "lines") -> list[str]:
     """Return the passages of a text file: its `lines`, or its `paragraphs` between empty lines.
 
-    Logs a warning if most lines do not end a sentence, because a model reads each line without the
-    lines before it.
+    Logs a warning if most lines do not end a sentence.
     """
     lines = split_lines(decoded(path))
     if by == "paragraphs":

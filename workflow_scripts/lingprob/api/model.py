@@ -188,8 +188,8 @@ class Model:
         if self.unigrams:
             found["unigram_logprob"] = table["unigram_logprob"].to_numpy()
             found["slor"] = (logprob - found["unigram_logprob"]) / n_tokens
-        named = pd.DataFrame(found).assign(**{self.direction.convention_column: convention})
-        return with_new_columns(frame, named)
+        found[self.direction.convention_column] = convention
+        return with_new_columns(frame, pd.DataFrame(found))
 
     def surprisal(
         self,
@@ -302,8 +302,7 @@ class Model:
             n_tokens.
 
         Raises LingprobError for a masked model, for a model without tokens that begin with a space,
-        if the context and a word do not fit into the context window, or if the context is empty and
-        there is no start token.
+        for a context that is too long, or if nothing precedes the word.
         """
         start_token = self.direction.start_token(self.direction.convention(bos))
         as_texts([context], "context", True)
@@ -400,9 +399,7 @@ class Model:
 
     def _summed(self, tokens: pd.DataFrame, texts: list[str], convention: str) -> pd.DataFrame:
         """Return the `sentence_scores` of texts by summing over all their tokens."""
-        policy = {"start_token": convention, "first_token": "scored"}
-        tokens = tokens.assign(
-            item_id=(tokens["item_id"] + 1).astype(str), scored=tokens["logprob"].notna()
-        )
-        policies, scores = {convention: policy}, {convention: tokens}
+        policies = {convention: {"start_token": convention, "first_token": "scored"}}
+        items, scored = (tokens["item_id"] + 1).astype(str), tokens["logprob"].notna()
+        scores = {convention: tokens.assign(item_id=items, scored=scored)}
         return summarise_sentences(stimuli_of(texts), scores, policies, self.unigrams)

@@ -90,8 +90,8 @@ def files_or_texts(corpus: object, given: list[str | Path]) -> Iterator[list[str
     # A single text may be the name of a folder by chance.
     if names and (len(names) == len(given) or any(map(os.path.isfile, names))):
         raise LingprobError(
-            f"corpus text {names[0]!r} is also the name of a file or folder. If that is the "
-            f"corpus, give Path({names[0]!r})."
+            f"corpus text {names[0]!r} is also the name of a file or folder. For that, give "
+            f"Path({names[0]!r})."
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "texts.jsonl")

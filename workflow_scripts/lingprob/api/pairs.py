@@ -85,6 +85,6 @@ def find_leakage(
 
     tokenizer = open_tokenizer(cache / sources.model_manifest(model))
     texts = {PAIRS: paired.set_index("item_id")["text"]}
-    found = [find_corpus(corpus, tokenizer, run, cache) for corpus in corpora]
+    found = (find_corpus(corpus, tokenizer, run, cache) for corpus in corpora)
     searched = [replace(corpus, name=Path(corpus.name).name) for corpus in found]
     return find_sentences(texts, searched, tokenizer)

@@ -62,11 +62,11 @@ def find_model(
         name, entry = revised_entry(known, revision, family, catalog)
     elif folder.is_dir():
         if revision is not None:
-            raise LingprobError(
-                f"{text}: a folder, which has no revision {revision!r}. Leave the revision out, or "
-                "name a repository of the hub."
-            )
-        name, entry = folder_entry(folder, family, catalog)
+            raise LingprobError(f"{text}: a folder has no revision {revision!r}. Leave it out.")
+        path = folder.resolve()
+        conventions = {"family": "own"} if is_masked(path) else conventions_of(family, catalog)
+        name = f"{slug(path.name)}-{short_digest(str(path))}"
+        entry = {"title": path.name, "source": "local", "path": str(path), **conventions}
     elif "/" in text:
         name, entry = repository_entry(text, revision, family, catalog)
     else:
@@ -91,14 +91,6 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]
         raise LingprobError(f"{config}: cannot be read as a configuration ({said}).") from error
 
 
-def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[str, Entry]:
-    """Return a name and a catalog entry for a model in a user's folder."""
-    path = folder.resolve()
-    entry = {"title": path.name, "source": "local", "path": str(path)}
-    conventions = {"family": "own"} if is_masked(path) else conventions_of(family, catalog)
-    return f"{slug(path.name)}-{short_digest(str(path))}", {**entry, **conventions}
-
-
 def repository_entry(
     repository: str, revision: str | None, family: str | None, catalog: Catalog
 ) -> tuple[str, Entry]:
@@ -113,17 +105,14 @@ def repository_entry(
             "(OWNER/NAME). Name the folder of a model and not a file in it, or correct the name."
         )
     if revision and stated and revision != stated:
-        raise LingprobError(
-            f"{repository}@{stated} with revision={revision!r}: two revisions. State one."
-        )
+        raise LingprobError(f"{repository}: two revisions, {stated!r} and {revision!r}. State one.")
     revision = revision or stated or None
     for known in catalog.models.values():
         if known.get("repository") == repository:
             return revised_entry(known, revision, family, catalog)
     if revision is None:
         raise LingprobError(
-            f"model repository {repository!r}: which revision? Name a commit, tag or branch, such "
-            f"as {repository}@main."
+            f"{repository}: which revision? Name a commit, tag or branch: {repository}@main."
         )
     entry = {"title": repository, "source": "hub", "repository": repository, "revision": revision}
     return slug(f"{repository}@{revision}"), {**entry, **conventions_of(family, catalog)}
@@ -180,16 +169,15 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
     """
     if entry["source"] == "scores":
         raise LingprobError(
-            f"model {name!r} is a file of log-probabilities ({entry.get('path')}): it has no "
-            "weights to score other sentences with. Choose another."
+            f"model {name!r} is a file of log-probabilities ({entry.get('path')}) without weights. "
+            "Choose another."
         )
     if is_current(manifest, entry):
         return manifest
     if entry["source"] in MADE:
         raise LingprobError(
-            f"model {name!r} is made by the workflow and is not in {manifest.parent}. Run "
-            f"`snakemake --cores 2 resources/models/{name}/manifest.json`, and give the folder of "
-            "that run as `cache`."
+            f"model {name!r} is made by the workflow and is not in {manifest.parent}. Make it with "
+            f"`snakemake resources/models/{name}/manifest.json`, and give that folder as `cache`."
         )
     try:
         manifest.parent.mkdir(parents=True, exist_ok=True)
@@ -237,12 +225,12 @@ def find_unigrams(
     Raises LingprobError for a source that the cache lacks, with the command that makes it, and for
     tables that do not give each token id at most one log-probability.
     """
-    if wanted is not None and not isinstance(wanted, str | Path | pd.DataFrame):
-        wanted = pd.Series(wanted, name="logprob").rename_axis("token_id").reset_index()
-    if isinstance(wanted, pd.DataFrame):
-        return {GIVEN: _by_token(wanted, "the table of unigrams")}
-    if wanted is not None and Path(wanted).suffix in FORMATS:
+    if isinstance(wanted, str | Path) and Path(wanted).suffix in FORMATS:
         return {GIVEN: _by_token(read_frame(Path(wanted)), wanted)}
+    if wanted is not None and not isinstance(wanted, str | Path):
+        if not isinstance(wanted, pd.DataFrame):
+            wanted = pd.Series(wanted, name="logprob").rename_axis("token_id").reset_index()
+        return {GIVEN: _by_token(wanted, "the table of unigrams")}
     entry = run.catalog.model(model)
     named = entry["unigrams"] if wanted is None else [str(wanted)]
     for source in named:

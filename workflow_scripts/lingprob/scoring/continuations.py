@@ -235,13 +235,11 @@ class _Text(NamedTuple):
     common: int
     logprobs: np.ndarray
 
-    def segment(self, start: int, last: int) -> Segment | None:
-        """Return the segment that runs tokens from `start` on, to predict wanted ones to `last`."""
+    def segments(self, start: int, last: int) -> list[Segment]:
+        """Return the segment of tokens from `start` on, if it predicts wanted ones up to `last`."""
         begin = max(self.first, start + 1)
-        if begin > last:
-            return None
         branch = Branch(self.ids[start : last + 1], begin - start, start)
-        return Segment(self.logprobs[begin : last + 1], branch)
+        return [Segment(self.logprobs[begin : last + 1], branch)] if begin <= last else []
 
 
 def _along(texts: list[_Text], start: int, end: int, with_branches: bool) -> list[Segment]:
@@ -253,15 +251,17 @@ def _along(texts: list[_Text], start: int, end: int, with_branches: bool) -> lis
     found = []
     for text in texts:
         leaves = with_branches and start < text.common <= end
-        found.append(text.segment(start, len(text.ids) - 1 if leaves else min(text.common, end)))
-    return [segment for segment in found if segment is not None]
+        found += text.segments(start, len(text.ids) - 1 if leaves else min(text.common, end))
+    return found
 
 
 def _beside(texts: list[_Text], start: int, end: int) -> list[Segment]:
     """Return segments that leave the chain after `start` up to `end`."""
-    leaving = [text for text in texts if start < text.common <= end]
-    found = [text.segment(text.common, len(text.ids) - 1) for text in leaving]
-    return [segment for segment in found if segment is not None]
+    found = []
+    for text in texts:
+        if start < text.common <= end:
+            found += text.segments(text.common, len(text.ids) - 1)
+    return found
 
 
 def _run(scorer: Scorer, prefix: KeyValues | None, chain: np.ndarray, texts: list[_Text]) -> None:

@@ -60,9 +60,8 @@ def worker_map(
 def shard_ranges(items: int, most: int) -> list[range]:
     """Cut item numbers into ranges of similar size, so that all workers end at about the same time.
 
-    A range has at most `most` items. The number of ranges is a multiple of SHARD_MULTIPLE, unless
-    they would have less than a twentieth of `most`, because small batches are slow. It ignores the
-    number of workers, so a job resumes on another machine.
+    A range has at most `most` items. The number of ranges is a multiple of SHARD_MULTIPLE for any
+    number of workers, unless they would have less than a twentieth of `most`, which is slow.
     """
     multiple = -(-items // (most * SHARD_MULTIPLE)) * SHARD_MULTIPLE
     shards = min(multiple, max(1, items // max(1, most // 20)))
@@ -73,8 +72,8 @@ def shard_ranges(items: int, most: int) -> list[range]:
 class Scorer:
     """A language model, the fastest exact way to run it, and the number of tokens in a batch.
 
-    `tokens_per_batch` shrinks if memory runs out. The `forward` of another scorer of the same model
-    can be reused without new checks.
+    `tokens_per_batch` shrinks if memory runs out. `result_dtype` is that of log-probabilities. The
+    `forward` of another scorer of the same model can be reused without new checks.
     """
 
     def __init__(
@@ -87,11 +86,7 @@ class Scorer:
         self.tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[language_model.device.type]
         self.forward = forward or Forward(language_model)
         self.preparing = Lock()  # because threads may share a scorer, and preparing alters it
-
-    @property
-    def result_dtype(self) -> type[np.floating]:
-        """The dtype of log-probabilities: float32, or float64 for a float64 model."""
-        return np.float64 if self.forward.dtype == torch.float64 else np.float32
+        self.result_dtype = np.float64 if self.forward.dtype == torch.float64 else np.float32
 
     def score(
         self,
@@ -110,9 +105,8 @@ class Scorer:
             sequences: token ids, arrays (n,).
             start_id: token id before each sequence. If it is None, the value of a first token is
                 NaN.
-            window: number of tokens in a window (default: the context window), of which the last is
-                not run. Longer sequences are scored in windows.
-            stride: number of tokens between the starts of two windows (default: half a window).
+            window, stride: arguments of `sliding_windows`. Default: the context window, and half a
+                window. The last token of a window is not run.
             members: token ids. If given, results have shape (n, 2), and the second column is the
                 log-probability that the token at this place is any of them.
 
@@ -215,10 +209,9 @@ class Scorer:
         """Halve the budget after `tokens` exceeded memory. Raise LingprobError if `whole`."""
         if whole or tokens < 2:
             raise LingprobError(
-                f"{self.language_model.directory}: out of memory on {self.language_model.device} "
-                f"with one sequence of {tokens} tokens. Set a smaller context_window in its "
-                "entry, `scoring.dtype: bfloat16` (GPU) or `scoring.device_map: auto` (several "
-                "GPUs), or choose a smaller model."
+                f"{self.language_model.directory}: out of memory with one sequence of {tokens} "
+                "tokens. Set a smaller context_window in its entry, `scoring.dtype: bfloat16` or "
+                "`scoring.device_map: auto` (several GPUs), or choose a smaller model."
             )
         self.tokens_per_batch = tokens // 2
         logger.warning("out of memory: continuing with %d tokens per batch", self.tokens_per_batch)

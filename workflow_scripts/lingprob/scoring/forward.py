@@ -89,10 +89,8 @@ class Forward:
         on a few rows at a time, so that its logits stay small.
         """
         if self.knows_targets and members is None:
-            model = self.language_model.model
-            values: torch.Tensor = model.logprobs_at(
-                batch.ids, batch.row, batch.column, batch.targets
-            )
+            given = (batch.ids, batch.row, batch.column, batch.targets)
+            values: torch.Tensor = self.language_model.model.logprobs_at(*given)
             return values.cpu()
         length = batch.ids.shape[1]
         cache = None if prefix is None else prefix.kept()
@@ -150,17 +148,13 @@ class Forward:
             raise LingprobError(
                 f"{self.language_model.directory}: in a padded batch a sentence differs by "
                 f"{difference:.2g} nats per token from the same sentence alone, so this is not a "
-                "causal model as loaded. Check its config.json, or import its scores instead (a "
-                "model with source `scores`)."
+                "causal model as loaded. Check its config.json, or import its scores instead."
             )
         if not self.knows_targets:
-            why_not = self._fault_of_trees(probes[0])
-            self.takes_trees = not why_not
-            if why_not:
-                logger.info(
-                    "%s: %s, so sentences are run one by one (slower, as exact)",
-                    self.language_model.directory, why_not,
-                )  # fmt: skip
+            name, fault = self.language_model.directory, self._fault_of_trees(probes[0])
+            self.takes_trees = not fault
+            if fault:
+                logger.info("%s: %s: sentences are run one by one (slower, as exact)", name, fault)
         self.prepared = True
 
     @torch.no_grad()

@@ -35,10 +35,9 @@ def frequency_moments(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return sums of tokens' log-probabilities in context, by unigram log-probability and document.
 
-    The first token of a document is only context, even if a start token precedes it. Few documents
-    are in memory at a time. They are scored in windows of WINDOW tokens, or of the model's context
-    window if it is shorter. Windows advance by STRIDE, or, if they have no more tokens than STRIDE,
-    by half their length.
+    The first token of a document is only context, even if a start token precedes it. Documents are
+    scored in windows of WINDOW tokens (or of the model's context window) that advance by STRIDE (or
+    by half their length if they have no more tokens than STRIDE).
 
     Args:
         lm, unigrams: the language model, and a `unigrams` table of its vocabulary.

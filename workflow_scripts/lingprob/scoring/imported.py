@@ -28,7 +28,6 @@ def import_scores(
     """Return a file's `scores` table (None if a row is a sentence) and `sentence_scores` table.
 
     `level` is `token` or `sentence`. `found` is the file's table of sentences if it has been read.
-    Other arguments and the errors are those of `summarise_sentences` and of the functions below.
     """
     if level == "sentence":
         return None, import_sentence_scores(path, stimuli, found)
@@ -57,12 +56,11 @@ def import_sentence_scores(
 ) -> pd.DataFrame:
     """Return a `sentence_scores` table of a file with one row per sentence (or its table, `found`).
 
-    Columns of the file: `item_id` (or `sentence`, the text itself), `logprob` (nats, summed over
-    the sentence), `n_tokens` and, if known, `unigram_logprob` (nats). Sentences that the
-    stimuli lack are ignored.
+    Columns of the file: `item_id` (or `sentence`, the text itself), `logprob` (nats, a sum),
+    `n_tokens` and, if known, `unigram_logprob` (nats). Sentences that the stimuli lack are ignored.
 
-    Raises LingprobError that names the file, column and row for bad values, such as positive
-    log-probabilities, or the first stimulus that the file lacks.
+    Raises LingprobError that names the column and row of a bad value, such as a positive logprob,
+    or the first stimulus that the file lacks.
     """
     given, frame = _read(path, ["logprob", "n_tokens"], found)
     frame["logprob"] = _logprobs(path, "logprob", given["logprob"])

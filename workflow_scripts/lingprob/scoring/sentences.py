@@ -47,28 +47,17 @@ def summarise_sentences(
             stimuli,
             bos=bos,
         )
-        unigrams = {
-            source: unigram_sums(tokens, logprobs, source).reindex(sums.index)
-            for source, logprobs in unigram_logprobs.items()
-        } or {"imported": np.nan}
-        tables += [
-            sums.assign(unigrams=source, unigram_logprob=values).reset_index()
-            for source, values in unigrams.items()
-        ]
-    return pd.concat(tables, ignore_index=True)
-
-
-def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.Series:
-    """Return the sum of unigram log-probabilities (nats, float64) by item_id of `tokens`.
-
-    `logprobs` are indexed by token id. `source` names them in messages.
-    """
-    values = logprobs.reindex(tokens["token_id"]).to_numpy(dtype=float)
-    refuse_rows(
-        np.isnan(values),
-        "unigram source {source!r} has no log-probability for token id {token_id}: it was made for "
-        "another tokenizer. Check `tokenizer` and `unigrams` in the model's entry.",
-        tokens,
-        source=source,
-    )
-    return pd.Series(values).groupby(tokens["item_id"].to_numpy(), sort=False).sum()
+        if not unigram_logprobs:
+            tables.append(sums.assign(unigrams="imported", unigram_logprob=np.nan))
+        for source, by_token in unigram_logprobs.items():
+            values = by_token.reindex(tokens["token_id"]).to_numpy(dtype=float)
+            refuse_rows(
+                np.isnan(values),
+                "unigram source {source!r} has no log-probability for token id {token_id}: it was "
+                "made for another tokenizer. Check `tokenizer` and `unigrams` in its entry.",
+                tokens,
+                source=source,
+            )
+            summed = pd.Series(values).groupby(tokens["item_id"].to_numpy(), sort=False).sum()
+            tables.append(sums.assign(unigrams=source, unigram_logprob=summed))
+    return pd.concat(tables).reset_index()

@@ -179,8 +179,8 @@ def _check_scorable(
         n_tokens = len(tokens[text].ids)
         if n_tokens == 0:
             raise LingprobError(
-                f"{where}: the tokenizer has no token for any letter of {text!r}. Correct the "
-                "sentence, delete the row, or choose another model."
+                f"{where}: the tokenizer has no token for any letter of {text!r}. Correct it, "
+                "delete the row, or choose another model."
             )
         if n_tokens == 1 and start_token == "none":
             raise LingprobError(
