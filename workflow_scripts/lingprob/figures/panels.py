@@ -112,9 +112,9 @@ def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
 
 
 def draw_differences(ax: Axes, names: Sequence[str], told: pd.DataFrame, column: str) -> AxesImage:
-    """Draw a matrix of differences, row minus column. White is 0, and unknown cells are grey.
+    """Draw differences, row minus column: `model` minus `other` in a column of the table `told`.
 
-    `told` is a table of known differences, `model` minus `other` in `column`.
+    White is 0, and unknown cells are grey.
     """
     matrix = pd.DataFrame(np.nan, names, names)
     for model, other, value in zip(told["model"], told["other"], told[column], strict=True):
@@ -153,11 +153,9 @@ def draw_models(
 ) -> None:
     """Draw the column `y` against `x`: a point per model with its interval, a line per group.
 
-    Args:
-        table: one row per model: `model`, `x`, `y` and, if there are intervals, y_low and y_high.
-        models: from `describe_models`.
-        joined: `group`, whose line joins points in the table's order, or `series`, by size.
-        hollow: whether to use empty markers and dotted lines, for published values.
+    The table has one row per model: `model`, `x`, `y` and, if there are intervals, y_low and
+    y_high. A line joins the models of a `group` in the table's order, or of a `series` by size.
+    Published values are hollow, on dotted lines.
     """
     table = table.dropna(subset=[x, y]).set_index("model", drop=False)
     if joined == "series":

@@ -30,8 +30,6 @@ def split_half(ratings: pd.DataFrame, *, draws: int = 200, seed: int = 0) -> pd.
     variation between splits, not sampling error), and draws. A draw leaves out items that have no
     judgment in one group. Definitions with an undefined r, because of fewer than three items or
     constant means, are left out. (morcela, §3.4)
-
-    Raises LingprobError if a value is not finite, or an id is missing.
     """
     ids = ("item_id", "participant_id")
     item, participant = (unit_numbers(name, ratings[name], len(ratings)) for name in ids)
@@ -80,10 +78,9 @@ def standardise_ratings(ratings: pd.DataFrame) -> pd.Series:
 
 
 def _correlations(item: NDArray, values: Array, first: NDArray[np.bool_]) -> list[float]:
-    """Return r between the item means of two groups of judgments for each of k columns.
+    """Return r between the item means of two groups, for each column of values (n, k).
 
-    `item` (n,) is the item of each judgment, `values` has shape (n, k), and `first` (n,) is true in
-    the first group.
+    `item` (n,) is the item of each judgment, and `first` (n,) is true in the first group.
     """
     sums, counts = np.zeros((2, 2, item.max() + 1, values.shape[1]))
     for group, members in enumerate((first, ~first)):

@@ -20,9 +20,8 @@ SUMS = ["x", "y", "xx", "xy", "yy"]
 class LeastSquaresFit:
     """A fitted linear regression with Gaussian errors.
 
-    `coefficients` and `standard_errors` are Series by predictor, with `INTERCEPT` first. `sigma` is
-    the maximum likelihood estimate of the residual standard deviation. `log_likelihood` (nats) is
-    of the fitted data.
+    Series are by predictor, with `INTERCEPT` first. `sigma` is the maximum likelihood estimate of
+    the residual standard deviation. `log_likelihood` (nats) is of the fitted data.
     """
 
     response: str
@@ -111,10 +110,7 @@ def refuse_collinear(about: str, names: Sequence[str], design: np.ndarray) -> No
 
 
 def sum_tokens(by: str, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
-    """Return n_tokens and the sums x, y, xx, xy and yy over tokens, one row per group.
-
-    `group`, `x` and `y` are arrays (n,), and `by` is the name of the column of groups.
-    """
+    """Return n_tokens and the sums x, y, xx, xy and yy of tokens (n,) by group, in column `by`."""
     sums = {by: group, "n_tokens": 1, "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y}
     return merge_sums([pd.DataFrame(sums)], by)
 

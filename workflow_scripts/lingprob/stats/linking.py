@@ -76,10 +76,7 @@ class Resampling:
             )
 
     def fold_units(self, n: int) -> NDArray:
-        """Return the index of each sentence's unit, (n,) int. No fold splits a unit.
-
-        Raises LingprobError if there are too few units for the folds.
-        """
+        """Return the index of each sentence's unit, (n,) int. No fold splits a unit."""
         unit = unit_numbers("together", self.together, n)
         found, needed = len(set(unit)), self.folds * MINIMUM_PER_FOLD
         if found < needed:
@@ -241,8 +238,7 @@ def _computable(linking_functions: Iterable[str], inputs: dict[str, Array]) -> l
 def drawn_units(clusters: ArrayLike | None, n: int, draws: int, seed: int) -> NDArray:
     """Return how often each of n sentences is in each resample of clusters, (draws, n) int.
 
-    The result depends only on the sentences' clusters, in order, and on the seed. Raises
-    LingprobError for a single cluster.
+    It depends only on the sentences' clusters, in order, and on the seed.
     """
     cluster = unit_numbers("clusters", clusters, n)
     if clusters is not None and cluster.max() == 0:

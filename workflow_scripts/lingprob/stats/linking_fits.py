@@ -111,9 +111,9 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
 
 
 def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str, Array]:
-    """Return the weighted sums of products of columns, (..., m, m) float64, by function.
+    """Return sums of products of each function's columns (n, m) with weights (..., n).
 
-    `columns` has an array (n, m) for each function. `weights` has shape (..., n).
+    They have the shape (..., m, m), float64.
     """
     shape, flat = weights.shape[:-1], weights.reshape(-1, weights.shape[-1])
     pairs = {name: np.triu_indices(array.shape[1]) for name, array in columns.items()}
@@ -153,10 +153,7 @@ def scoring_slopes(fit: Fit, moments: Array) -> Array:
 
 
 def correlations(moments: Array, slopes: Array) -> Array:
-    """Return Pearson's r (...) of predictions by `slopes` (..., k) with the rating.
-
-    NaN if the predictions or the ratings do not vary.
-    """
+    """Return r (...) of predictions by slopes (..., k) with ratings, NaN if either do not vary."""
     shared, of_predictions, of_rating = score_covariances(covariances(moments), slopes)
     varies = (of_predictions > SINGULAR * (slopes**2).sum(axis=-1)) & (of_rating > SINGULAR)
     r = np.full(varies.shape, np.nan)

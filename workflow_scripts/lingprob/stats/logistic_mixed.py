@@ -210,9 +210,7 @@ class MixedLogisticFit:
 def fit_mixed_logistic(
     successes: ArrayLike, trials: ArrayLike, terms: pd.DataFrame, group: ArrayLike
 ) -> MixedLogisticFit:
-    """Return the fit of successes (n,) of trials (n,) by terms (n, k) and a random intercept.
-
-    `group` (n,) has the levels of the random intercept.
+    """Return the fit of successes of trials (n,) by terms (n, k) and a random intercept by group.
 
     Code categories as 1 and -1. Raises LingprobError for missing values, numbers that are no
     counts, a single group, constant or collinear terms, terms that separate successes from

@@ -62,8 +62,7 @@ def split_chunks(chunks: Sequence[Chunk], table: pd.DataFrame | None) -> dict[st
     """Return the chunks for `training` and those for `validation`.
 
     Training takes the selected chunks of an `overlap_chunks` table, and validation the other
-    leakage-free chunks. Without a table, all chunks are for training. Raises LingprobError if none
-    is selected.
+    leakage-free chunks. Without a table, all chunks are for training.
     """
     if table is None:
         return {"training": list(chunks), "validation": []}
@@ -233,10 +232,7 @@ def tokenizer_file(manifest: str | None) -> Path | None:
 
 
 class TokenRows:
-    """The rows of several files as one sequence, which stays on the disk (memory maps).
-
-    Raises LingprobError that names a file that is absent, cut short or of another layout.
-    """
+    """The rows of several files as one sequence, which stays on the disk (memory maps)."""
 
     def __init__(self, paths: Sequence[str | Path], row_length: int) -> None:
         self.paths, self.row_length = paths, row_length
@@ -266,8 +262,6 @@ class TrainingData:
 
     Validation examples, int64 (n, row_length), are spread evenly over the chunks for validation.
     Without such chunks, they are spread over the training examples, and training leaves them out.
-
-    Raises LingprobError if a file is absent, cut short, or not of the corpus's layout.
     """
 
     def __init__(self, described: Mapping[str, Any], validation_examples: int) -> None:
@@ -290,10 +284,7 @@ class TrainingData:
         self.n_examples = len(self.rows) if self._numbers is None else len(self._numbers)
 
     def take(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the training examples with these numbers, int64 (len(numbers), row_length).
-
-        Raises LingprobError that names the file and row if an id is not in the vocabulary.
-        """
+        """Return the training examples with these numbers, int64 (len(numbers), row_length)."""
         in_files = numbers if self._numbers is None else self._numbers[numbers]
         rows = self.rows.take(in_files)
         outside = (rows >= self.vocabulary).any(axis=1)
@@ -330,8 +321,7 @@ def count_seen_tokens(
 ) -> np.ndarray:
     """Return how often the first `steps` steps predict each token id, int64 (V,).
 
-    Separators count, because they are also predicted. The first token of an example does not count.
-    An example that comes twice counts twice. Progress is advanced after each step.
+    Separators count, and the first token of an example does not.
     """
     counts = np.zeros(data.vocabulary, dtype=np.int64)
     for step in range(1, steps + 1):

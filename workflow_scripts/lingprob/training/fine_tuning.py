@@ -47,8 +47,6 @@ def fine_tuning_rows(
     `passages` are token ids, integers (n_tokens,). The last tokens, which do not fill a row, are
     dropped, and so are rows beyond `most`. A row has 2,048 tokens in the paper, which gives 80
     rows. Seed and step determine the shuffle.
-
-    Raises LingprobError if the passages do not fill one row.
     """
     order = np.random.default_rng([seed, step]).permutation(len(passages))
     parts: list[np.ndarray] = []
@@ -150,10 +148,7 @@ def passage_logprobs(
 
 
 def perplexities(passages: pd.DataFrame) -> pd.DataFrame:
-    """Return a `perplexity` table: one row per model and corpus, and one for all corpora.
-
-    `passages` is a `passage_logprobs` table.
-    """
+    """Return a `perplexity` table, given `passage_logprobs`: by corpus, and for all of them."""
     sums = {"logprob": "sum", "n_tokens": "sum", "scale": "first"}
     table = passages.groupby([*MODEL, "corpus"], sort=False).agg(sums).reset_index()
     if passages["corpus"].nunique() > 1:

@@ -34,8 +34,6 @@ def train(job: Mapping[str, Any], processes: int) -> None:
     `job` has plain values: corpus (from `prepare_corpus`), validation_examples, plan and means (the
     fields of `Plan` and `Means`; plan.size has those of `ModelSize`), code (digest of the code),
     folder (for checkpoint and log) and directory (for the saved model).
-
-    Raises LingprobError as `Trainer` does, from any process.
     """
     if processes == 1:
         run(job)

@@ -25,8 +25,6 @@ def build_model(
     Attention and feedforward layers are parallel, rotary embeddings take a quarter of each head,
     and there is no dropout. Weights are normal with Pythia's two standard deviations, and biases
     are zero. The token `separator` begins and ends documents.
-
-    Raises LingprobError if the heads cannot share the width.
     """
     if size.width % size.heads or (size.width // size.heads) % 8:
         raise LingprobError(
@@ -143,10 +141,7 @@ class _SummedCrossEntropy(torch.autograd.Function):
 
 
 def save_model(model: GPTNeoXForCausalLM, tokenizer: Path, directory: Path) -> None:
-    """Save the weights and configuration of a model, with the files in the folder `tokenizer`.
-
-    Raises LingprobError if they cannot be written.
-    """
+    """Save the weights and configuration of a model, with the files in the folder `tokenizer`."""
     transformers_logging.disable_progress_bar()
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -123,8 +123,6 @@ class Trainer:
     The folder has the checkpoint and the log. A later run with the same identity (digest of plan,
     data and code) continues. `keep` is called in the first process with the step and the model,
     after each step of `means.keep_checkpoints`.
-
-    Raises LingprobError as `check_examples` does.
     """
 
     def __init__(
@@ -184,10 +182,7 @@ class Trainer:
         return self.model
 
     def save(self, step: int) -> None:
-        """Replace the checkpoint by the state after a step.
-
-        Raises LingprobError if the disk is full. The previous checkpoint then stays.
-        """
+        """Replace the checkpoint by the state after a step. If the disk is full, the last stays."""
         path = self.folder / "checkpoint.pt"
         weights, state = get_state_dict(self.loss, self.optimizer, options=WHOLE)
         content = {"identity": self.identity, "step": step, "model": weights, "optimizer": state}
@@ -234,8 +229,7 @@ class Trainer:
     def step(self, step: int) -> dict[str, Any]:
         """Do a step (from 1), and return its record for the log.
 
-        Raises LingprobError if the loss or the gradients are not finite. The weights then stay the
-        same.
+        Raises LingprobError if loss or gradients are not finite. The weights then stay the same.
         """
         plan, world, started = self.plan, self.world, time.perf_counter()
         rate = learning_rate(

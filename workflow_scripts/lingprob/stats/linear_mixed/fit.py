@@ -108,8 +108,7 @@ def fit_mixed_models(
 ) -> list[MixedFit]:
     """Return the fit of each formula to the data, the best of searches from several starts.
 
-    Raises LingprobError for unsupported formulas, unknown names, and models that the data do not
-    identify.
+    Raises LingprobError for bad formulas, and for models that the data do not identify.
     """
     parsed = [parse_formula(text) if isinstance(text, str) else text for text in formulas]
     return [_fit(data, formula) for formula in parsed]

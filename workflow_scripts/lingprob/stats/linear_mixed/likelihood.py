@@ -61,11 +61,6 @@ class ModelMoments(NamedTuple):
         """Return the number of random effects."""
         return self.with_z.shape[1]
 
-    @property
-    def p(self) -> int:
-        """Return the number of fixed effects."""
-        return self.total.shape[0] - 1
-
 
 class Profile(NamedTuple):
     """The deviance at one Psi, with beta and s^2 at their optimum given Psi.
@@ -86,7 +81,7 @@ def profile(moments: ModelMoments, factor: Array) -> Profile:
 
     Raises numpy.linalg.LinAlgError if rounding leaves S or r^2 not positive.
     """
-    q, p, psi = moments.q, moments.p, factor @ factor.T
+    q, p, psi = moments.q, len(moments.total) - 1, factor @ factor.T
     inner = np.eye(q) + moments.with_z[:, :, :q] @ psi
     solved = np.linalg.solve(inner, moments.with_z)
     shrunk = psi @ solved[:, :, q:]

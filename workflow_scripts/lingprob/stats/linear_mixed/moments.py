@@ -97,8 +97,7 @@ class MixedModelData:
     ) -> Self:
         """Return the moments of a frame with one row per observation.
 
-        Raises LingprobError for an empty frame, unknown names, and values that are missing,
-        infinite or not numeric.
+        Raises LingprobError for an empty frame, missing groups, and as `finite_column`.
         """
         names = tuple(dict.fromkeys(predictors))
         if frame.empty:
@@ -220,10 +219,7 @@ def check_determined(
 
 
 def check_residual(text: str, moments: ModelMoments) -> None:
-    """Raise LingprobError if fixed effects and unpenalised group effects leave no residual.
-
-    `text` is the formula, and y has standard deviation 1.
-    """
+    """Raise LingprobError if fixed and unpenalised group effects determine y, whose sd is 1."""
     q = moments.q
     own, others = moments.with_z[:, :, :q], moments.with_z[:, :, q:]
     # A tiny ridge, because a group may lack rows or variance for all its effects.
