@@ -139,31 +139,21 @@ def compare_numbers(
     """
     rows = []
     for item in published["items"]:
+        about = {"paper": published["paper"], "kind": "number", "item": item["item"]}
+        about |= {"role": CHECK if item.get("check") else PAPER}
+        about |= {"figure": item.get("figure"), "scale": scale}
         for row, values in item["rows"].items():
             for place, value in enumerate(values):
                 column = item["columns"][place]
-                found = ours.get((row, column), NOTHING)
-                rows.append(
-                    {
-                        "paper": published["paper"],
-                        "kind": "number",
-                        "role": CHECK if item.get("check") else PAPER,
-                        "item": item["item"],
-                        "row": row,
-                        "column": column,
-                        "published": float(value),
-                        **_judged(found, float(value), item, place),
-                        "figure": item.get("figure"),
-                        "scale": scale,
-                    }
-                )
+                judged = _judged(ours.get((row, column), NOTHING), float(value), item, place)
+                rows.append({**about, "row": row, "column": column, **judged})
     return rows
 
 
 def _judged(
     ours: Estimate, published: float, item: Mapping[str, Any], place: int
 ) -> dict[str, Any]:
-    """Return the verdict and note on a number with, if computed, its value and difference."""
+    """Return the columns of the row about one printed number, given its estimate in this run."""
     rounding = 0.5 * 10.0 ** -item["places"][place]
     verdict, more = judge_number(ours, published, rounding, item["decides"][place])
     notes = [ours.note, more, item["note"]]
@@ -171,11 +161,15 @@ def _judged(
     if tolerance and verdict != NOT_RUN:
         verdict = REPRODUCED if abs(ours.value - published) <= tolerance else DIFFERS
         notes.append(f"within {tolerance:g}: {item['reason']}")
-    judged = {"verdict": verdict, "note": "; ".join(note for note in notes if note)}
-    if verdict == NOT_RUN:
-        return judged
-    known = {"ours": ours.value, "low": ours.low, "high": ours.high}
-    return {**judged, **known, "difference": ours.value - published}
+    return {
+        "published": published,
+        "verdict": verdict,
+        "note": "; ".join(note for note in notes if note),
+        "ours": ours.value,
+        "low": ours.low,
+        "high": ours.high,
+        "difference": ours.value - published,
+    }
 
 
 def with_failures(card: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:

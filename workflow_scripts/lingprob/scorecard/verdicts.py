@@ -7,6 +7,7 @@ rounding of the number, and a claim by the interval alone.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -107,10 +108,7 @@ def expected_range(expected: str) -> tuple[float, float]:
 
     Raises LingprobError for any other form.
     """
-    wrong = LingprobError(
-        f"a claim expects {expected!r}. Allowed are '> X', '< X' and 'within X to Y'."
-    )
-    try:
+    with suppress(ValueError):
         match expected.split():
             case [">", limit]:
                 return float(limit), math.inf
@@ -118,9 +116,9 @@ def expected_range(expected: str) -> tuple[float, float]:
                 return -math.inf, float(limit)
             case ["within", low, "to", high]:
                 return float(low), float(high)
-    except ValueError as error:
-        raise wrong from error
-    raise wrong
+    raise LingprobError(
+        f"a claim expects {expected!r}. Allowed are '> X', '< X' and 'within X to Y'."
+    )
 
 
 def order_verdicts(verdicts: Iterable[str]) -> list[tuple[str, int]]:
