@@ -148,22 +148,18 @@ def test_contexts_take_the_time_that_their_stage_has():
     assert asked.judging("smollm2-135m") > asked.scoring("smollm2-135m", every, bulk=True)
 
 
-def test_windows_read_a_text_twice():
-    """Provo's 2,745 words have 1.3 tokens each. The size of a user's text is unknown."""
-    asked = costs("laptop")
-    seconds = asked.reading("smollm2-135m", ["provo"])
-    assert seconds == pytest.approx(asked.scoring("smollm2-135m", 2 * 1.3 * 2745))
-    assert asked.text_tokens("dundee") == pytest.approx(1.3 * 60_000)
-
-
-def test_own_files_are_sized_by_their_bytes(tmp_path):
-    """Sixty sentences of 40 bytes. The size of missing files is unknown."""
+def test_texts_are_sized_by_words_or_bytes(tmp_path):
+    """Provo's 2,745 words have 1.3 tokens each, and windows read them twice. A user's file has
+    sixty sentences of 40 bytes. The size of Dundee and of missing files is unknown."""
     (tmp_path / "own.csv").write_text("x" * 2400)
     table = {"title": "T", "kind": "stimuli", "parser": "table"}
     own = {name: {**table, "path": str(tmp_path / f"{name}.csv")} for name in ("own", "none")}
     texts = {"title": "T", "kind": "reading_texts", "parser": "passages"}
     own["read"] = {**texts, "path": str(tmp_path / "own.csv")}
     asked = costs("laptop", datasets=own)
+    seconds = asked.reading("smollm2-135m", ["provo"])
+    assert seconds == pytest.approx(asked.scoring("smollm2-135m", 2 * 1.3 * 2745))
+    assert asked.text_tokens("dundee") == pytest.approx(1.3 * 60_000)
     assert [asked.items(name) for name in ("own", "none")] == [60, 130_000]
     assert asked.context_tokens("sampled", "own") < asked.context_tokens("sampled", "none") / 10
     assert asked.text_tokens("read") == pytest.approx(1.3 * 400)
@@ -382,15 +378,13 @@ def test_frequency_regressions_have_both_start_tokens():
 
 
 def test_analyses_decide_which_ratings_are_needed():
-    for morcela, prediction_2, ratings in [
-        (["own"], ["own"], "every"),
-        (["demo_minimal_pairs"], ["own"], "some"),
-        (["demo_minimal_pairs"], ["demo_minimal_pairs"], "none"),
-    ]:
-        there = plan(datasets={"own": OWN_DATA}, morcela={"datasets": morcela},
-                     string_probability={"prediction_2": prediction_2})  # fmt: skip
+    demo = "demo_minimal_pairs"
+    for morcela, pairs, ratings in (("own", "own", "every"), (demo, "own", "some"),
+                                    (demo, demo, "none")):  # fmt: skip
+        there = plan(datasets={"own": OWN_DATA}, morcela={"datasets": [morcela]},
+                     string_probability={"prediction_2": [pairs]})  # fmt: skip
         assert scope.stimuli_entry(there, "own")["ratings"] == ratings
-    assert "ratings" not in scope.stimuli_entry(there, "demo_minimal_pairs")
+    assert "ratings" not in scope.stimuli_entry(there, demo)
 
 
 def test_reading_times_meet_surprisals_of_their_text():
@@ -405,9 +399,9 @@ def test_reading_times_meet_surprisals_of_their_text():
 
 def test_imported_surprisals_have_two_origins():
     there = plan("laptop", models={"other": OWN_WORDS})
+    jobs = scope.surprisal_imports(there)
     published = scope.imported_surprisals(there, "published-gpt2", "natural_stories")
     assert published["path"].startswith("resources/datasets/kuribayashi_ppp_ns/")
-    jobs = scope.surprisal_imports(there)
     assert jobs["other"] == [("other", "provo")]
     assert len(jobs["kuribayashi_ppp_ns"]) == 12
 
