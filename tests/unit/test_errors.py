@@ -30,14 +30,11 @@ def test_rows_without_fault_pass():
     refuse_rows([], "never said")
 
 
-def test_the_word_that_was_given_is_never_offered():
+def test_only_other_and_similar_names_are_offered():
     assert nearest("lines", ["lines", "sling"]) == ["sling"]
     assert nearest("Demo", ["demo"]) == ["demo"]
     said = str(unknown_name("parser", "table", ["table", "tables", "text"]))
     assert said == "unknown parser 'table'. Did you mean 'tables'?"
-
-
-def test_what_is_not_alike_is_not_offered():
     assert nearest("nonsense", ["bert-base-uncased", "gpt2"]) == []
     assert nearest("smollm2-135", ["smollm2-135m", "llama-3-70b", "opt-13b"]) == ["smollm2-135m"]
 

@@ -120,21 +120,16 @@ def test_a_bar_does_not_end_its_cell():
     assert rows == "| a | b |\n| --- | --- |\n| log p \\| q |  |\n"
 
 
-def yaml_blocks() -> Iterator[str]:
-    """The parts of a user's own file that the pages show."""
-    for page in (ROOT / "docs").glob("own_*.md"):
-        yield from re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-
-
 def test_the_entries_that_pages_show_are_valid():
     """Each block is valid together with the entries of the others, which it may name."""
-    blocks = [yaml.safe_load(block) for block in yaml_blocks()]
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("own_*.md")]
+    shown = re.findall(r"```yaml\n(.*?)```", "".join(texts), re.S)
+    blocks = [yaml.safe_load(block) for block in shown]
     assert len(blocks) > 7
-    sections = ("models", "datasets")
-    entries = {section: {} for section in sections}
-    for section in sections:
-        for block in blocks:
-            entries[section] |= block.get(section, {})
+    entries = {"models": {}, "datasets": {}}
+    for block in blocks:
+        for section in entries.keys() & block.keys():
+            entries[section] |= block[section]
     for block in blocks:
         _, catalog = read_settings({"scale": "laptop", **block, **copy.deepcopy(entries)})
         assert entries["models"].keys() <= catalog.models.keys()

@@ -42,11 +42,14 @@ def test_a_study_reruns_when_its_module_changes(written, tmp_path):
     assert "build_stimuli" not in plan
 
 
-def test_a_disabled_study_is_not_planned(written):
+def test_plans_have_no_study_that_is_off(written):
     assert "measure_lengths" not in snakemake(written, "-n", "--", "demo").stdout
     missing = snakemake(written, "-n", "--config", "studies=[pair_length]", "--", "all")
     assert missing.returncode != 0
     assert "unknown study 'pair_length'. Did you mean 'pair_lengths'?" in missing.stdout
+    shutil.rmtree(written / "studies")
+    done = snakemake(written, "-n", "--", "demo")
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
@@ -63,12 +66,6 @@ def test_every_study_is_planned_at_every_scale(checkout, scale):
     scripts = "".join(path.read_text() for path in ROOT.glob("studies/*/*.py"))
     used = re.findall(r"\bresources\.(\w+)", scripts)
     assert {*used} <= {*planned_resources(plan.stdout)}, "a script's resource has no value"
-
-
-def test_plans_need_no_folder_of_studies(written):
-    shutil.rmtree(written / "studies")
-    done = snakemake(written, "-n", "--", "demo")
-    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_the_package_names_no_study():
