@@ -28,8 +28,8 @@ class Elements(HTMLParser):
 
 
 def elements_of(page: str) -> list[str]:
-    """Return the elements of a page by name, but for places to break a line."""
-    return [tag for tag, _ in Elements(page).found if tag != "wbr"]
+    """Return the elements of a page by name."""
+    return [tag for tag, _ in Elements(page).found]
 
 
 def links_of(page: str) -> list[str]:

@@ -74,9 +74,8 @@ def made(tmp_path) -> Made:
 
 
 def text_of(page: str) -> str:
-    """Return the words of a page, also those that may be broken between lines."""
-    plain = re.sub(r"<[^>]+>", " ", page.replace("<wbr>", ""))
-    return " ".join(html.unescape(plain).split())
+    """Return the words of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
 def section(page: str, name: str) -> str:

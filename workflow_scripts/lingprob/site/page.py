@@ -1,7 +1,6 @@
 """Fill the templates of pages, and show tables and values in them."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -109,8 +108,6 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {"shown": shown, "interval": interval, "heading": heading_of}
-    # The parts of a name between which a line may break.
-    environment.filters["parts"] = re.compile(r"[^/_]+[/_]?|[/_]").findall
     return environment
 
 
