@@ -166,8 +166,8 @@ def unloadable(directory: Path, error: Exception, what: str = "causal language")
 def convert_pickles(directory: Path, names: Sequence[str]) -> list[str]:
     """Replace a folder's pickled weights by safetensors, and return the names of the new files.
 
-    `names` are one pickle, or an index and its parts. One file at a time is in memory, and an
-    interruption leaves the pickles. Raises LingprobError for a pickle with anything but tensors.
+    `names` are one pickle, or an index and its parts. Raises LingprobError for a pickle with
+    anything but tensors.
     """
     from safetensors.torch import save_file
 

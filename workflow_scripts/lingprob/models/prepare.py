@@ -30,8 +30,7 @@ def prepare_model(
     Files are in the manifest's folder, except those of a `local` model, which stay in the user's
     folder. With `any_kind`, config.json decides whether the model is a masked one.
 
-    Raises LingprobError if the model cannot be fetched (complete files are kept and used again) or
-    could not be loaded: weights, config.json and tokenizer must exist and fit each other.
+    Raises LingprobError if the model cannot be fetched, or could not be loaded.
     """
     directory = _fetch_files(entry, manifest.parent)
     masked = entry.get("kind") == "masked" or (any_kind and is_masked(directory))

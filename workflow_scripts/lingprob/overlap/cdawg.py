@@ -28,7 +28,7 @@ FACTS = ("tokenizer_hash", "vocabulary_size", "n_words")
 class Cdawg:
     """The CDAWG of a corpus: nodes, and edges whose labels are stretches of the corpus's text.
 
-    text: the token ids of all documents. After each document, it has `mark`, which is no token id.
+    text: the token ids of all documents. A symbol follows each (`mark_of`), which is no token id.
     lengths, links: length of the longest sequence, and suffix link, of each node, int32 (n_nodes,).
     first_edges: node i has edges[first_edges[i]:first_edges[i + 1]], int64 (n_nodes + 1,). edges:
     first symbol of the label, its start in the text, its length, and the target node, int32
@@ -48,11 +48,6 @@ class Cdawg:
     tokenizer_hash: str
     vocabulary_size: int
     n_words: int = 0
-
-    @property
-    def mark(self) -> int:
-        """Return the symbol that follows each document in the text."""
-        return mark_of(self.text.dtype)
 
     def longest_matches(
         self, tokens: np.ndarray, offsets: np.ndarray, *, tokenizer_hash: str

@@ -69,13 +69,11 @@ def with_chance_level(overlaps: pd.DataFrame, ngrams: WordModel, n_words: float)
 
     Args:
         overlaps: the table of `longest_overlaps`.
-        ngrams: a model of words, preferably of another corpus. A model expects the sentences of
-            the corpus that it was estimated from.
+        ngrams: a model of words, preferably of another corpus, whose sentences it does not expect.
         n_words: number of words of the searched corpus.
 
-    Returns:
-        The table with ngram_logprob (nats, joint), chance_level, and chance_level_holm, corrected
-        for the number of texts (Holm 1979).
+    Returns the table with ngram_logprob (nats, joint), chance_level, and chance_level_holm,
+    corrected for the number of texts (Holm 1979).
     """
     from statsmodels.stats.multitest import multipletests  # slow to import, and few jobs need it
 

@@ -36,7 +36,6 @@ CONTENTS = "corpus.json"
 class CorpusFile:
     """A file of a corpus that is streamed at each search.
 
-    name: name of the file in the corpus.
     entry: the corpus's catalog entry. Its parser is a text parser, or `token_rows` for rows of
         token ids, in which the token `separator` ends a document.
     paths: the path of the file, or [] for a corpus that is part of the package.

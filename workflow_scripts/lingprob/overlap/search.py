@@ -24,22 +24,16 @@ def longest_overlaps(
 ) -> pd.DataFrame:
     """Return the longest overlap of each text with each corpus, one row per text and corpus.
 
-    An overlap is a sequence of tokens that the text and the corpus share. Each text is searched for
-    in two forms, as at the start of a document and after a space, which changes the first token.
-    The overlap with the largest share of the form's tokens is returned. Among equal shares it is
-    the most frequent overlap.
-
-    Args:
-        texts: texts that are not empty, indexed by text_id. Runs of white space count as one space.
-        corpora, tokenizer: the corpora to search, and their tokenizer.
-        min_length: number of tokens of the shortest overlap that counts.
+    An overlap is a sequence of at least `min_length` tokens that the text and the corpus share.
+    Each text (not empty, indexed by text_id) is searched for in two forms, as at the start of a
+    document and after a space, which changes the first token. The overlap with the largest share of
+    the form's tokens is returned. Among equal shares it is the most frequent overlap.
 
     Returns:
-        Columns text_id, text, n_tokens and corpus.
-        overlap_tokens (0 without an overlap), overlap_text (as in the text), last_token (its
-        number in the text from 0, or -1) and occurrences in the corpus.
-        whole_words (the words that lie entirely within the overlap, as text), and corpus_words
-        (number of words in the corpus, null if they were not counted).
+        Columns text_id, text, n_tokens, corpus, overlap_tokens (0 without an overlap), overlap_text
+        (as in the text), last_token (its number in the text from 0, or -1), occurrences (in the
+        corpus), whole_words (the words that lie entirely within the overlap, as text), and
+        corpus_words (number of words in the corpus, null if they were not counted).
 
     Raises LingprobError in the same cases as `search` and `merge`.
     """

@@ -114,12 +114,8 @@ def find_soft_overlaps(
 ) -> pd.DataFrame:
     """Return each passage's longest match with documents, apart from case, punctuation and gaps.
 
-    Args:
-        passages: the folded words of each passage.
-        documents: the texts of the corpus. No match extends over two of them.
-        min_words: smallest number of words of a match, without its gaps.
-        gaps: largest number of gaps of a match, 0 or more.
-        progress: advanced by the number of words.
+    `passages` are lists of folded words. No match extends over two documents. It has at least
+    `min_words` words, without its gaps, and at most `gaps` gaps.
 
     Returns:
         Columns passage (number), overlap_words (in common), gaps, first and last (numbers of the

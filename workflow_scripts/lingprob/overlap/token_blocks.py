@@ -82,12 +82,8 @@ def read_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> Iterator[Tok
 def map_rows(path: str | Path, row_length: int = ROW_LENGTH) -> np.memmap:
     """Return the rows of a pre-tokenised corpus, unsigned integers (n_rows, row_length).
 
-    The rows stay on the disk and are mapped into memory. By default a row has Pythia's length.
-
-    Args:
-        path: a .npy file of 16- or 32-bit unsigned integers, (n_rows, row_length) or
-            (n_tokens,), or a file of uint16 without a header.
-        row_length: number of tokens per row.
+    The rows stay on the disk and are mapped into memory. The file is a .npy file of 16- or 32-bit
+    unsigned integers, (n_rows, row_length) or (n_tokens,), or one of uint16 without a header.
 
     Raises LingprobError if the file is absent, cut short or has another layout.
     """

@@ -49,12 +49,11 @@ def import_word_surprisals(
             be in one list per sentence. Passages that `words` lacks are ignored.
         words: the `words` table of the text, whose passages must all be in the file.
         unit: unit of the file's surprisals, `bits` or `nats`.
-        text: the text's name.
-        texts_in_file: names of all texts in the file. If there are several, the file must have a
-            column `text`, because passages of different texts may have the same id.
+        text, texts_in_file: names of the text, and of all texts in the file. If there are several,
+            the file must have a column `text`, because their passages may have the same ids.
 
-    Raises LingprobError that names the file and the first row, passage or word at fault: a negative
-    surprisal, a word that occurs twice or is not in the text, a passage without any surprisal.
+    Raises LingprobError for a negative surprisal, a word that occurs twice or is not in the text,
+    and a passage without any surprisal.
     """
     factor = looked_up("unit", unit, BITS, f"({path})")
     given = None if path.suffix.lower() == ".json" else read_frame(path)
@@ -86,10 +85,7 @@ def import_word_surprisals(
 
 
 def _check_missing(path: Path, joined: pd.DataFrame) -> None:
-    """Log how many surprisals are missing.
-
-    Raises LingprobError if a passage of several words, or the whole text, has no surprisal.
-    """
+    """Log missing surprisals. Raise LingprobError if a passage of several words has none."""
     missing = joined["surprisal"].isna()
     by_passage = missing.groupby(joined["passage_id"])
     refuse_rows(

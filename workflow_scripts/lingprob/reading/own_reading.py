@@ -89,8 +89,7 @@ def own_passages(path: Path, entry: Mapping[str, Any]) -> pd.DataFrame:
 def _in_order(path: Path, entry: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per word: passages in the order of the file, words sorted by `word_index`.
 
-    Raises LingprobError if an index has two words or sentences, or if the indices of a passage have
-    gaps.
+    Raises LingprobError if an index has two words or sentences, or if there are gaps.
     """
     keys = ["passage_id", "word_index"]
     remedy = "If it depends on the condition, name that column in `columns:`."

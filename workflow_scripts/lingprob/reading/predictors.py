@@ -81,11 +81,10 @@ def regression_frame(
         previous_words: number of preceding words whose surprisals are predictors too.
 
     Returns:
-        A frame with subject_id, sentence (int from 0 through all passages), partition, rt_ms,
-        unigram_surprisal (bits), length (letters), index (place in the sentence, from 1),
-        previous_fixated if the data set has it, and the surprisals of each model (bits). Rows that
-        lack any predictor are left out. The second result lists each model's Predictors, without
-        length, index or previous_fixated if it is constant.
+        A frame with the columns ROW, unigram_surprisal (bits), length (letters), index (place in
+        the sentence, from 1), previous_fixated if it is known, and the surprisals of each model
+        (bits). Rows that lack any predictor are left out. The second result lists each model's
+        Predictors, without length, index or previous_fixated if it is constant.
 
     Raises LingprobError if nothing is left, or if a surprisal is infinite.
     """

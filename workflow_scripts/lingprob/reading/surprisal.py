@@ -97,19 +97,18 @@ def word_surprisals(
             "`regions` with Model.surprisal, and import them instead."
         )
     tokens = lm.tokenize(texts)
-    token_words = [
-        token_word_index(piece.words, found, piece.name, piece.glued)
-        for piece, found in zip(pieces, tokens, strict=True)
-    ]
-    for piece, text, found, index in zip(pieces, texts, tokens, token_words, strict=True):
+    token_words = []
+    for piece, text, found in zip(pieces, texts, tokens, strict=True):
+        index = token_word_index(piece.words, found, piece.name, piece.glued)
+        token_words.append(index)
         without = sorted({*range(len(piece.words))} - {*index.tolist()})
         if lost := lm.letters.lost(text, found) or [piece.words[number] for number in without]:
             raise LingprobError(
                 f"{piece.name}: the tokenizer has no token for {lost[0]!r}. Choose a model whose "
                 "tokenizer covers the text."
             )
-    passages = _Passages(scorer or Scorer(lm), start_token, window_counts, shards)
-    scored = passages.score([found.ids for found in tokens], workers)
+    ids = [found.ids for found in tokens]
+    scored = _score_passages(scorer or Scorer(lm), ids, start_token, window_counts, shards, workers)
     rows = [
         piece.keys.assign(**sum_words(index, passage, piece.glued))
         for piece, index, passage in zip(pieces, token_words, scored, strict=True)
@@ -194,49 +193,45 @@ def space_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
     return np.array(ids, dtype=np.int64)
 
 
-class _Passages:
-    """Log-probabilities of passages, computed in batches that are saved."""
+def _score_passages(
+    scorer: Scorer,
+    sequences: Sequence[np.ndarray],
+    start_token: str,
+    window_counts: str,
+    shards: Shards,
+    workers: int,
+) -> list[ScoredPassage]:
+    """Return the log-probabilities of sequences of token ids (n,), from batches that are saved."""
+    lm = scorer.language_model
+    start_id, window = lm.start_id(start_token), min(WINDOW, lm.context_window)
+    spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
+    options = {"window": window + WINDOWS[window_counts], "stride": window // 2}
+    digest = hashlib.sha256(spaces.tobytes()).hexdigest()
 
-    def __init__(
-        self, scorer: Scorer, start_token: str, window_counts: str, shards: Shards
-    ) -> None:
-        lm = scorer.language_model
-        window = min(WINDOW, lm.context_window)
-        self.scorer, self.shards, self.start_id = scorer, shards, lm.start_id(start_token)
-        self.window, self.stride = window + WINDOWS[window_counts], window // 2
-        self.spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
-        digest = hashlib.sha256(self.spaces.tobytes()).hexdigest()
-        self.settings = [self.start_id, self.window, self.stride, digest, str(lm.dtype)]
-
-    def score(self, sequences: Sequence[np.ndarray], workers: int) -> list[ScoredPassage]:
-        """Return the log-probabilities of sequences of token ids (n,), in the same order."""
-        found: list[ScoredPassage] = []
-        batches = list(_batches(sequences))
-        with (
-            Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress,
-            worker_map(self.scorer.language_model, workers) as mapping,
-        ):
-            for batch, table in zip(batches, mapping(self._table, batches), strict=True):
-                values = [table[name].to_numpy() for name in ScoredPassage._fields]
-                ends = np.cumsum([len(ids) + 1 for ids in batch])[:-1]
-                columns = zip(*(np.split(column, ends) for column in values), strict=True)
-                found += [ScoredPassage(logprob[:-1], space) for logprob, space in columns]
-                progress.advance(sum(map(len, batch)))
-        return found
-
-    def _table(self, batch: list[np.ndarray]) -> pa.Table:
+    def score(batch: list[np.ndarray]) -> pa.Table:
         """Return `logprob` and `space` of a batch, with n + 1 rows for a passage of n tokens."""
-        described = [self.settings, [ids.tolist() for ids in batch]]
-        if (kept := self.shards.read(described)) is not None:
+        described = [start_id, options, digest, str(lm.dtype), [ids.tolist() for ids in batch]]
+        if (kept := shards.read(described)) is not None:
             return kept
         padded = [np.append(ids, ids[-1]) for ids in batch]  # for the space after the last token
-        values = self.scorer.score(
-            padded, self.start_id, window=self.window, stride=self.stride, members=self.spaces
-        )
-        both = np.concatenate(values)
+        both = np.concatenate(scorer.score(padded, start_id, members=spaces, **options))
         table = pa.table(dict(zip(ScoredPassage._fields, both.T.copy(), strict=True)))
-        self.shards.write(described, table)
+        shards.write(described, table)
         return table
+
+    found: list[ScoredPassage] = []
+    batches = list(_batches(sequences))
+    with (
+        Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress,
+        worker_map(lm, workers) as mapping,
+    ):
+        for batch, table in zip(batches, mapping(score, batches), strict=True):
+            values = [table[name].to_numpy() for name in ScoredPassage._fields]
+            ends = np.cumsum([len(ids) + 1 for ids in batch])[:-1]
+            columns = zip(*(np.split(column, ends) for column in values), strict=True)
+            found += [ScoredPassage(logprob[:-1], space) for logprob, space in columns]
+            progress.advance(sum(map(len, batch)))
+    return found
 
 
 def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:

@@ -191,13 +191,8 @@ def saccades(times: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     a word starts at the nearest fixated word before it, or else just before the passage.
     """
     order = times.sort_values(["subject_id", *KEYS], kind="stable")
-    reading = order.groupby(["subject_id", "passage_id"], sort=False).ngroup().to_numpy()
-    index = order["word_index"].to_numpy(np.int64)
-    fixated = order["rt_ms"].to_numpy(float) > 0
-    # All readings on one number line, each with a place -1 before its first word.
-    offset = reading * (index.max() + 2) + 1
-    latest = np.maximum.accumulate(np.where(fixated, offset + index, offset - 1))
-    before = np.maximum(np.append(-1, latest[:-1]), offset - 1)
-    distance = pd.Series((offset + index - before).astype(float), index=order.index)
-    distances = distance.reindex(times.index).to_numpy()
+    reading = [order["subject_id"], order["passage_id"]]
+    fixated = order["word_index"].where(order["rt_ms"].astype(float) > 0)
+    before = fixated.groupby(reading).ffill().groupby(reading).shift().fillna(-1)
+    distances = (order["word_index"] - before).reindex(times.index).to_numpy(float)
     return distances == 1.0, distances
