@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lingprob.context.names import FROM_SUITE, KINDS, pairs_per_suite, with_suites
-from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
+from lingprob.context.perturbations import PERTURBATIONS, Perturber, perturbed_prefixes
 from lingprob.context.prefixes import (
     count_tokens,
     cuts,
@@ -277,7 +277,7 @@ def test_perturbed_prefixes_have_similarities_and_equal_pairs(stimuli):
     prefixes = contexts(stimuli, pairs_per_suite=1)
     sentences = dict.fromkeys(prefixes["prefix_id"], 2)
     table = pd.concat(perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 1))
-    assert len(table) == 2 * len(TITLES)
+    assert len(table) == 2 * len(PERTURBATIONS)
     assert set(table["suite"]) == {"b"}
     assert table["char_ends"].map(len).eq(2).all()
     similarity = table.groupby("perturbation")["similarity"].mean()

@@ -25,7 +25,8 @@ from lingprob.papers.context.analysis import (
 )
 from lingprob.papers.context.statistics import overlap_correlations, suite_points
 
-SETTINGS = {"fewest_pairs": 2, "bootstrap": 30, "seed": 4, "scale": "demo"}
+DEMO = Settings(1, 50, 0, "demo")
+TWO = Settings(2, 30, 4, "demo")
 
 
 def test_changes_compare_the_same_pairs_without_a_prefix():
@@ -36,7 +37,7 @@ def test_changes_compare_the_same_pairs_without_a_prefix():
         ("b2", "r", "matched_acceptable", 10, 0),
         ("a1", "p", "mismatched_acceptable", 10, 0),
     ]
-    table = accuracy_table(judgments(rows), 50, 0, 1, "demo").set_index(["level", "group", "kind"])
+    table = accuracy_table(judgments(rows), DEMO).set_index(["level", "group", "kind"])
     overall = table.loc[("all", "all", "matched_acceptable")]
     expected = {"accuracy": 2 / 3, "baseline": 2 / 3, "delta": 0, "n_pairs": 3, "n_suites": 2}
     assert overall[[*expected]].to_dict() == pytest.approx(expected)
@@ -55,7 +56,7 @@ def test_ended_prefixes_are_carried_forward_only():
         ("a1", "q", "unrelated", 10, 1),
         ("b2", "r", "unrelated", 20, 0),
     ]
-    table = accuracy_table(judgments(rows), 50, 0, 1, "demo")
+    table = accuracy_table(judgments(rows), DEMO)
     overall = table[table["level"] == "all"].set_index("length")
     assert overall["n_pairs"].to_dict() == {10: 2, 20: 3}
     assert overall["accuracy"].to_dict() == pytest.approx({10: 0.5, 20: 2 / 3})
@@ -68,7 +69,9 @@ def test_intervals_are_over_suites_if_there_are_several():
     rows += [
         (suite, f"{suite}{n}", "unrelated", 5, suite == "a") for suite in "ab" for n in range(4)
     ]
-    table = accuracy_table(judgments(rows), 2000, 0, 1, "demo").set_index(["level", "group"])
+    table = accuracy_table(judgments(rows), Settings(1, 2000, 0, "demo")).set_index(
+        ["level", "group"]
+    )
     overall = table.loc[("all", "all")]
     assert (overall["accuracy_low"], overall["accuracy_high"]) == (0, 1)
     # Widened for two suites, and cut at the possible range of a difference.
@@ -80,7 +83,7 @@ def test_intervals_are_over_suites_if_there_are_several():
 
 def test_a_single_pair_has_no_interval(tmp_path):
     rows = [*ALONE, ("b2", "r", "unrelated", 10, 0)]
-    table = accuracy_table(judgments(rows), 50, 0, 1, "demo")
+    table = accuracy_table(judgments(rows), DEMO)
     assert table[["accuracy_low", "accuracy_high", "delta_low", "delta_high"]].isna().all(axis=None)
     assert set(table["delta"]) == {-1}
     write_table(table, "context_accuracy", tmp_path / "table.parquet")
@@ -122,7 +125,7 @@ def test_extreme_suites_average_over_lengths_with_their_deviation():
     rows = [("a1", "p", "none", 0, 0), ("b2", "r", "none", 0, 1)]
     rows += [("a1", "p", "matched_acceptable", length, length > 5) for length in (5, 10)]
     rows += [("b2", "r", "matched_acceptable", length, 1) for length in (5, 10)]
-    accuracy = accuracy_table(judgments(rows), 10, 0, 1, "demo")
+    accuracy = accuracy_table(judgments(rows), DEMO)
     table = extreme_suites(accuracy, "d", "matched_acceptable")
     assert table["suite"].tolist() == ["a1", "b2"]
     assert table["m/delta"].tolist() == [0.5, 0]
@@ -135,7 +138,7 @@ def test_a_matrix_has_own_suites_on_its_diagonal():
     rows = judgments([*ALONE, ("a1", "p", "from_suite", 10, 0), ("a1", "q", "from_suite", 10, 0),
                       ("b2", "r", "matched_acceptable", 10, 1)])  # fmt: skip
     rows["source_suite"] = np.where(rows["kind"] == "from_suite", "b2", None)
-    table = matrix_table(rows, 1, "demo").set_index(["target_suite", "prefix_suite"])
+    table = matrix_table(rows, DEMO).set_index(["target_suite", "prefix_suite"])
     cell = table.loc[("a1", "b2")]
     assert (cell["accuracy"], cell["baseline"], cell["delta"]) == (0, 0.5, -0.5)
     assert cell["relative_improvement"] == -100
@@ -152,7 +155,7 @@ def test_a_cell_s_interval_is_over_drawn_prefixes():
     cells = {}
     for name, prefix in (("two", np.arange(17 + 16) < 25), ("all", np.arange(17 + 16))):
         given = rows.assign(prefix_id=prefix.astype(str))
-        (cells[name],) = matrix_table(given, 1, "demo").itertuples()
+        (cells[name],) = matrix_table(given, DEMO).itertuples()
     two, each = cells["two"], cells["all"]
     assert (two.n_pairs, two.n_prefixes, each.n_prefixes) == (16, 2, 16)
     assert two.accuracy == each.accuracy == 0.5
@@ -170,11 +173,11 @@ def test_suites_of_few_pairs_are_not_shown():
              for suite, pair in (("a1", "p"), ("a1", "q"), ("b2", "r"))]  # fmt: skip
     rows = judgments([*ALONE, *after])
     rows["source_suite"] = np.where(rows["suite"] == "a1", "b2", "a1")
-    accuracy = accuracy_table(rows, 10, 0, 2, "demo")
+    accuracy = accuracy_table(rows, TWO)
     assert set(accuracy.loc[accuracy["level"] == "suite", "group"]) == {"a1"}
     assert set(accuracy.loc[accuracy["level"] == "phenomenon", "group"]) == {"a", "b"}
     assert accuracy.loc[accuracy["level"] == "all", "n_pairs"].tolist() == [3, 3]
-    assert set(matrix_table(rows, 2, "demo")["target_suite"]) == {"a1"}
+    assert set(matrix_table(rows, TWO)["target_suite"]) == {"a1"}
     points = suite_points(accuracy, "matched_acceptable")
     assert (points["group"].tolist(), points["n_pairs"].tolist()) == (["a1"], [2])
     table = extreme_suites(accuracy, "d", "matched_acceptable")
@@ -184,7 +187,7 @@ def test_suites_of_few_pairs_are_not_shown():
 def test_pairs_without_a_phenomenon_form_a_group():
     rows = judgments([*ALONE, ("a1", "p", "unrelated", 10, 0), ("b2", "r", "unrelated", 10, 1)])
     nameless = rows.assign(phenomenon=None)
-    table = accuracy_table(nameless, 10, 0, 1, "demo")
+    table = accuracy_table(nameless, DEMO)
     by_phenomenon = table[table["level"] == "phenomenon"]
     assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
 
@@ -192,7 +195,7 @@ def test_pairs_without_a_phenomenon_form_a_group():
 def test_one_suite_alone_resamples_pairs():
     rows = [("a", f"{n}", "none", 0, n % 2) for n in range(8)]
     rows += [("a", f"{n}", "matched_acceptable", 9, n % 4 > 0) for n in range(8)]
-    table = accuracy_table(judgments(rows), 200, 1, 1, "demo")
+    table = accuracy_table(judgments(rows), Settings(1, 200, 1, "demo"))
     row = table[(table["level"] == "all") & (table["kind"] == "matched_acceptable")].iloc[0]
     assert row["accuracy_low"] < row["accuracy"] < row["accuracy_high"]
 
@@ -205,7 +208,7 @@ def test_perturbed_prefixes_stand_beside_the_same_pairs_own():
     changed = judgments([("a1", "p", "matched_acceptable", 10, 0)]).assign(
         perturbation="quote", prefix_id="quote/p"
     )
-    found = summarise_perturbed(own, changed, pd.Series({"quote": 0.5}), Settings(1, 10, 0, "demo"))
+    found = summarise_perturbed(own, changed, pd.Series({"quote": 0.5}), DEMO)
     table = found["context_accuracy"]
     overall = table[table["level"] == "all"].set_index(["kind", "perturbation"])
     assert overall.loc[("matched_acceptable", "original"), "delta"] == 0
@@ -240,16 +243,15 @@ def test_judgments_in_categories_give_the_same_tables():
     changed = plain[plain["kind"] == "matched_acceptable"].assign(perturbation="quote")
 
     def tables(given):
-        beside = summarise_perturbed(given(plain), given(changed), pd.Series(), settings)
-        return [*summarise(given(plain), settings).values(), *beside.values()]
+        beside = summarise_perturbed(given(plain), given(changed), pd.Series(), TWO)
+        return [*summarise(given(plain), TWO).values(), *beside.values()]
 
-    settings = Settings(**SETTINGS)
     assert in_categories(plain)["pair_id"].dtype == "category"
     for expected, found in zip(tables(lambda frame: frame), tables(in_categories), strict=True):
         assert len(expected)
         assert found.astype(object).equals(expected.astype(object))
-    found = summarise(plain, settings)["context_accuracy"]
-    pd.testing.assert_frame_equal(found, accuracy_table(plain, **SETTINGS))
+    found = summarise(plain, TWO)["context_accuracy"]
+    pd.testing.assert_frame_equal(found, accuracy_table(plain, TWO))
 
 
 def test_a_model_s_tables_join_its_data_sets(tmp_path):
@@ -267,10 +269,10 @@ def test_a_model_s_tables_join_its_data_sets(tmp_path):
         columns=["target_suite", "prefix_suite", "f1"],
     ).assign(dataset="d", measure="token", scale="demo")
     changed = parts["d"].query("kind == 'matched_acceptable'").assign(perturbation="quote")
-    similarity, settings = pd.Series({"quote": 0.5}), Settings(**SETTINGS)
-    found = summarise_model(path, changed, similarity, overlap, prefixes, ["d", "e"], settings)
-    one, two = (summarise(rows, settings) for rows in parts.values())
-    beside = summarise_perturbed(parts["d"], changed, similarity, settings)
+    similarity = pd.Series({"quote": 0.5})
+    found = summarise_model(path, changed, similarity, overlap, prefixes, ["d", "e"], TWO)
+    one, two = (summarise(rows, TWO) for rows in parts.values())
+    beside = summarise_perturbed(parts["d"], changed, similarity, TWO)
     matrix = one["context_matrix"]
     related = overlap_correlations(parts["d"], prefixes, matrix, overlap, "demo", 30, 4)
     expected = {
@@ -295,7 +297,7 @@ def test_nothing_improves_on_an_accuracy_of_zero():
     both["correct"] = both["correct"] & ~wrong
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        table = matrix_table(both, 2, "demo")
+        table = matrix_table(both, TWO)
     assert list(table) == SCHEMAS["context_matrix"].names
     cells = table.set_index(["target_suite", "prefix_suite"])
     improvements = cells.filter(like="relative_improvement")

@@ -12,7 +12,7 @@ from judgments_for_tests import ALONE, judgments
 from lingprob.context.names import MATCHED, MISMATCHED
 from lingprob.context.perturbations import f1, words
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.context.analysis import accuracy_table
+from lingprob.papers.context.analysis import Settings, accuracy_table
 from lingprob.papers.context.overlaps import overlaps, prefix_overlaps, suite_overlaps
 from lingprob.papers.context.statistics import (
     baseline_correlations,
@@ -33,7 +33,7 @@ def test_correlations_are_those_of_the_points():
     ]
     rows += [(suite, f"{suite}{n}", "matched_acceptable", 9, n >= k)
              for k, suite in enumerate("abcd") for n in range(3)]  # fmt: skip
-    accuracy = accuracy_table(judgments(rows), 10, 0, 1, "demo")
+    accuracy = accuracy_table(judgments(rows), Settings(1, 10, 0, "demo"))
     table = baseline_correlations(accuracy, "demo").set_index("y")
     assert table.loc["matched_acceptable", ["value", "n"]].tolist() == pytest.approx([-1, 4])
     right = accuracy.assign(accuracy=1.0)

@@ -13,12 +13,9 @@ from lingprob.context.sampling import generator
 
 SHORT_ADVERBS = ["However", "Surprisingly", "Apparently", "Unfortunately", "Frankly", "Clearly"]
 LONG_ADVERBS = [
-    "First and foremost",
-    "As a matter of fact",
-    "Generally speaking",
-    "More often than not",
+    "First and foremost", "As a matter of fact", "Generally speaking", "More often than not",
     "To tell the truth",
-]
+]  # fmt: skip
 CLAUSES = [
     "regardless of what {name} thinks about it",
     "although {name} would not agree",
@@ -38,16 +35,10 @@ NAMES = ["Sarah", "David", "Maria", "Peter", "Julia", "Thomas", "Emma", "Daniel"
 
 # The paper's strategies, adverbs and clauses by place, and their combination. Its p-values (rho of
 # 0.93 with p < 0.001, -0.7 with p < 0.05) need nine points: these eight and unperturbed prefixes.
-TITLES = {
-    "prefix_adverb": "Prefix adverb",
-    "suffix_adverb": "Suffix adverb",
-    "both_adverbs": "Prefix and suffix adverbs",
-    "long_prefix_adverb": "Long prefix adverb",
-    "prefix_clause": "Prefix clause",
-    "suffix_clause": "Suffix clause",
-    "quote": "Quote",
-    "all": "All",
-}
+PERTURBATIONS = (
+    "prefix_adverb", "suffix_adverb", "both_adverbs", "long_prefix_adverb", "prefix_clause",
+    "suffix_clause", "quote", "all",
+)  # fmt: skip
 # `All` takes the long adverb, not the short (footnote 9), and a clause at either end.
 COMBINED = {
     "both_adverbs": ["prefix_adverb", "suffix_adverb"],
@@ -80,7 +71,7 @@ class Perturber:
         }
 
     def perturb(self, sentence: str, kind: str, rng: np.random.Generator) -> str:
-        """Return a sentence after the perturbation `kind`, a key of TITLES."""
+        """Return a sentence after the perturbation `kind`, one of PERTURBATIONS."""
         end = next((end for end in ENDS if sentence.endswith(end)), "")
         body, end = sentence.removesuffix(end), end or "."
         for step in COMBINED.get(kind, [kind]):
@@ -133,7 +124,7 @@ def perturbed_prefixes(
 ) -> Iterator[pd.DataFrame]:
     """Yield a `context_prefixes` table of perturbed matched prefixes of `suites`, suite by suite.
 
-    Each prefix has a row for every perturbation in TITLES. `sentences` is how many sentences are
+    Each prefix has a row for each of PERTURBATIONS. `sentences` is how many sentences are
     kept of each prefix, by prefix id. `similarity` is the mean F1 between the words of a
     sentence before and after the perturbation (context, Appendix B).
     """
@@ -145,7 +136,7 @@ def perturbed_prefixes(
         for prefix in of_suite.itertuples():
             sources = prefix.source_ids[: sentences[prefix.prefix_id]]
             originals = [text[source] for source in sources]
-            for kind in TITLES:
+            for kind in PERTURBATIONS:
                 rng = generator(seed, str(prefix.prefix_id), kind)
                 changed = [perturber.perturb(sentence, kind, rng) for sentence in originals]
                 pairs = zip(originals, changed, strict=True)

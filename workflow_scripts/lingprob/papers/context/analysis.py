@@ -1,8 +1,8 @@
 """The tables of Sinha et al. (2023) from the judgments of one model."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,7 @@ LIMITS = {
 }
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Settings of all tables: `fewest_pairs`, `bootstrap`, `seed` and `scale` in config.yaml."""
 
     fewest_pairs: int
@@ -66,8 +65,8 @@ def summarise_model(
     """
     parts = []
     for dataset in datasets:
-        rows = read_table(judgments, "context_judgments", where={"dataset": [dataset]})
-        rows = in_categories(rows)
+        where = {"dataset": [dataset]}
+        rows = in_categories(read_table(judgments, "context_judgments", where=where))
         parts.append(summarise(rows, settings))
         if dataset in set(overlap["dataset"]):
             matrix = parts[-1]["context_matrix"]
@@ -81,11 +80,11 @@ def summarise_model(
 
 def summarise(judgments: pd.DataFrame, settings: Settings) -> Tables:
     """Return the tables of `summarise_model` for judgments after unperturbed prefixes."""
-    accuracy = accuracy_table(judgments, **asdict(settings))
+    accuracy = accuracy_table(judgments, settings)
     return {
         "context_accuracy": accuracy,
         "context_regression": regressions(judgments, settings.scale),
-        "context_matrix": matrix_table(judgments, settings.fewest_pairs, settings.scale),
+        "context_matrix": matrix_table(judgments, settings),
         "context_correlations": baseline_correlations(accuracy, settings.scale),
     }
 
@@ -103,7 +102,7 @@ def summarise_perturbed(
         same &= judgments[name].isin([*alone, *perturbed[name]])
     original = judgments[same].assign(perturbation=ORIGINAL)
     both = pd.concat([original, perturbed], ignore_index=True)
-    accuracy = accuracy_table(both, **asdict(settings))
+    accuracy = accuracy_table(both, settings)
     accuracy["similarity"] = accuracy["perturbation"].map({**similarity, ORIGINAL: 1.0})
     return {
         "context_accuracy": accuracy,
@@ -137,9 +136,7 @@ def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def accuracy_table(
-    judgments: pd.DataFrame, bootstrap: int, seed: int, fewest_pairs: int, scale: str
-) -> pd.DataFrame:
+def accuracy_table(judgments: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Return a `context_accuracy` table of growing prefixes (context, §4 and Figures 2 to 8).
 
     Rows are about all pairs of a data set, a phenomenon, or a suite of at least `fewest_pairs`
@@ -147,8 +144,7 @@ def accuracy_table(
     percentiles of `bootstrap` resamples of suites (of pairs in a group of one suite), widened if
     these are few.
     """
-    grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
-    prefixed = with_baseline(grown)
+    prefixed = with_baseline(judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])])
     if prefixed.empty:
         return SCHEMAS["context_accuracy"].empty_table().to_pandas()
     for column, nameless in (("perturbation", ""), ("phenomenon", NAMELESS)):
@@ -163,13 +159,11 @@ def accuracy_table(
         by = keys if level == "all" else [*keys, level]
         for values, group in everything.groupby(by, sort=False):
             described = dict(zip(by, values, strict=True))
-            name = described.pop(level, "all")
-            numbers = summary(group, bootstrap, seed)
-            rows.append({**described, **numbers, "level": level, "group": name, "scale": scale})
-    table = pd.DataFrame(rows)
+            described |= {"level": level, "group": described.pop(level, "all")}
+            rows.append({**described, **summary(group, settings.bootstrap, settings.seed)})
+    table = pd.DataFrame(rows).assign(similarity=None, scale=settings.scale)
     table["perturbation"] = table["perturbation"].replace("", None)
-    table["similarity"] = None
-    table = table[(table["level"] != "suite") | (table["n_pairs"] >= fewest_pairs)]
+    table = table[(table["level"] != "suite") | (table["n_pairs"] >= settings.fewest_pairs)]
     return table[SCHEMAS["context_accuracy"].names]
 
 
@@ -194,7 +188,7 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     return found
 
 
-def matrix_table(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.DataFrame:
+def matrix_table(judgments: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Return a `context_matrix` table: accuracy on each suite after each suite's sentences.
 
     Suites have at least `fewest_pairs` pairs. Prefixes from the suite itself are its longest
@@ -214,8 +208,8 @@ def matrix_table(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.D
     cells = [
         {**dict(zip(names, values, strict=True)), **matrix_cell(cell)} for values, cell in grouped
     ]
-    table = pd.DataFrame(cells).assign(scale=scale)[SCHEMAS["context_matrix"].names]
-    return table[table["n_pairs"] >= fewest_pairs].reset_index(drop=True)
+    table = pd.DataFrame(cells).assign(scale=settings.scale)[SCHEMAS["context_matrix"].names]
+    return table[table["n_pairs"] >= settings.fewest_pairs].reset_index(drop=True)
 
 
 def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:

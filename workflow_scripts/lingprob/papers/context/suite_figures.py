@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from lingprob.context.names import MATCHED, ORIGINAL
-from lingprob.context.perturbations import TITLES
+from lingprob.context.perturbations import PERTURBATIONS
 from lingprob.figures import palette, style
 from lingprob.figures.labels import name_point
 from lingprob.figures.palette import Models
@@ -17,7 +17,9 @@ from lingprob.figures.panels import blank, grid, in_percent
 from lingprob.papers.context.statistics import perturbation_points, suite_points
 from lingprob.papers.run import Run
 
-PERTURBATION_TITLES = {ORIGINAL: "Original", **TITLES}
+PERTURBATION_TITLES = {
+    name: name.replace("_", " ").capitalize() for name in (ORIGINAL, *PERTURBATIONS)
+}
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
 NAME_POINTS = 6  # size of the name of a suite, less if there are many
 

@@ -76,11 +76,11 @@ def _estimate(row: Any, name: str) -> Estimate:
     if not math.isfinite(value):
         return NOTHING
     low, high = getattr(row, f"{name}_low"), getattr(row, f"{name}_high")
+    units = "" if pd.isna(low) else f", {row.items} {row.resampled}"
     outside = outside_range(row.largest) if row.family == TRAINED else ""
+    note = joined(f"{row.models} models{units}", outside, _source(row))
     if pd.isna(low):  # only a slope: a known change always has resampled units
-        note = joined(f"{row.models} models", outside, _source(row))
         return student(value, row.std_error, row.models - 2, row.models, note)
-    note = joined(f"{row.models} models, {row.items} {row.resampled}", outside, _source(row))
     return Estimate(value, float(low), float(high), int(row.items), note)
 
 
@@ -114,15 +114,15 @@ def reading_quantities(counts: pd.DataFrame, fits: pd.DataFrame | None) -> Quant
 
     All numbers are exact: counts, and fits to the published surprisals and times.
     """
-    found: Quantities = {}
-    for row in counts.itertuples():
-        found[(str(row.dataset), str(row.fate))] = Estimate.exact(float(row.rows))
+    found = {
+        (str(row.dataset), str(row.fate)): Estimate.exact(float(row.rows))
+        for row in counts.itertuples()
+    }
     if fits is None:
         return found
-    for fit in fits.itertuples():
-        model, delta = str(fit.model), float(fit.delta)
-        if fit.convention == "compat":
-            found[(model, "delta")] = Estimate.exact(delta, str(fit.description))
-            found[(model, "perplexity")] = Estimate.exact(float(fit.word_perplexity))
-            found[(model, "n")] = Estimate.exact(float(fit.n))
+    for fit in fits[fits["convention"] == "compat"].itertuples():
+        model = str(fit.model)
+        found[(model, "delta")] = Estimate.exact(float(fit.delta), str(fit.description))
+        found[(model, "perplexity")] = Estimate.exact(float(fit.word_perplexity))
+        found[(model, "n")] = Estimate.exact(float(fit.n))
     return found

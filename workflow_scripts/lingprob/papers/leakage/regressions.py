@@ -57,9 +57,8 @@ class Options(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A data set of reading times, with the tables of its regressions.
+    """A data set of reading times: its catalog entry and the tables of its regressions.
 
-    `entry` is its catalog entry. `times` and `words` are its `reading_times` and `words` tables.
     The sum of the `word_counts` tables in `counts` gives unigram surprisals. `surprisals` has the
     `surprisal` table of each model.
     """
@@ -146,17 +145,13 @@ def compare_regressions(
     their log-likelihoods on another partition is ΔLogLik. Means over readers are regressed by
     ordinary least squares.
 
-    Args:
-        study: the data.
-        contexts: value of the column `context` for each model's surprisals.
-        corrections: value of the column `corrected` for each model's surprisals: whether they are
-            corrected for trailing spaces (None if unknown).
-        options: fields of Options.
+    `contexts` and `corrections` have the values of these columns for each model's surprisals:
+    `corrected` is whether they are corrected for trailing spaces (None if unknown). `options` are
+    the fields of Options.
 
-    Returns:
-        Tables by name: `delta_log_likelihood` (one row per model), `reading_gains` (the parts of
-        ΔLogLik by subject and sentence, and of log perplexity by passage) and `reading_effects`
-        (fixed effects).
+    Returns tables by name: `delta_log_likelihood` (one row per model), `reading_gains` (the parts
+    of ΔLogLik by subject and sentence, and of log perplexity by passage) and `reading_effects`
+    (fixed effects).
     """
     chosen = Options(**options)
     frame, models = study.frame(chosen)
@@ -297,8 +292,8 @@ def _split(
     if not {"fit", partition} <= {*frame["partition"]}:
         raise LingprobError(f"{study.about}: the partition 'fit' or {partition!r} is empty.")
     columns = list(dict.fromkeys(name for model in models for name in model.all))
-    coded = set(models[0].factors)
-    frame = standardised(frame, [name for name in columns if name not in coded], study.about)
+    measured = [name for name in columns if name not in models[0].factors]
+    frame = standardised(frame, measured, study.about)
     frame = frame.sort_values(["subject_id", "sentence"], kind="stable")
     fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
     if study.entry["unit"] != "subject":
@@ -315,8 +310,9 @@ def fit_formulas(
     data: MixedModelData, models: Sequence[Predictors], slopes: Sequence[str]
 ) -> list[MixedFit]:
     """Return the fit without surprisal, which all models share, and the fit of each model."""
-    own = [_formula(model, model.all, slopes) for model in models]
-    return fit_mixed_models(data, [_formula(models[0], models[0].baseline, slopes), *own])
+    baseline = _formula(models[0], models[0].baseline, slopes)
+    full = [_formula(model, model.all, slopes) for model in models]
+    return fit_mixed_models(data, [baseline, *full])
 
 
 def _formula(model: Predictors, fixed: Sequence[str], slopes: Sequence[str]) -> MixedFormula:
@@ -344,18 +340,13 @@ def _reduced_slopes(data: MixedModelData, models: Sequence[Predictors]) -> tuple
                 f"{fit.formula.text!r} has no random slope to take out and does not converge: "
                 f"standard deviation between groups {fit.covariance.iloc[0, 0] ** 0.5:.3g}."
             )
-        before = _total(fits)
         left = [tuple(name for name in slopes if name != out) for out in slopes]
         slopes, fits = max(
             ((names, fit_formulas(data, models, names)) for names in left),
-            key=lambda candidate: _total(candidate[1]),
+            key=lambda candidate: sum(fit.log_likelihood for fit in candidate[1]),
         )
-        logger.info("random slopes %s: %.3f nats fewer", slopes, before - _total(fits))
+        logger.info("random slopes: %s", slopes)
     return slopes
-
-
-def _total(fits: Sequence[MixedFit]) -> float:
-    return sum(fit.log_likelihood for fit in fits)
 
 
 def _mixed(
@@ -386,17 +377,18 @@ def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predict
 
     Log-likelihoods are those of the rows `evaluated`.
     """
-    fits = [fit_least_squares(fitted, "rt_ms", names) for names in (model.baseline, model.all)]
-    values = evaluated[["subject_id", "sentence"]].assign(
-        baseline=fits[0].log_likelihoods(evaluated), full=fits[1].log_likelihoods(evaluated), n=1
+    baseline, full = (
+        fit_least_squares(fitted, "rt_ms", names) for names in (model.baseline, model.all)
     )
-    effects = {"ms": fits[1].coefficients, "std_error": fits[1].standard_errors}
+    values = evaluated[["subject_id", "sentence"]].assign(
+        baseline=baseline.log_likelihoods(evaluated), full=full.log_likelihoods(evaluated), n=1
+    )
     return Comparison(
         (f"rt_ms ~ {' + '.join(model.baseline)}", f"rt_ms ~ {' + '.join(model.all)}"),
         values.groupby(["subject_id", "sentence"]).sum(),
-        pd.DataFrame(effects),
-        True,
-        False,
+        pd.DataFrame({"ms": full.coefficients, "std_error": full.standard_errors}),
+        converged=True,
+        singular=False,
     )
 
 

@@ -44,12 +44,10 @@ def size_trends(
     """Return a `reading_trends` table: a slope per family, state, data set and convention.
 
     Args:
-        deltas: a `delta_log_likelihood` table.
+        deltas, published: `delta_log_likelihood` and, if there is one, `published_delta` tables.
         gains: concatenated `reading_gains` tables of the data sets and of the published fits.
-        published: a `published_delta` table, if there is one.
         models: family, parameters and, if they were fine-tuned, fine_tuning_steps by model.
-        draws: number of resamples of subjects and sentences, or of passages.
-        seed: seed of the resamples.
+        draws, seed: number and seed of the resamples of subjects and sentences, or of passages.
 
     Slopes are per tenfold of the predictor, of `delta` in nats and of `log_perplexity` (the mean
     surprisal of a word) in nats per word. `change` is the slope minus that of the same family
@@ -57,12 +55,11 @@ def size_trends(
     smaller number of resampled units, is small. Groups of fewer than three models of known size
     have no row. A slope never mixes contexts or corrections for spaces.
     """
-    points = _points(deltas, published, models)
     by_set = ["dataset", "convention", "of"]
     drawn = {key: Drawn(part, draws, seed) for key, part in gains.groupby(by_set, sort=False)}
     rows: list[dict[str, Any]] = []
     slopes: dict[tuple[Any, ...], tuple[float, np.ndarray]] = {}
-    for names, of, on, part in _groups(points):
+    for names, of, on, part in _groups(_points(deltas, published, models)):
         fit = linregress(np.log10(part[on].to_numpy(float)), part[of].to_numpy(float))
         row = {**names, "of": of, "on": on, "models": len(part)}
         row |= {"slope": fit.slope, "std_error": fit.stderr, "r": fit.rvalue, "p": fit.pvalue}
@@ -138,9 +135,7 @@ def _points(
     return table.sort_values(STATE, kind="stable")
 
 
-def _groups(
-    points: pd.DataFrame,
-) -> Iterator[tuple[dict[str, Any], str, str, pd.DataFrame]]:
+def _groups(points: pd.DataFrame) -> Iterator[tuple[dict[str, Any], str, str, pd.DataFrame]]:
     """Yield each group with enough models: its names, the x and y of a slope, and its rows."""
     for key, part in points.groupby(GROUP, sort=False, dropna=False):
         names = {name: None if pd.isna(v) else v for name, v in zip(GROUP, key, strict=True)}
@@ -155,11 +150,9 @@ def model_differences(
 ) -> pd.DataFrame:
     """Return a `model_differences` table: one row per data set and two models.
 
-    Args:
-        gains: concatenated `reading_gains` tables of the data sets.
-        deltas: a `delta_log_likelihood` table of the same data sets.
-        draws: number of resamples of subjects and sentences for intervals.
-        seed: seed of the resamples and of the permutations.
+    `gains` are concatenated `reading_gains` tables, and `deltas` a `delta_log_likelihood` table of
+    the same data sets. `draws` is the number of resamples of subjects and sentences. `seed` is that
+    of resamples and permutations.
 
     `difference` is the first model's log-likelihood (nats) of the evaluated times minus that of the
     second, with its interval over shared resamples. `p` is from a permutation test that swaps the
