@@ -41,10 +41,7 @@ def pairs_per_suite(
 ) -> int | None:
     """Return how many pairs of each suite are judged; None means all, as of a user's own data.
 
-    Args:
-        context: section `context` of the configuration.
-        dataset: name of the data set, for which `pairs_per_suite_of` may have a number.
-        entry: its catalog entry.
+    `context` is this section of the configuration, and `entry` the data set's catalog entry.
     """
     usual = None if entry["parser"] == "table" else context["pairs_per_suite"]
     return context["pairs_per_suite_of"].get(dataset, usual)

@@ -43,13 +43,10 @@ def generator(seed: int, *parts: str) -> np.random.Generator:
 class Source(NamedTuple):
     """The sentences of a data set that prefixes are drawn from, and how to count and join them.
 
-    dataset: name of the data set.
-    stimuli: its `stimuli` table.
     control: unrelated sentences.
     tokenize: tokenizer that counts the tokens of prefixes. Each model cuts them later by its own.
         Prefixes are longer than needed, so that they do not depend on the models of a run.
     suites: suites of prefixes and targets. Empty means all.
-    writing: how sentences of the data set's language are joined.
     """
 
     dataset: str

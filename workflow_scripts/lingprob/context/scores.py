@@ -32,14 +32,10 @@ PLACE = ["prefix_id", "length", "n_sentences", "pair_id", "item_id"]
 
 @dataclass(frozen=True)
 class Task:
-    """A data set whose pairs are to be judged.
+    """A data set whose pairs are to be judged, with its catalog entry and the paths of its tables.
 
-    Args:
-        dataset: its name.
-        entry: its catalog entry: parser and files.
-        stimuli, prefixes: paths of its `stimuli` and `context_prefixes` tables.
-        lengths: lengths of prefixes (tokens).
-        alone: whether the pairs are also judged without a prefix.
+    `lengths` are those of prefixes (tokens). `alone` is whether the pairs are also judged without
+    a prefix.
     """
 
     dataset: str
@@ -212,8 +208,7 @@ def _work(
             if row.kind == FROM_SUITE:  # SyntaxGym's has as many sentences as fit, others a number
                 asked = [min(counted[-1], max(lengths)) if pairs.regions else counted[-1]]
             longest = max(pairs.n_tokens[pair] for pair in row.pair_ids)
-            ends = cuts(counted, asked, pairs.window - longest)
-            if ends:
+            if ends := cuts(counted, asked, pairs.window - longest):
                 found = True
                 places = [int(row.char_ends[last]) for last in ends.values()]
                 yield pairs.after(row.prefix_id, row.text, ends, places, row.pair_ids)
@@ -260,7 +255,10 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
 
 
 def _sums(tokens: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> pd.DataFrame:
-    """Return the table of `score_prefixes`: tokens summed by sentence, or by named region."""
+    """Return the table of `score_prefixes`: tokens summed by sentence, or by named region.
+
+    Raises LingprobError for a sentence or a region without a scored token.
+    """
     regions = pairs.regions
     placed = _named(tokens, work, regions) if regions else tokens.assign(region=WHOLE_SENTENCE)
     sums = sum_tokens(placed, [*TARGET, "region"])
@@ -271,7 +269,15 @@ def _sums(tokens: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> pd.Data
         places.append((one.prefix_id, length, sentence + 1, one.pair_ids[k], one.item_ids[k]))
     table = pd.DataFrame(places, columns=PLACE)
     table = table.join(sums[["prefix_tokens", "region", "logprob", "n_tokens"]])
-    _refuse_missing(table, work, pairs)
+    found = {*zip(table["prefix_id"], table["item_id"], table["region"], strict=True)}
+    for prefix_id, item in [(one.prefix_id, item) for one in work for item in one.item_ids]:
+        for number in sorted({region.number for region in regions.get(item, WHOLE)}):
+            if (prefix_id, item, number) not in found:
+                what = f"region {number}" if number else "the sentence"
+                raise LingprobError(
+                    f"data set {pairs.dataset!r}, item {item!r}: no scored token starts in {what}. "
+                    "Score it with a start token, split the region, or leave the suite out."
+                )
     return table
 
 
@@ -286,16 +292,3 @@ def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.
     places = ["item_index", "target_index"]
     named = tokens.merge(pd.DataFrame(rows, columns=[*places, "region", "start", "end"]), on=places)
     return named[named["char_start"].between(named["start"], named["end"], inclusive="left")]
-
-
-def _refuse_missing(table: pd.DataFrame, work: Sequence[_Work], pairs: _Pairs) -> None:
-    """Raise LingprobError for a sentence or a region without a scored token."""
-    found = {*zip(table["prefix_id"], table["item_id"], table["region"], strict=True)}
-    for prefix_id, item in [(one.prefix_id, item) for one in work for item in one.item_ids]:
-        numbers = {region.number for region in pairs.regions.get(item, WHOLE)}
-        if missing := [n for n in sorted(numbers) if (prefix_id, item, n) not in found]:
-            what = f"region {missing[0]}" if missing[0] else "the sentence"
-            raise LingprobError(
-                f"data set {pairs.dataset!r}, item {item!r}: no scored token starts in {what}. "
-                "Score it with a start token, split the region elsewhere, or leave the suite out."
-            )

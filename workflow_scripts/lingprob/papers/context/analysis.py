@@ -119,10 +119,10 @@ def together(parts: Sequence[Tables]) -> Tables:
 
 
 def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
-    """Return judgments with a row per prefix for every length from the prefix's shortest one on.
+    """Return judgments of every prefix at each length from its shortest on (context, Appendix C).
 
     If a prefix does not reach a length, the row of its longest form is repeated. So every point of
-    a curve is a mean over the same pairs (context, Appendix C: as many sentences as possible).
+    a curve is a mean over the same pairs.
     """
     lengths = sorted(prefixed["length"].unique())
     rows = []
@@ -232,9 +232,9 @@ def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
 def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
     """Return Table 1 (kind matched_acceptable) or 2 (matched_unacceptable) with all suites.
 
-    Suites are sorted by the rise (or fall) in accuracy, averaged over lengths and models.
-    MODEL/delta and MODEL/sd are a model's mean change and its standard deviation over lengths.
-    `mean_delta` and `mean_sd` are those over models, and n is the number of pairs.
+    Suites are sorted by the rise (or fall) in accuracy, averaged over lengths and models. Columns
+    are n (pairs), the mean change and its standard deviation over lengths (MODEL/delta, MODEL/sd),
+    and those over models (mean_delta, mean_sd).
     """
     rows = of_suites(accuracy[accuracy["dataset"] == dataset], kind)
     by_model = rows.groupby(["group", "model"], sort=False)["delta"]

@@ -20,18 +20,16 @@ FEWEST = 6
 
 
 def rows_at(
-    accuracy: pd.DataFrame,
-    column: str = "delta",
-    part: float = 1.0,
-    perturbation: str | None = None,
+    accuracy: pd.DataFrame, column: str = "delta", part: float = 1.0, perturbation: str = ""
 ) -> ByKind:
     """Return the row of `context_accuracy` over all pairs for each model, data set and kind.
 
     Its length is the nearest to the share `part` of the longest. Rows with NaN in `column` (delta,
-    accuracy or margin) are left out. `perturbation` is None for unperturbed prefixes.
+    accuracy or margin) are left out. `perturbation` is '' for unperturbed prefixes.
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
-    rows = rows[rows["perturbation"].fillna("") == (perturbation or "")]
+    rows = rows.assign(perturbation=rows["perturbation"].fillna(""))
+    rows = rows[rows["perturbation"] == perturbation]
     by = ["model", "dataset", "kind"]
     longest = rows.groupby(by)["length"].transform("max")
     rows = rows.assign(away=(rows["length"] - part * longest).abs()).sort_values("away")
@@ -53,7 +51,10 @@ def weighted_sum(
     total = replace(combined(parts, weights), note=parts[0].note)
     if len(rows) < 2 or (of_suites := accuracy[accuracy["level"] == "suite"]).empty:
         return total
-    values, pairs = shared_suites([of_suites[_same(of_suites, row)] for row in rows], column)
+    keys = ["model", "dataset", "kind", "length", "perturbation"]
+    known = of_suites[keys].fillna({"perturbation": ""})
+    tables = [of_suites[(known == [getattr(row, key) for key in keys]).all(axis=1)] for row in rows]
+    values, pairs = shared_suites(tables, column)
     if len(pairs) < max(FEWEST, *(row.n_suites for row in rows)):
         return total
     # If pairs lack a judgment, the mean over judgments differs from the mean over suites.
@@ -61,15 +62,6 @@ def weighted_sum(
     ends = interval(resampled_means(values, pairs) @ weights + shift)
     low, high = widened(total.value, ends, pairs, (-np.inf, np.inf))
     return replace(total, low=low, high=high) if low < high else without_interval(total)
-
-
-def _same(table: pd.DataFrame, row: Any) -> pd.Series:
-    """Return which rows of `context_accuracy` have the same prefixes as `row`, (n,) bool."""
-    perturbation = "" if pd.isna(row.perturbation) else row.perturbation
-    same = table["perturbation"].fillna("") == perturbation
-    for name in ("model", "dataset", "kind", "length"):
-        same &= table[name] == getattr(row, name)
-    return same
 
 
 def _resampled(row: Any, column: str) -> Estimate:

@@ -62,7 +62,7 @@ def weighted(
     weights: Mapping[str, float],
     of: Callable[[str], bool] = any_dataset,
     column: str = "delta",
-    perturbation: str | None = None,
+    perturbation: str = "",
 ) -> Found:
     """Yield a sum of a column weighted by kind, at the longest length, per model and data set.
 

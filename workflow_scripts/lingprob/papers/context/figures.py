@@ -53,14 +53,11 @@ LOOKS: dict[str, Look] = {
     "unacceptable": (palette.PURPLE, "--"),
     UNRELATED: (palette.SKY, ":"),
 }
-PERTURBATION_COLOURS = dict(
-    zip(
-        PERTURBATION_TITLES,
-        (palette.BLACK, palette.ORANGE, palette.SKY, palette.WINE, palette.GREEN, palette.BLUE,
-         palette.OLIVE, palette.RED, palette.PURPLE),
-        strict=True,
-    )
+COLOURS = (
+    palette.BLACK, palette.ORANGE, palette.SKY, palette.WINE, palette.GREEN, palette.BLUE,
+    palette.OLIVE, palette.RED, palette.PURPLE,
 )  # fmt: skip
+PERTURBATION_COLOURS = dict(zip(PERTURBATION_TITLES, COLOURS, strict=True))
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:

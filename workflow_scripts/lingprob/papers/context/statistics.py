@@ -119,11 +119,7 @@ def overlap_correlations(
     sentences of the longest acceptable prefix and the target. Over two different suites: Spearman's
     rho of F1 with accuracy after ten sentences, and with its change.
 
-    Args:
-        judgments: `context_judgments` of the data set that the overlaps describe.
-        prefix_overlap, matrix, overlap: `context_` tables of these names.
-        scale: scale of the run.
-        draws, seed: number of resamples of suites for intervals, and their seed.
+    All `context_` tables are of one data set. `draws` is the number of resamples of suites.
     """
     rows: list[tuple[Any, ...]] = []
     for measure, overlaps in prefix_overlap.groupby("measure", sort=False):

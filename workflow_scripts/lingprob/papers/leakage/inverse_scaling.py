@@ -68,10 +68,9 @@ def published_deltas(
     Args:
         means: the annotated means (`read_annotated_means`).
         files: paths of each published model's surprisals by story (nats) and of its result.
-        surprisals: `surprisal` tables (bits) of Natural Stories by other models, by model. These
-            models have no row with the convention `compat`.
+        surprisals: `surprisal` tables (bits) of other models, which have no row with the
+            convention `compat`.
         bootstrap, seed: number and seed of the resamples of sentences for the intervals.
-        scale: scale of the run.
     """
     nats = {model: _published_nats(means, path) for model, (path, _) in files.items()}
     nats |= {model: _nats(means, table) for model, table in surprisals.items()}

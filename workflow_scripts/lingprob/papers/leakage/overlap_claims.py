@@ -53,11 +53,6 @@ def whole(passages: pd.DataFrame, of_provo: bool) -> Estimate | None:
     return Estimate.exact(float(chosen["covered"].sum()), note) if len(chosen) else None
 
 
-def short_overlaps(passages: pd.DataFrame) -> Estimate:
-    """Return the share of passages whose longest overlap is less than half of them."""
-    return share(2 * passages["overlap_len"] < passages["article_len"])
-
-
 def frequency_of_long_overlaps(passages: pd.DataFrame) -> Estimate | None:
     """Return the highest frequency of a longest overlap of over 100 tokens, None without any."""
     long = passages[passages["overlap_len"] > LONG]
@@ -77,13 +72,13 @@ def shortest_improbable(tables: Tables, run: Run) -> Found:
 
     There is one value per table and convention of the chance level.
     """
-    for name, table in _searched(tables):
-        if name.split("/")[0] not in ("the_pile", "pile_pythia"):
-            continue
-        for column, convention in (
-            ("below_threshold_compat", "limit in nats, probabilities in log10"),
-            ("below_threshold_corrected", "both in nats"),
-        ):
+    conventions = {
+        "below_threshold_compat": "limit in nats, probabilities in log10",
+        "below_threshold_corrected": "both in nats",
+    }
+    of_pile = [item for item in _searched(tables) if item[0].startswith(("the_pile", "pile_"))]
+    for name, table in of_pile:
+        for column, convention in conventions.items():
             flagged = table[table[column] == True]  # noqa: E712 (null is neither)
             if len(flagged):
                 note = f"{len(flagged)} of {len(table)} overlaps flagged"
@@ -94,7 +89,9 @@ def shortest_improbable(tables: Tables, run: Run) -> Found:
 STATISTICS: dict[str, Statistic] = {
     "nothing_whole_outside_provo": of_passages(partial(whole, of_provo=False)),
     "some_of_provo_whole": of_passages(partial(whole, of_provo=True)),
-    "overlaps_are_short": of_passages(short_overlaps),
+    "overlaps_are_short": of_passages(
+        lambda passages: share(2 * passages["overlap_len"] < passages["article_len"])
+    ),
     "long_overlaps_occur_at_most_twice": of_passages(frequency_of_long_overlaps),
     "overlaps_of_provo_are_rare": of_passages(rare_overlaps_of_provo),
     "improbable_overlaps_exceed_eleven_tokens": shortest_improbable,

@@ -133,12 +133,10 @@ def one_per_passage(overlaps: pd.DataFrame) -> pd.DataFrame:
 def covered_passages(passages: pd.DataFrame, coverage: float) -> pd.Series:
     """Return which passages an overlap covers as a whole (leakage, Figure 1a), (n,) bool.
 
-    The paper (§2.2) counts the crosses on the line y = x of Figure 1a as passages "observed in
-    their entirety", and reports several in Provo. In its tables one passage per corpus is complete.
-    With `coverage` 0.9, the default of `overlap.whole_coverage`, an overlap of at least 90% of the
-    tokens counts: 15 passages of Provo in the Pile and 6 in OpenWebText.
-
-    `coverage` is the least share of a passage's tokens, 1 for all of them.
+    `coverage` is the least share of a passage's tokens. The paper (§2.2) reports that several
+    passages of Provo were "observed in their entirety". In its tables one passage per corpus is
+    complete. With 0.9, the default of `overlap.whole_coverage`, 15 count in the Pile, and 6 in
+    OpenWebText.
     """
     return passages["overlap_len"] >= coverage * passages["article_len"].clip(lower=1)
 
@@ -216,8 +214,7 @@ def select_chunks(
         chunks: from `chunk_overlaps`.
         min_length: shortest match (tokens) that the scan counted, at most max_overlap + 1.
         max_overlap: longest overlap (tokens) of a leakage-free chunk (§3.1).
-        chunks_selected: number of leakage-free chunks to select.
-        seed: with the chunks' names, it determines the selection.
+        chunks_selected, seed: how many are selected. Seed and names determine which.
 
     Raises LingprobError if `min_length` is too large or there are too few leakage-free chunks.
     """

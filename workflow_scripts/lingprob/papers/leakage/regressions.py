@@ -184,8 +184,8 @@ def compare_regressions(
             "token_perplexity": by_token,
         }
         rows.append({**common, **own, **_described(model, one)})
-        for part in (_delta_parts(one), _perplexity_parts(table, chosen.corrected)):
-            gains.append(part.assign(model=name, dataset=study.dataset, convention=""))
+        of_model = _gains(one, table, chosen.corrected)
+        gains.append(of_model.assign(model=name, dataset=study.dataset, convention=""))
         effects.append(_effects(model, one).assign(dataset=study.dataset, scale=chosen.scale))
     tables = {"delta_log_likelihood": pd.DataFrame(rows)}
     tables |= {"reading_gains": pd.concat(gains), "reading_effects": pd.concat(effects)}
@@ -223,19 +223,18 @@ def _effects(model: Predictors, one: Comparison) -> pd.DataFrame:
     )
 
 
-def _delta_parts(one: Comparison) -> pd.DataFrame:
-    """Return rows of `reading_gains`, each with the part of ΔLogLik of a subject and sentence."""
-    values = one.log_likelihoods.assign(of="delta", nats=one.gains)
-    values = values.rename_axis(index=["subject", "item"]).reset_index()
-    return values.astype({"subject": str, "item": str})
+def _gains(one: Comparison, surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
+    """Return a model's rows of a `reading_gains` table, without model and dataset.
 
-
-def _perplexity_parts(surprisal: pd.DataFrame, corrected: bool) -> pd.DataFrame:
-    """Return rows of `reading_gains`: surprisal (nats) and number of words by passage."""
+    They are the parts of ΔLogLik by subject and sentence, and surprisal (nats) by passage.
+    """
+    deltas = one.log_likelihoods.assign(of="delta", nats=one.gains)
+    deltas = deltas.rename_axis(index=["subject", "item"]).reset_index()
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float).dropna()
     by_passage = (bits * np.log(2)).groupby(surprisal["passage_id"]).agg(nats="sum", n="size")
-    table = by_passage.rename_axis("item").reset_index()
-    return table.assign(of="log_perplexity", subject=READER)
+    passages = by_passage.rename_axis("item").reset_index()
+    both = [deltas, passages.assign(of="log_perplexity", subject=READER)]
+    return pd.concat([part.astype({"subject": str, "item": str}) for part in both])
 
 
 def with_units(gains: pd.DataFrame) -> pd.DataFrame:
@@ -252,9 +251,8 @@ def _compared(
     readers, needed = frame["subject_id"].unique(), 3 if options.partition == SUBJECTS else 2
     if is_mixed and len(readers) < needed:
         raise LingprobError(
-            f"{study.about}: too few readers ({len(readers)}, such as {readers[0]!r}). A mixed "
-            "model needs at least two, and cross-validation over subjects three. Add other "
-            "readers, or set `unit: word` if the times are means over readers."
+            f"{study.about}: too few readers ({len(readers)}, such as {readers[0]!r}), fewer than "
+            f"{needed}. Add readers, or set `unit: word` if the times are means over readers."
         )
     slopes: tuple[str, ...] | None = None
     if options.random_effects == "paper":

@@ -121,11 +121,9 @@ def _points(
     parts = [deltas.assign(convention="")]
     if published is not None:
         both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
-        means = published[both].assign(dataset=PUBLISHED)
-        parts.append(means.assign(rt_source="human", context="imported", corrected=None))
-    columns = ["dataset", "rt_source", "context", "corrected", "convention", "scale"]
-    columns += ["model", "delta", "word_perplexity"]
-    table = pd.concat([part[columns] for part in parts], ignore_index=True)
+        about = {"dataset": PUBLISHED, "rt_source": "human", "context": "imported"}
+        parts.append(published[both].assign(**about, corrected=None))
+    table = pd.concat(parts, ignore_index=True)
     entries = [models[name] for name in table["model"]]
     table["family"] = [entry["family"] for entry in entries]
     table[STATE] = [entry.get(STATE, 0) for entry in entries]
