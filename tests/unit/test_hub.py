@@ -65,9 +65,7 @@ def digest(content: bytes) -> str:
 
 
 def fetched(directory: Path) -> dict[str, bytes]:
-    files = {path.name: path.read_bytes() for path in directory.iterdir()}
-    del files[".snapshot.json"]
-    return files
+    return {path.name: path.read_bytes() for path in directory.glob("[!.]*")}
 
 
 def failure(directory: Path, repository: str = NAME, revision: str = COMMIT) -> str:

@@ -47,11 +47,6 @@ TEXT = [
 ]
 
 
-def logprobs(tables, ids):
-    """ln p (length, V) after each beginning of `ids`, as the language model gives them."""
-    return as_language_model(tables, MARK)(torch.tensor([ids])).logits[0].double().numpy()
-
-
 @pytest.fixture(scope="module")
 def words(tmp_path_factory):
     """The folder of a trigram model of the words of TEXT, all of which count."""
@@ -80,7 +75,8 @@ def test_estimates_are_those_of_the_definition(order):
     tables = count_ngrams(sentences, order, VOCABULARY, MARK)
     ids = [MARK, *sentences[3][:3].tolist(), 2, 28, 3, 2]
     context: tuple = ()
-    for token, found in zip(ids, logprobs(tables, ids), strict=True):
+    logits = as_language_model(tables, MARK)(torch.tensor([ids])).logits[0].double().numpy()
+    for token, found in zip(ids, logits, strict=True):
         context = ("<s>",) if token == MARK else (*context, token)
         outcomes = ["</s>", *range(1, VOCABULARY)]
         expected = [reference.probability(word, context) for word in outcomes]
@@ -173,10 +169,9 @@ def programs(tmp_path, monkeypatch):
 def test_kenlm_is_there_with_package_and_programs(programs, monkeypatch):
     packages = {"kenlm"}
     monkeypatch.setattr(lmplz, "find_spec", lambda name: name if name in packages else None)
-    assert not lmplz.has_kenlm()
-    programs("lmplz")
-    assert not lmplz.has_kenlm()
-    programs("build_binary")
+    for program in ("lmplz", "build_binary"):
+        assert not lmplz.has_kenlm()
+        programs(program)
     assert lmplz.has_kenlm()
     packages.clear()
     assert not lmplz.has_kenlm()

@@ -40,11 +40,6 @@ class NgramTables:
     backoffs: list[np.ndarray]  # for each order but the highest, of its n-grams as contexts
 
     @property
-    def order(self) -> int:
-        """Return the number of tokens of the longest n-grams."""
-        return len(self.logprobs)
-
-    @property
     def vocabulary_size(self) -> int:
         """Return the number V of token ids."""
         return len(self.logprobs[0])

@@ -55,7 +55,7 @@ def ngram_logprobs(tables: NgramTables, ids: np.ndarray) -> tuple[np.ndarray, np
     """
     logprobs, orders = tables.logprobs[0][ids].astype(np.float64), np.ones(len(ids), dtype=int)
     place = ids  # index of the n-gram that ends at each token, or -1
-    for order in range(2, tables.order + 1):
+    for order in range(2, len(tables.keys) + 1):
         ends = np.flatnonzero(place[:-1] >= 0) + 1
         context = place[ends - 1]
         logprobs[ends] += tables.backoffs[order - 2][context]

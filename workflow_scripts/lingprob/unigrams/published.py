@@ -18,10 +18,8 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.unigrams.estimate import sums_table
 
-CLEANED_SPACING = {
-    " .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'",
-    " n't": "n't", " 'm": "'m", " 's": "'s", " 've": "'ve", " 're": "'re",
-}  # fmt: skip
+# Texts that lost their outer spaces in the clean-up.
+SPACED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
 
 
 def published_logprobs(
@@ -103,8 +101,8 @@ def _read_published(path: Path) -> dict[str, float]:
 
 
 def _cleaned_up(text: str) -> str:
-    for spaced, cleaned in CLEANED_SPACING.items():
-        text = text.replace(spaced, cleaned)
+    for spaced in SPACED:
+        text = text.replace(spaced, spaced.strip())
     return text
 
 
