@@ -454,26 +454,19 @@ def test_missing_data_are_left_out_of_every_list(nothing_placed):
 
 
 def test_what_is_placed_or_in_the_mirror_stays(nothing_placed, monkeypatch):
-    placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
-    placed.parent.mkdir(parents=True)
-    placed.touch()  # there, if wrong: its download says so
-    for name in ("dundee/dundee.txt", "dundee_first_pass/tx01wrdp.dat"):
-        file = nothing_placed / "mirror" / name
+    datasets = "resources/datasets"
+    for name in (f"{datasets}/hll/hll_judgments.csv", f"{datasets}/brown_spr_times/brown_spr.csv",
+                 "mirror/dundee/dundee.txt", "mirror/dundee_first_pass/tx01wrdp.dat"):  # fmt: skip
+        file = nothing_placed / name
         file.parent.mkdir(parents=True)
-        file.touch()
+        file.touch()  # there, if wrong: its download says so
     monkeypatch.setenv("LINGPROB_MIRROR", str(nothing_placed / "mirror"))
     monkeypatch.setenv("HF_TOKEN", "token")
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "token")
     _, left_out = without_what_is_missing()
     assert {"hll", "dundee", "llama-3-70b"}.isdisjoint(left_out)
     assert "dundee_first_pass" in left_out  # thirty files, one of them there
-
-
-def test_reading_times_go_with_their_texts(nothing_placed):
-    folder = nothing_placed / "resources" / "datasets" / "brown_spr_times"
-    folder.mkdir(parents=True)
-    (folder / "brown_spr.csv").touch()
-    _, left_out = without_what_is_missing()
+    # Reading times need their texts.
     assert "brown_words_mean_rt.derived.tsv" in left_out["brown_spr_times"].remedy
 
 

@@ -55,23 +55,20 @@ def test_entries_of_files_replace_fetched_ones():
         assert not any("sha256" in file for file in ours["files"])
 
 
-def test_a_folder_with_a_configuration_is_left_alone(tmp_path):
-    (tmp_path / "config.yaml").write_text("mine: 1")
-    with pytest.raises(LingprobError, match="Name another folder"):
-        room.write_rehearsal(tmp_path, "paper")
-    assert (tmp_path / "config.yaml").read_text() == "mine: 1"
-
-
 def test_a_folder_has_models_data_and_configuration(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "make_model", lambda *given: None)
     monkeypatch.setattr(room, "fetch_files", lambda *files, dataset: None)
     monkeypatch.setattr(room, "make_tokenizer", lambda *given: None)
     room.write_rehearsal(tmp_path, "demo")
-    settings, catalog = read_settings(yaml.safe_load((tmp_path / "config.yaml").read_text()))
+    written = (tmp_path / "config.yaml").read_text()
+    settings, catalog = read_settings(yaml.safe_load(written))
     assert settings["training"]["sizes"].keys() == {"tiny-small", "tiny-medium"}
     assert catalog.models["smollm2-135m"]["title"] == "SmolLM2 135M (random)"
     assert not {"hub", "package"} & {entry["source"] for entry in catalog.models.values()}
     assert (tmp_path / "resources/datasets/hll/hll.csv").exists()
+    with pytest.raises(LingprobError, match="Name another folder"):
+        room.write_rehearsal(tmp_path, "paper")
+    assert (tmp_path / "config.yaml").read_text() == written
 
 
 def test_a_tiny_model_has_its_model_s_window(tmp_path):
