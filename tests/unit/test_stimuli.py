@@ -540,7 +540,7 @@ def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
     """The n-gram model's SLOR times the length is log-probability less unigram log-probability."""
     pairs = pd.DataFrame(
         {
-            "dataset": ["LI", "LI"], "ungramm_id": ["1.a.1", "1.a.2"],
+            "dataset": ["LI", "LI"], "phenomenon": "other", "ungramm_id": ["1.a.1", "1.a.2"],
             "gramm_sentence": ["Kim left.", "No score."],
             "ungramm_sentence": ["Left Kim, no?", "Score no."], "gramm_judgement": [1.0, 0.5],
             "ungramm_judgement": [-1.0, -0.5], "logProb_gramm": [-6.0, np.nan],
@@ -560,6 +560,29 @@ def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
     np.testing.assert_allclose(slor, np.log(10) * np.array([1.0, 0.5]))
     with pytest.raises(LingprobError, match="trigram"):
         published_scores(tmp_path / "p.csv", "trigramm")
+
+
+def test_li_large_has_judgments_of_the_first_study(tmp_path):
+    """Its own columns phenomenon and paradigm are others, and two pairs share a sentence."""
+    pairs = pd.DataFrame({
+        "sentence_grammatical": ["He ran.", "He ran.", "She ran."], "phenomenon": "x",
+        "sentence_ungrammatical": ["Ran he.", "Ran.", "Ran she."], "paradigm": "y",
+        "source": ["Sprouse"] * 2 + ["M"], "pair_ID": [1, 2, 3], "Good ID": ["1.2.kim.3a.g.01", "1.2.kim.3a.g.01", "g"],
+        "Bad ID": ["1.2.Kim.3a.*.01", "1.2.Kim.3b.*.01", "4.5.lee.*"],
+        "LS_grammatical": [0.5, 0.5, 0.7], "LS_ungrammatical": [-0.5, -0.7, np.nan],
+    })  # fmt: skip
+    pairs.to_csv(tmp_path / "LI_Large_pairs.csv")
+    (tmp_path / "sprouse2013_LS").mkdir()
+    judged = ["item,participant,judgment,zscores", "1.2.kim.3a.g.01,7,6,0.5",
+              "1.2.kim.3b.*.01,7,2,-0.25", "4.5.lee.*,7,1,-1"]  # fmt: skip
+    (tmp_path / "sprouse2013_LS/LI.ls.results.csv").write_text("\n" * 5 + "\n".join(judged))
+    stimuli, ratings = build_stimuli("li", {"parser": "li_large"}, tmp_path, 0)
+    assert stimuli["phenomenon"].tolist() == ["Sprouse"] * 4 + ["M"] * 2
+    assert stimuli["paradigm"].tolist() == ["1.2.kim"] * 4 + ["4.5.lee"] * 2
+    assert stimuli["rating"].tolist()[:5] == [0.5, -0.5, 0.5, -0.7, 0.7]
+    assert sorted(zip(ratings["item_id"], ratings["rating"], strict=True)) == [
+        ("pair.1.good", 6), ("pair.2.bad", 2), ("pair.2.good", 6)
+    ]  # fmt: skip
 
 
 @pytest.fixture

@@ -96,10 +96,12 @@ def li_large(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     published only for the first study. The studies spell some authors' names with other capitals,
     so articles are in lower case.
     """
-    pairs = read_csv_utf8(directory / "LI_Large_pairs.csv").rename(columns=LI_LARGE_COLUMNS)
+    pairs = read_csv_utf8(directory / "LI_Large_pairs.csv")
+    # The file's own columns phenomenon and paradigm are others.
+    table = pairs[list(LI_LARGE_COLUMNS)].rename(columns=LI_LARGE_COLUMNS)
     pair_id = "pair." + pairs["pair_ID"].astype(str)
-    pairs = pairs.assign(pair_id=pair_id, paradigm=articles(pairs["Bad ID"]).str.lower())
-    stimuli = pairs_as_sentences(pairs, "en", "human")
+    table = table.assign(pair_id=pair_id, paradigm=articles(pairs["Bad ID"]).str.lower())
+    stimuli = pairs_as_sentences(table, "en", "human")
     published = stimuli.assign(published_id=pairs[["Good ID", "Bad ID"]].to_numpy().ravel())
     published = published.loc[published["phenomenon"] == "Sprouse", ["item_id", "published_id"]]
     judged = read_judgments(directory / JUDGMENTS, published["published_id"].drop_duplicates())
@@ -113,9 +115,9 @@ def li_adger(dataset: str, entry: Entry, directory: Path, seed: int) -> Parsed:
     The phenomenon is the source, the paradigm the article or the chapter of the textbook.
     """
     pairs = read_scored_pairs(directory / entry["files"][0]["name"])
-    pairs = pairs.assign(paradigm=articles(pairs["ungramm_id"]).str.lower())
-    pairs = pairs.rename(columns=LI_ADGER_COLUMNS).rename_axis("pair_id").reset_index()
-    return pairs_as_sentences(pairs, "en", "human"), NO_RATINGS
+    table = pairs[list(LI_ADGER_COLUMNS)].rename(columns=LI_ADGER_COLUMNS)
+    table = table.assign(paradigm=articles(pairs["ungramm_id"]).str.lower())
+    return pairs_as_sentences(table.rename_axis("pair_id").reset_index(), "en", "human"), NO_RATINGS
 
 
 def read_scored_pairs(path: Path) -> pd.DataFrame:
