@@ -567,7 +567,8 @@ def test_li_large_has_judgments_of_the_first_study(tmp_path):
     pairs = pd.DataFrame({
         "sentence_grammatical": ["He ran.", "He ran.", "She ran."], "phenomenon": "x",
         "sentence_ungrammatical": ["Ran he.", "Ran.", "Ran she."], "paradigm": "y",
-        "source": ["Sprouse"] * 2 + ["M"], "pair_ID": [1, 2, 3], "Good ID": ["1.2.kim.3a.g.01", "1.2.kim.3a.g.01", "g"],
+        "source": ["Sprouse"] * 2 + ["M"], "pair_ID": [1, 2, 3],
+        "Good ID": ["1.2.kim.3a.g.01", "1.2.kim.3a.g.01", "g"],
         "Bad ID": ["1.2.Kim.3a.*.01", "1.2.Kim.3b.*.01", "4.5.lee.*"],
         "LS_grammatical": [0.5, 0.5, 0.7], "LS_ungrammatical": [-0.5, -0.7, np.nan],
     })  # fmt: skip

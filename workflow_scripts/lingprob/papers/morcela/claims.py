@@ -80,11 +80,13 @@ def small_models(tables: Tables, run: Run) -> Found:
     chosen = {*SMALL, *SMALL.values()}
     fits, draws = (table[table["model"].isin(chosen)] for table in (fits, tables["linking_draws"]))
     n = fits.groupby("dataset")["n"].min()
-    draws = draws.sort_values("model", kind="stable")  # OPT before Pythia
     for row in parameter_differences(fits, draws).to_dict("records"):
-        if SMALL.get(row["model"]) == row["other"]:
-            about = f"{row['model']}/{row['other']}/{row['dataset']}"
-            yield about, Estimate.of(row, "r_cv", n[row["dataset"]])
+        for opt, pythia in SMALL.items():
+            pair, sign = (row["model"], row["other"]), 1 if row["model"] == opt else -1
+            if set(pair) == {opt, pythia}:
+                low, high = sorted(sign * row[f"r_cv{end}"] for end in ("_low", "_high"))
+                found = Estimate(sign * row["r_cv"], low, high, int(n[row["dataset"]]))
+                yield f"{opt}/{pythia}/{row['dataset']}", found
 
 
 def people_above_models(tables: Tables, run: Run) -> Found:
