@@ -360,22 +360,18 @@ def test_rows_of_the_hub_are_a_table(monkeypatch, tmp_path, lm):
     assert lm.compare(table).equals(lm.compare(PAIRS))
 
 
-@pytest.mark.parametrize(
-    ("name", "parser"),
-    [("a.txt", "text"), ("a.txt.gz", "text"), ("a.jsonl", "lines"), ("a.b.jsonl.zst", "lines"),
-     ("a.parquet", "parquet"), ("a", "text")],
-)  # fmt: skip
-def test_names_of_corpus_files_choose_their_parser(tmp_path, monkeypatch, name, parser):
+def test_names_of_corpus_files_choose_their_parser(tmp_path, monkeypatch):
     """Without reading a large file as a whole."""
-    (tmp_path / name).touch()
     monkeypatch.setattr(Path, "read_bytes", None)
-    assert parser_of(tmp_path / name) == parser
+    names = ("a.txt.gz", "a.jsonl", "a.b.jsonl.zst", "a.parquet", "a")
+    for name, parser in zip(names, ("text", "lines", "lines", "parquet", "text"), strict=True):
+        (tmp_path / name).touch()
+        assert parser_of(tmp_path / name) == parser
 
 
 def test_the_package_has_its_public_names_alone():
-    for name in lingprob.__all__:
-        assert getattr(lingprob, name).__name__ == name
-        assert name in dir(lingprob)
+    assert [getattr(lingprob, name).__name__ for name in lingprob.__all__] == lingprob.__all__
+    assert {*lingprob.__all__} <= {*dir(lingprob)}
     assert set(lingprob.__all__) == set(lingprob._PLACES)
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         lingprob.laod  # noqa: B018
@@ -392,6 +388,7 @@ ORDERED = (-NUMBERS, None, NUMBERS, NUMBERS[::-1])
         (lambda lm: lm.score(["The cat sat.", " "]), "sentence 2 is ' ', which is no text"),
         (lambda lm: lm.score(["The cat sat.", None]), "sentence 2 is None, which is no text"),
         (lambda lm: lm.score(PAIRS), r"no columns \['sentence'\]. It has \['good'"),
+        (lambda lm: lm.score(["A."], context={"C."}), "contexts are a set, which is no"),
         (lambda lm: lm.score(["A.", "B."], context=["C."]), "1 contexts for 2 texts"),
         (lambda lm: lm.score("A", bos="bos_first_excluded", context=""), "no scored token under"),
         (lambda lm: lm.next_words("A" * 62), "the context has 63 tokens.*window of 64. Shorten"),

@@ -34,14 +34,17 @@ def family(request, tmp_path_factory):
 IDS = np.arange(3, 12)
 
 
-@pytest.fixture
-def neox(tmp_path):
-    return load_language_model(save_tiny_model("gpt_neox", tmp_path))
-
-
-def slow_logprobs(directory, ids, start_id):
+def slow_logprobs(directory, ids, start_id=0):
     """Feed the start token and all others, one sentence at a time, in float64."""
     return plain_logprobs(float64_model(directory), ids, start_id)
+
+
+def exact_scorer(lm):
+    """Return a scorer that scored IDS after a start token, exactly."""
+    scorer = Scorer(lm)
+    (logprobs,) = scorer.score([IDS], 0)
+    np.testing.assert_allclose(logprobs, slow_logprobs(lm.directory, IDS), atol=1e-5)
+    return scorer
 
 
 @pytest.mark.parametrize("start_id", [None, 0])
@@ -64,7 +67,7 @@ def test_a_head_is_used_if_it_makes_logits(family, dtype, caplog):
     name, directory = family
     scorer = Scorer(load_language_model(directory, dtype=dtype))
     with caplog.at_level(logging.INFO):
-        scorer.score([np.arange(3, 12)], 0)
+        scorer.score([IDS], 0)
     if name == "gemma2":  # soft-capped logits
         assert scorer.forward.head is None
         assert "whole model is run" in caplog.text
@@ -78,7 +81,7 @@ def test_the_start_token_is_run_once(family):
     language_model = load_language_model(directory)
     before = {name: weight.clone() for name, weight in language_model.model.named_parameters()}
     scorer = Scorer(language_model)
-    scorer.score([np.arange(3, 12)], 0)
+    scorer.score([IDS], 0)
     with passes(language_model.model.base_model) as fed:
         (scored,) = scorer.score([np.arange(20, 29)], 0)
     assert [ids.tolist() for ids in fed] == [[list(range(20, 28))]]
@@ -101,7 +104,7 @@ def test_what_is_checked_takes_few_passes(llama):
 
 
 def test_states_of_a_start_token_are_checked(llama, monkeypatch, caplog):
-    scorer, ids = Scorer(llama), np.arange(3, 12)
+    scorer, ids = Scorer(llama), IDS
     read = scorer.forward._read_start
 
     def damaged(start_id):
@@ -158,28 +161,19 @@ def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     assert len(shapes) > 7 * 20
 
 
-@pytest.mark.parametrize("family", ["gemma2", "falcon_alibi", "bloom"])
+@pytest.mark.parametrize("family", [*CONFIGS, "falcon_alibi", "bloom"])
 def test_models_without_trees_are_as_exact(family, tmp_path, caplog):
-    directory = save_tiny_model(family, tmp_path)
-    language_model = load_language_model(directory)
-    scorer = Scorer(language_model)
-    sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
+    lm = load_language_model(save_tiny_model(family, tmp_path))
+    takes_trees = family not in ("gemma2", "falcon_alibi", "bloom")
     with caplog.at_level(logging.INFO):
-        scored = scorer.score(sequences, 0)
-    alike = Scorer(language_model)
+        scorer = exact_scorer(lm)
+    alike = Scorer(lm)
     alike.score([np.full(12, 5)], None)  # all states of this text are alike
-    assert not scorer.forward.takes_trees
-    assert not alike.forward.takes_trees
-    assert "one by one" in caplog.text
-    for ids, logprobs in zip(sequences, scored, strict=True):
-        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, 0), atol=1e-5)
-
-
-@pytest.mark.parametrize("family", ["gpt_neox", "opt", "opt_projected", "gpt2", "llama", "phi"])
-def test_models_that_take_trees(family, tmp_path):
-    scorer = Scorer(load_language_model(save_tiny_model(family, tmp_path)))
-    scorer.score([np.arange(3, 12)], 0)
-    assert scorer.forward.takes_trees
+    assert scorer.forward.takes_trees == alike.forward.takes_trees == takes_trees
+    assert ("one by one" in caplog.text) != takes_trees
+    sequences = [tokens.ids for tokens in lm.tokenize(SENTENCES)]
+    for ids, logprobs in zip(sequences, scorer.score(sequences, 0), strict=True):
+        np.testing.assert_allclose(logprobs, slow_logprobs(lm.directory, ids), atol=1e-5)
 
 
 def test_a_sequence_that_exceeds_memory_is_refused(llama):
@@ -236,15 +230,13 @@ def test_a_sliding_window_as_wide_takes_trees(llama, monkeypatch):
     for window, takes in ((CONTEXT_WINDOW, True), (CONTEXT_WINDOW - 1, False)):
         monkeypatch.setattr(llama.model.config, "sliding_window", window, raising=False)
         monkeypatch.setattr(llama.model.config, "window_size", 4 * CONTEXT_WINDOW, raising=False)
-        scorer = Scorer(llama)
-        scorer.score([IDS], 0)
-        assert scorer.forward.takes_trees == takes
+        assert exact_scorer(llama).forward.takes_trees == takes
 
 
 def test_the_last_tokens_of_the_vocabulary_are_probes(llama):
     ids, last = np.arange(VOCABULARY_SIZE - 9, VOCABULARY_SIZE), VOCABULARY_SIZE - 1
-    (scored,) = Scorer(llama).score([ids], last)
-    np.testing.assert_allclose(scored, slow_logprobs(llama.directory, ids, last), atol=1e-5)
+    (logprobs,) = Scorer(llama).score([ids], last)
+    np.testing.assert_allclose(logprobs, slow_logprobs(llama.directory, ids, last), atol=1e-5)
 
 
 @pytest.mark.parametrize("misread", ["prefix", "row"])
@@ -262,26 +254,21 @@ def test_a_misread_tree_mask_is_noticed(llama, misread):
         return args, given
 
     with llama.model.base_model.register_forward_pre_hook(change, with_kwargs=True):
-        scorer = Scorer(llama)
-        (scored,) = scorer.score([IDS], 0)
-    assert not scorer.forward.takes_trees
-    np.testing.assert_allclose(scored, slow_logprobs(llama.directory, IDS, 0), atol=1e-5)
+        assert not exact_scorer(llama).forward.takes_trees
 
 
 @pytest.mark.parametrize("head", [None, torch.nn.Linear(32, VOCABULARY_SIZE, device="meta")])
 def test_without_a_head_the_whole_model_runs(llama, monkeypatch, head):
     monkeypatch.setattr(llama.model, "get_output_embeddings", lambda: head)
-    scorer = Scorer(llama)
-    (scored,) = scorer.score([IDS], 0)
-    assert scorer.forward.head is None
-    np.testing.assert_allclose(scored, slow_logprobs(llama.directory, IDS, 0), atol=1e-5)
+    assert exact_scorer(llama).forward.head is None
 
 
 @pytest.mark.parametrize(
     ("change", "taken"), [(torch.finfo(torch.float32).eps, True), (1e-3, False)]
 )
-def test_a_head_makes_logits_up_to_rounding(neox, change, taken):
+def test_a_head_makes_logits_up_to_rounding(tmp_path, change, taken):
     """Every other logit is larger by a given share of itself. Logits are about ninety."""
+    neox = load_language_model(save_tiny_model("gpt_neox", tmp_path))
     neox.model.get_output_embeddings().weight.data.mul_(100)
 
     def enlarge(_module, _args, output):
@@ -294,12 +281,12 @@ def test_a_head_makes_logits_up_to_rounding(neox, change, taken):
 
 
 @pytest.mark.parametrize(("dtype", "inner"), [("float32", "float64"), ("bfloat16", "bfloat16")])
-def test_states_of_a_start_token_are_in_float64(neox, dtype, inner):
+def test_states_of_a_start_token_are_in_float64(llama, dtype, inner):
     """It is then rounded, and equals to the bit the value of a model of that type."""
-    lm = load_language_model(neox.directory, dtype=dtype)
+    lm = load_language_model(llama.directory, dtype=dtype)
     scorer = Scorer(lm)
     scorer.score([IDS], 0)
-    model = AutoModelForCausalLM.from_pretrained(neox.directory, dtype=getattr(torch, inner))
+    model = AutoModelForCausalLM.from_pretrained(llama.directory, dtype=getattr(torch, inner))
     with torch.no_grad():
         cache = model.base_model(torch.tensor([[0]]), use_cache=True).past_key_values
     left = scorer.forward.after_starts[0]

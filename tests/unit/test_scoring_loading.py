@@ -26,7 +26,8 @@ NAMES = {
     "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
+    "post_attention_layernorm": "ffn_norm", "model.embed_tokens.weight": "token_embd.weight",
+    "model.norm.weight": "output_norm.weight",
 }  # fmt: skip
 
 
@@ -41,10 +42,8 @@ def language_model(directory):
 
 
 def test_loaded_ready_to_score(language_model):
-    assert language_model.dtype == torch.float32
-    assert language_model.device == torch.device("cpu")
-    assert language_model.context_window == 64
-    assert language_model.vocabulary_size == 320
+    assert (language_model.dtype, language_model.device.type) == (torch.float32, "cpu")
+    assert (language_model.context_window, language_model.vocabulary_size) == (64, 320)
     assert not language_model.model.training
     assert not any(weight.requires_grad for weight in language_model.model.parameters())
 
@@ -68,20 +67,12 @@ def test_no_special_token_is_added_or_recognised(language_model):
     assert language_model.tokenize([]) == []
 
 
-def test_context_tokens(language_model):
-    assert language_model.start_id("none") is None
-    assert language_model.start_id("bos") == 0
-    assert language_model.start_id("eos") == 1
-    assert language_model.start_id("<pad>") == 2
-    with pytest.raises(LingprobError, match=r"'<\|endoftext\|>'.*'</s>', '<pad>', '<s>'"):
-        language_model.start_id("<|endoftext|>")
-
-
-def test_an_unknown_start_token_is_not_unk(directory):
+@pytest.mark.parametrize("unknown", [None, "<pad>"])
+def test_an_unknown_start_token_is_not_unk(directory, unknown):
     lm = load_language_model(directory)
-    lm.tokenizer.unk_token = "<pad>"
-    assert lm.start_id("<pad>") == 2
-    with pytest.raises(LingprobError, match="no single token"):
+    lm.tokenizer.unk_token = unknown
+    assert [lm.start_id(name) for name in ("none", "bos", "eos", "<pad>")] == [None, 0, 1, 2]
+    with pytest.raises(LingprobError, match=r"'<\|endoftext\|>'.*'</s>', '<pad>', '<s>'"):
         lm.start_id("<|endoftext|>")
 
 
@@ -180,34 +171,29 @@ def write_gguf(
     """Write the tiny Llama and its tokenizer, saved in `directory`, as a GGUF."""
     model, tokenizer = tiny_model("llama"), AutoTokenizer.from_pretrained(directory)
     config, writer = model.config, gguf.GGUFWriter(path, kind)
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
-    writer.add_vocab_size(config.vocab_size)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
     tokens = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
-    writer.add_token_list(tokens)
-    writer.add_token_types([3 if token in tokenizer.all_special_tokens else 1 for token in tokens])
     merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
-    writer.add_token_merges([" ".join(pair) for pair in merges])
-    writer.add_bos_token_id(tokenizer.bos_token_id)
-    writer.add_eos_token_id(tokenizer.eos_token_id)
+    described = {
+        "block_count": config.num_hidden_layers, "context_length": config.max_position_embeddings,
+        "embedding_length": config.hidden_size, "feed_forward_length": config.intermediate_size,
+        "head_count": config.num_attention_heads, "head_count_kv": config.num_key_value_heads,
+        "layer_norm_rms_eps": config.rms_norm_eps, "vocab_size": config.vocab_size,
+        "rope_freq_base": config.rope_parameters["rope_theta"], "tokenizer_model": "gpt2",
+        "tokenizer_pre": "gpt-2", "token_list": tokens,
+        "token_types": [3 if token in tokenizer.all_special_tokens else 1 for token in tokens],
+        "token_merges": [" ".join(pair) for pair in merges],
+        "bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id,
+    }  # fmt: skip
+    for name, value in described.items():
+        getattr(writer, f"add_{name}")(value)
     for name, weight in model.state_dict().items():
         stored = np.ascontiguousarray(as_gguf_stores_it(name, weight.numpy(), config))
         stored, dtype = quantise(name, stored)
-        if name == "model.embed_tokens.weight":
-            writer.add_tensor("token_embd.weight", stored, raw_dtype=dtype)
-        elif name == "model.norm.weight":
-            writer.add_tensor("output_norm.weight", stored, raw_dtype=dtype)
-        elif name.startswith("model.layers."):
-            _, _, layer, rest = name.split(".", 3)
-            part = NAMES[rest.removesuffix(".weight")]
+        layer, _, part = name.removeprefix("model.layers.").partition(".")
+        if name in NAMES:
+            writer.add_tensor(NAMES[name], stored, raw_dtype=dtype)
+        elif layer.isdigit():
+            part = NAMES[part.removesuffix(".weight")]
             writer.add_tensor(f"blk.{layer}.{part}.weight", stored, raw_dtype=dtype)
     if change is not None:
         change(writer)
@@ -303,14 +289,11 @@ def test_a_killed_conversion_can_be_repeated(gguf_path, tmp_path):
 
 
 def test_another_file_leaves_nothing_behind(tmp_path):
-    not_gguf = tmp_path / "model.gguf"
-    not_gguf.write_bytes(b"not a model")
-    target = tmp_path / "models" / "converted"
-    with pytest.raises(LingprobError, match=r"model\.gguf"):
-        convert_gguf(not_gguf, target)
-    with pytest.raises(LingprobError, match="No such file"):
-        convert_gguf(tmp_path / "absent.gguf", target)
-    assert not target.parent.exists()
+    (tmp_path / "model.gguf").write_bytes(b"not a model")
+    for name, said in (("model.gguf", r"model\.gguf"), ("absent.gguf", "No such file")):
+        with pytest.raises(LingprobError, match=said):
+            convert_gguf(tmp_path / name, tmp_path / "models/converted")
+    assert not (tmp_path / "models").exists()
 
 
 GPT2_RULE = regex.compile(
