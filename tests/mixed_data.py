@@ -98,16 +98,19 @@ def ucl_first_pass(mirror: Path) -> pd.DataFrame:
     words = pd.read_csv(
         mirror / "ucl_frank2013" / "eyetracking.RT.txt", sep="\t", keep_default_na=False
     )
-    length = words["word"].str.len()
-    frame = pd.DataFrame(
+    frame = _read_by_eye(words, "RTfirstpass", "word_pos", words["subj_nr"])
+    return _scaled(frame[(frame["index"] > 1) & (frame["rt_ms"] > 0)])
+
+
+def _read_by_eye(words: pd.DataFrame, time: str, index: str, subject: object) -> pd.DataFrame:
+    length, times = words["word"].str.len(), words[time].astype(float)
+    return pd.DataFrame(
         {
-            "rt_ms": words["RTfirstpass"].astype(float), "length": length,
-            "previous_length": length.shift(1), "index": words["word_pos"],
-            "previous_fixated": (words["RTfirstpass"].shift(1) > 0).astype(float),
-            "subject_id": words["subj_nr"],
+            "rt_ms": times, "length": length, "previous_length": length.shift(1),
+            "index": words[index], "previous_fixated": (times.shift(1) > 0).astype(float),
+            "subject_id": subject,
         }
     )  # fmt: skip
-    return _scaled(frame[(frame["index"] > 1) & (frame["rt_ms"] > 0)])
 
 
 def geco_total_times(mirror: Path) -> pd.DataFrame:
@@ -115,17 +118,8 @@ def geco_total_times(mirror: Path) -> pd.DataFrame:
     tables = []
     for path in sorted((mirror / "geco" / "relfix").glob("pp*-relfix-feats.csv")):
         words = pd.read_csv(path, keep_default_na=False)
-        length = words["word"].str.len()
-        tables.append(
-            pd.DataFrame(
-                {
-                    "rt_ms": words["TRT"].astype(float), "length": length,
-                    "previous_length": length.shift(1), "index": words["word_id"],
-                    "previous_fixated": (words["TRT"].astype(float).shift(1) > 0).astype(float),
-                    "subject_id": path.name.split("-")[0],
-                }
-            )[(words["sentence_id"] % 4 == 0) & (words["word_id"] > 0)]
-        )  # fmt: skip
+        fourth = (words["sentence_id"] % 4 == 0) & (words["word_id"] > 0)
+        tables.append(_read_by_eye(words, "TRT", "word_id", path.name.split("-")[0])[fourth])
     frame = pd.concat(tables)
     return _scaled(frame[frame["rt_ms"] > 0])
 

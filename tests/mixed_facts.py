@@ -80,15 +80,19 @@ write_json(list(log_likelihood = as.numeric(logLik(fit)), terms = rownames(table
 def lme4_fits(frame: pd.DataFrame, formula: str, theta: list | None = None) -> dict:
     """Return lme4's fit of the formula to the frame, or its values at `theta`."""
     columns = frame.astype(float)
+    job = {"rows": len(frame), "columns": list(columns), "formula": formula}
+    job |= {"theta": theta} if theta else {}
+    values = np.asfortranarray(columns).tobytes("F")
+    return run_r(SCRIPT, {"values.bin": values, "job.json": json.dumps(job).encode()})
+
+
+def run_r(script: str, files: dict[str, bytes]) -> dict:
+    """Return the result of an R script that finds these files in its folder."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.joinpath("values.bin").write_bytes(np.asfortranarray(columns).tobytes("F"))
-        job = {"rows": len(frame), "columns": list(columns), "formula": formula}
-        job |= {"theta": theta} if theta else {}
-        folder.joinpath("job.json").write_text(json.dumps(job))
-        folder.joinpath("fit.R").write_text(SCRIPT)
-        subprocess.run(["Rscript", str(folder / "fit.R"), name], check=True)
-        return json.loads(folder.joinpath("result.json").read_text())
+        for file, content in {**files, "fit.R": script.encode()}.items():
+            Path(name, file).write_bytes(content)
+        subprocess.run(["Rscript", f"{name}/fit.R", name], check=True)
+        return json.loads(Path(name, "result.json").read_text())
 
 
 def _numbered(frame: pd.DataFrame) -> pd.DataFrame:
@@ -99,12 +103,8 @@ def _numbered(frame: pd.DataFrame) -> pd.DataFrame:
 
 def glmer_fit(frame: pd.DataFrame, call: str) -> dict:
     """Return glmer's fit of the paper's formula to accuracies."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        frame.to_csv(folder / "data.csv", index=False, float_format="%.17g")
-        folder.joinpath("fit.R").write_text(LOGISTIC_SCRIPT.replace("CALL", call))
-        subprocess.run(["Rscript", str(folder / "fit.R"), name], check=True)
-        return json.loads(folder.joinpath("result.json").read_text())
+    data = frame.to_csv(index=False, float_format="%.17g").encode()
+    return run_r(LOGISTIC_SCRIPT.replace("CALL", call), {"data.csv": data})
 
 
 def fact_of(name: str) -> dict:

@@ -211,8 +211,6 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         # Values that differ by rounding alone are equal, however large they are.
         (sentences() | {"logprob": -1e6 - 1e-8 * np.arange(60)}, {},
          "logprob .*: p is constant, or det"),
-        (sentences() | {"logprob": 2 * sentences()["unigram_logprob"]},
-         {"linking_functions": ["morcela_gamma_0"]}, "u/l is constant, or determined by ones, p/l"),
         (sentences() | {"logprob": 2 * sentences()["unigram_logprob"]
                                    + 3 * sentences()["n_tokens"]},
          {"linking_functions": ["morcela_gamma_0"]}, "u/l is constant, or determined by ones, p/l"),

@@ -158,9 +158,6 @@ def test_each_process_takes_its_own_gpu(device, there, chosen, monkeypatch):
     with world_of(device) as world:
         assert (world.device, world.rank, world.size) == (torch.device(chosen), 0, 1)
     assert taken == ([world.device] if chosen != "cpu" else [])
-
-
-def test_a_missing_gpu_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(LingprobError, match="torch finds no GPU"), world_of("cuda"):
         pass

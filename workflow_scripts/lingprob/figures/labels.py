@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
-from matplotlib.transforms import Bbox, BboxBase
+from matplotlib.transforms import BboxBase
 
 from lingprob.figures import palette
 from lingprob.figures.palette import Models
@@ -80,28 +80,23 @@ def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) ->
 
 
 def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
-    """Write a point's name at its upper right, or at the offset in `look` (in pt)."""
-    placed: dict[str, Any] = {
-        "xytext": NAME_PLACES[0][:2],
-        "textcoords": "offset points",
-        "fontsize": 6,
-        **look,
-    }
-    # Panels make no room for a name, because `keep_names_apart` puts it inside its panel.
-    ax.annotate(text, (x, y), **placed).set_in_layout(False)
+    """Write a point's name at its upper right, from where `keep_names_apart` may move it."""
+    look = {"textcoords": "offset points", "fontsize": 6, **look}
+    # Panels make no room for a name, because it is moved inside its panel.
+    ax.annotate(text, (x, y), NAME_PLACES[0][:2], **look).set_in_layout(False)
 
 
 def keep_names_apart(figure: Figure) -> None:
     """Move the names of points so that they overlap neither each other nor points.
 
-    Names also stay within their panels, whose places must be final. Names inside points stay.
+    Names also stay within their panels, whose places must be final.
     """
     for ax in figure.axes:
-        names = [text for text in ax.texts if isinstance(text, Annotation)]
-        fixed = [text for text in names if text.get_verticalalignment() == "center"]
-        taken, panel = [text.get_window_extent() for text in fixed], ax.get_window_extent()
-        points = np.vstack([_in_pixels(line) for line in ax.lines] or [np.empty((0, 2))])
-        for name in (text for text in names if text not in fixed):
+        taken: list[BboxBase] = []
+        panel, lines = ax.get_window_extent(), list(ax.lines)
+        in_pixels = [line.get_transform().transform(line.get_xydata()) for line in lines]
+        points = np.vstack([np.empty((0, 2)), *in_pixels])
+        for name in (text for text in ax.texts if isinstance(text, Annotation)):
             faults = [_faults(name, place, panel, taken, points) for place in NAME_PLACES]
             best = int(np.argmin(faults))
             _faults(name, NAME_PLACES[best], panel, taken, points)
@@ -118,17 +113,11 @@ def _lead_to_point(ax: Axes, name: Annotation) -> None:
     ax.add_line(Line2D(x, y, color=palette.GREY, linewidth=0.4, zorder=1))
 
 
-def _in_pixels(line: Line2D) -> np.ndarray:
-    """Return the points of a line in pixels (n, 2), without NaN."""
-    points = np.asarray(line.get_transform().transform(line.get_xydata()))
-    return points[np.isfinite(points).all(axis=1)]
-
-
 def _faults(
     name: Annotation,
     place: tuple[int, int, str],
     panel: BboxBase,
-    taken: list[Bbox],
+    taken: list[BboxBase],
     points: np.ndarray,
 ) -> int:
     """Move a name to a place, and return the penalty for leaving the panel or covering others."""
