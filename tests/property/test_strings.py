@@ -27,9 +27,11 @@ def counted_area(scores, positive):
 @given(scored)
 def test_the_area_counts_every_two(rows):
     scores, positive = np.array([row[0] for row in rows], float), np.array([row[1] for row in rows])
-    np.testing.assert_allclose(area_under_roc(scores, positive), counted_area(scores, positive))
+    np.testing.assert_allclose(
+        area_under_roc(scores, positive, np.ones(len(scores))), counted_area(scores, positive)
+    )
     if positive.any() and not positive.all():
-        false, true = roc_curve(scores, positive)
+        false, true = roc_curve(scores, positive, np.ones(len(scores)))
         np.testing.assert_allclose(np.trapezoid(true, false), counted_area(scores, positive))
 
 
@@ -43,7 +45,9 @@ def test_resampled_areas_are_those_of_repeated_rows(rows, per_unit, seed):
         repeated = np.repeat(np.arange(len(rows)), counts[unit])
         drawn.append(counted_area(scores[repeated], positive[repeated]))
     columns = np.column_stack([scores, -scores])
-    found = resampled_areas(columns, positive, unit, draws=9, seed=seed)
+    found = resampled_areas(
+        columns, positive, unit, draws=9, seed=seed, weight=np.ones(len(columns))
+    )
     np.testing.assert_allclose(found, [drawn, 1 - np.array(drawn)])
 
 

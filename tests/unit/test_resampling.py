@@ -40,7 +40,7 @@ def scored(request):
 
 def test_the_curve_is_scikit_learn_s(scored):
     scores, positive = scored
-    false, true = roc_curve(scores, positive)
+    false, true = roc_curve(scores, positive, np.ones(400))
     expected = their_roc_curve(positive, scores, drop_intermediate=False)
     np.testing.assert_allclose(false, expected[0])
     np.testing.assert_allclose(true, expected[1])
@@ -51,20 +51,21 @@ def test_weighted_curves_are_those_of_repeated_rows():
     positive = np.array([False, True, False, True, False])
     times = np.array([1, 3, 2, 1, 4])
     found = roc_curve(scores, positive, times.astype(float))
-    expected = roc_curve(np.repeat(scores, times), np.repeat(positive, times))
+    repeats = np.repeat(scores, times), np.repeat(positive, times), np.ones(11)
+    expected = roc_curve(*repeats)
     np.testing.assert_allclose(found, expected)
     np.testing.assert_allclose(found, [[0, 0, 4 / 7, 6 / 7, 1], [0, 1 / 4, 1, 1, 1]])
-    area = area_under_roc(np.repeat(scores, times), np.repeat(positive, times))
+    area = area_under_roc(*repeats)
     assert area_under_roc(scores, positive, times.astype(float)) == pytest.approx(area)
 
 
 def test_one_class_has_no_area():
     scores = np.arange(5.0)
-    assert np.isnan(area_under_roc(scores, np.ones(5, dtype=bool)))
-    false, true = roc_curve(scores[:2], np.ones(2, dtype=bool))
+    assert np.isnan(area_under_roc(scores, np.ones(5, dtype=bool), np.ones(5)))
+    false, true = roc_curve(scores[:2], np.ones(2, dtype=bool), np.ones(2))
     assert (false.tolist(), true.tolist()) == ([0, 0, 0], [0, 0.5, 1])
-    unit = np.arange(5)
-    drawn = resampled_areas(scores[:, None], np.zeros(5, dtype=bool), unit, draws=10, seed=0)
+    given = scores[:, None], np.zeros(5, dtype=bool), np.arange(5)
+    drawn = resampled_areas(*given, draws=10, seed=0, weight=np.ones(5))
     assert np.isnan(drawn).all()
 
 
@@ -196,15 +197,17 @@ def test_weight_two_is_two_sentences_in_resamples():
     how = {"draws": 30, "seed": 1}
     weighted = resampled_areas(scores, positive, unit, **how, weight=weight.astype(float))
     repeats = (each[written_out] for each in (scores, positive, unit))
-    assert weighted == pytest.approx(resampled_areas(*repeats, **how))
-    assert weighted != pytest.approx(resampled_areas(scores, positive, unit, **how))
+    assert weighted == pytest.approx(resampled_areas(*repeats, **how, weight=np.ones(weight.sum())))
+    assert weighted != pytest.approx(
+        resampled_areas(scores, positive, unit, **how, weight=np.ones(40))
+    )
 
 
 def test_a_tie_is_half_a_preference():
     found = preferences([-1.0, -2.0, -3.0, np.nan], [-2.0, -1.0, -3.0, 0.0])
     np.testing.assert_array_equal(found, [1.0, 0.0, 0.5, np.nan])
     # As the area under the ROC curve has it.
-    assert area_under_roc(np.array([-3.0, -3.0]), np.array([True, False])) == found[2]
+    assert area_under_roc(np.array([-3.0, -3.0]), np.array([True, False]), np.ones(2)) == found[2]
 
 
 def test_accuracies_of_groups_have_wilson_s_intervals():

@@ -80,7 +80,7 @@ def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) ->
 
 
 def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
-    """Write a point's name at its upper right, from where `keep_names_apart` may move it."""
+    """Write a point's name at its upper right. `keep_names_apart` may move it."""
     look = {"textcoords": "offset points", "fontsize": 6, **look}
     # Panels make no room for a name, because it is moved inside its panel.
     ax.annotate(text, (x, y), NAME_PLACES[0][:2], **look).set_in_layout(False)

@@ -78,14 +78,8 @@ def interval(drawn: Array, ends: tuple[float, float] = TAILS) -> tuple[float, fl
 
 def correlation(x: Array, y: Array) -> float:
     """Return Pearson's r of two (n,) arrays; NaN for fewer than 3 rows or a constant array."""
-    if len(x) < FEWEST or is_constant(x) or is_constant(y):
-        return np.nan
-    return float(np.corrcoef(x, y)[0, 1])
-
-
-def is_constant(values: Array) -> bool:
-    """Tell whether values (n,) do not vary beyond rounding."""
-    return bool(values.var() <= CONSTANT * (values**2).mean())
+    constant = any(values.var() <= CONSTANT * (values**2).mean() for values in (x, y))
+    return np.nan if len(x) < FEWEST or constant else float(np.corrcoef(x, y)[0, 1])
 
 
 def standardise(values: Array) -> Array:

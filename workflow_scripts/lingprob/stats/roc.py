@@ -10,17 +10,13 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def area_under_roc(
-    scores: Array, positive: NDArray[np.bool_], weight: Array | None = None
-) -> float:
+def area_under_roc(scores: Array, positive: NDArray[np.bool_], weight: Array) -> float:
     """Return the probability that a positive row scores above a negative one, ties counting half.
 
-    Rows are drawn in proportion to `weight`, (n,), if it is given. With one class it is NaN.
+    Rows are drawn in proportion to `weight`, (n,). With one class it is NaN.
     """
-    once = np.ones((len(scores), 1))
-    weights = np.ones(len(scores)) if weight is None else weight
-    rows = np.arange(len(scores))
-    return float(_areas(once, rows, weights, positive, *_sorted(scores, positive))[0])
+    once, rows = np.ones((len(scores), 1)), np.arange(len(scores))
+    return float(_areas(once, rows, weight, positive, *_sorted(scores, positive))[0])
 
 
 def resampled_areas(
@@ -30,22 +26,19 @@ def resampled_areas(
     *,
     draws: int,
     seed: int,
-    weight: Array | None = None,
+    weight: Array,
 ) -> Array:
     """Return the area of each column of scores (n, k) in each resample of units, (k, draws)."""
     in_order = [_sorted(column, positive) for column in scores.T]
-    weights = np.ones(len(scores)) if weight is None else weight
     drawn: list[list[Array]] = [[] for _ in in_order]
     for counts in resamples(int(unit.max()) + 1, draws, seed):
         by_unit = np.ascontiguousarray(counts.T, dtype=np.float64)
         for areas, (order, first_of_tie) in zip(drawn, in_order, strict=True):
-            areas.append(_areas(by_unit, unit, weights, positive, order, first_of_tie))
+            areas.append(_areas(by_unit, unit, weight, positive, order, first_of_tie))
     return np.stack([np.concatenate(areas) for areas in drawn])
 
 
-def roc_curve(
-    scores: Array, positive: NDArray[np.bool_], weight: Array | None = None
-) -> tuple[Array, Array]:
+def roc_curve(scores: Array, positive: NDArray[np.bool_], weight: Array) -> tuple[Array, Array]:
     """Return false and true positive rates for every threshold, from (0, 0) to (1, 1).
 
     Rows of equal score pass the threshold together. Each counts as often as `weight`, (n,), says.
@@ -53,7 +46,7 @@ def roc_curve(
     order, first_of_tie = _sorted(scores, positive)
     ends = np.append(len(scores) - np.flatnonzero(first_of_tie)[::-1], [])
     descending = positive[order][::-1]
-    weights = np.ones(len(scores)) if weight is None else weight[order][::-1]
+    weights = weight[order][::-1]
     rates = []
     for passing in (~descending, descending):
         counts = np.append(0.0, np.cumsum(weights * passing))
