@@ -248,9 +248,10 @@ def _absent(reason: str) -> None:
 
 
 def _copy(source: Path, target: Path, verify: Verify) -> None:
-    _check(source, verify)  # it can be read, so later errors concern the target
+    _check(source, lambda _: None)  # it can be read, so later errors concern the target
     with atomic_path(target) as temporary:
         shutil.copyfile(source, temporary)
+        _check(temporary, verify)
 
 
 def _note(target: Path) -> Path:
