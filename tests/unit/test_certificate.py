@@ -160,7 +160,7 @@ def test_token_rows_end_at_their_separators(folder, place):
     assert (row["overlap_tokens"], row["occurrences"]) == (len(ids), 1)
     fresh = certified(folder, PLANTED, "rows", config=config, save="kept")
     pd.testing.assert_frame_equal(certified(folder, PLANTED, "kept/rows"), fresh)
-    with pytest.raises(LingprobError, match=r"no token '<end>', which separates"):
+    with pytest.raises(LingprobError, match=r"no token '<end>'\. Correct `separator`"):
         certified(
             folder, PLANTED, "rows", config={"datasets": {"rows": {**entry, "separator": "<end>"}}}
         )

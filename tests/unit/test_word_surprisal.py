@@ -216,9 +216,7 @@ def test_regions_have_the_sum_of_their_words(lm, words):
     np.testing.assert_allclose(found[columns], sums[columns].sum(), atol=1e-5)
 
 
-def small_words() -> pd.DataFrame:
-    rows = [("1", 0, "So", 0), ("1", 1, "what?", 0), ("2", 0, "No.", 0)]
-    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+SMALL = words_of("So what?", "No.")
 
 
 def test_imports_by_story_and_by_table_agree(tmp_path):
@@ -232,9 +230,9 @@ def test_imports_by_story_and_by_table_agree(tmp_path):
     table.to_csv(tmp_path / "s.csv", index=False)
     table.to_parquet(tmp_path / "s.parquet")
     for path in (by_story, tmp_path / "s.csv", tmp_path / "s.parquet"):
-        found = import_word_surprisals(path, small_words(), "nats")
+        found = import_word_surprisals(path, SMALL, "nats")
         assert found["surprisal"].to_numpy() * np.log(2) == pytest.approx([2.0, 0.5, 1.0])
-        bits = import_word_surprisals(path, small_words())
+        bits = import_word_surprisals(path, SMALL)
         assert bits["surprisal"].tolist() == [2.0, 0.5, 1.0]
 
 
@@ -265,9 +263,9 @@ def test_bad_imports_are_one_message(tmp_path, name, content, message):
     path = tmp_path / name
     path.write_text(content)
     with pytest.raises(LingprobError, match=message):
-        import_word_surprisals(path, small_words())
+        import_word_surprisals(path, SMALL)
     with pytest.raises(LingprobError, match="unknown unit 'bans'"):
-        import_word_surprisals(path, small_words(), "bans")
+        import_word_surprisals(path, SMALL, "bans")
 
 
 @pytest.mark.parametrize(
@@ -283,7 +281,7 @@ def test_bad_imports_are_one_message(tmp_path, name, content, message):
 def test_missing_first_surprisals_are_counted(tmp_path, caplog, name, content):
     path = tmp_path / name
     path.write_text(content)
-    found = import_word_surprisals(path, small_words())
+    found = import_word_surprisals(path, SMALL)
     assert found["surprisal"].isna().tolist() == [True, False, False]
     assert found["surprisal"].dropna().tolist() == [2.0, 1.0]
     assert "1 of 3 words have no surprisal, such as word 0 of passage '1' ('So')" in caplog.text
@@ -308,18 +306,18 @@ def test_one_file_of_two_texts_needs_a_column(tmp_path):
     path = tmp_path / "s.csv"
     frame.to_csv(path, index=False)
     texts = ["ours", "ours2"]
-    found = import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
+    found = import_word_surprisals(path, SMALL, text="ours", texts_in_file=texts)
     assert found["surprisal"].tolist() == [2.0, 3.0, 4.0]
     frame.iloc[:4].drop(columns="text").to_csv(path, index=False)
     with pytest.raises(LingprobError, match=r"word 0 of passage '1' occurs twice.*`text`"):
-        import_word_surprisals(path, small_words(), text="ours")
+        import_word_surprisals(path, SMALL, text="ours")
     frame.iloc[:3].drop(columns="text").to_csv(path, index=False)
     with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'ours2'\]"):
-        import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
+        import_word_surprisals(path, SMALL, text="ours", texts_in_file=texts)
     path = tmp_path / "s.json"  # which has no column to say it
     path.write_text('{"1": [2.0, 3.0], "2": [4.0]}')
     with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'ours2'\]"):
-        import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
+        import_word_surprisals(path, SMALL, text="ours", texts_in_file=texts)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

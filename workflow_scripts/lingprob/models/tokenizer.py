@@ -321,7 +321,10 @@ class Letters:
         np.add.at(covered, tokens.char_start, 1)
         np.add.at(covered, tokens.char_end, -1)
         gaps = np.flatnonzero(np.cumsum(covered)[:-1] <= 0)
-        lost = [text[place] for place in gaps if _counts(text[place], self.composes)]
+        categories = {place: unicodedata.category(text[place]) for place in gaps.tolist()}
+        # White space, control marks, and accents that were composed with their letters.
+        fine = ("Z", "Cc", "Cf", *("M" * self.composes))
+        lost = [text[place] for place, kind in categories.items() if not kind.startswith(fine)]
         for token in unknown:
             lost += text[tokens.char_start[token] : tokens.char_end[token]].strip()
         return lost
@@ -337,10 +340,3 @@ def warn_of_invisible(texts: Sequence[str]) -> None:
             "the text %r has the invisible character U+%04X, which may change its tokens (%d such "
             "texts). Delete it unless it is meant.", text[:80], ord(letter), len(hidden),
         )  # fmt: skip
-
-
-def _counts(letter: str, composes: bool) -> bool:
-    """Return whether a letter without a token is lost. White space and control marks are not."""
-    if letter.isspace() or unicodedata.category(letter) in ("Cc", "Cf"):
-        return False
-    return not (composes and unicodedata.category(letter).startswith("M"))
