@@ -50,10 +50,7 @@ def bert(folder) -> lingprob.Model:
 
 
 def reference(folder: Path, family: str, text: str, correction: str) -> list[float]:
-    """Each token's log-probability in float64, with one pass per token.
-
-    Only the words between spaces and punctuation decide which tokens are masked.
-    """
+    """Each token's log-probability in float64, with one pass per token."""
     lm = load_masked_model(folder / family)
     model = AutoModelForMaskedLM.from_pretrained(folder / family, dtype=torch.float64).eval()
     tokenizer = lm.tokenizer

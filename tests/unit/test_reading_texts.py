@@ -24,9 +24,7 @@ def parsed(tmp_path: Path, parser: str, content: str | bytes, **entry: Any) -> l
     path = tmp_path / ("text.csv" if "," in str(content) else "text")
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     words = build_words("mine", {"parser": parser, **entry}, [path])
-    return [
-        (row.passage_id, row.word_index, row.word, row.sentence_index) for row in words.itertuples()
-    ]
+    return list(words.itertuples(index=False, name=None))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path, write_text
 from lingprob.overlap import cdawg_build
 from lingprob.overlap.automaton import check_ids, check_tokenizer
-from lingprob.overlap.cdawg_build import EXTENT, ROOT, START, SYMBOL, TARGET
+from lingprob.overlap.cdawg_build import EXTENT, LENGTH, ROOT, START, SYMBOL, TARGET
 from lingprob.overlap.token_blocks import TokenBlock
 
 MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
@@ -99,7 +99,7 @@ def build_cdawg(
             f"{MAX_TOKENS}. Build one for each part."
         )
     nodes, pool, ends = cdawg_build.build(text, mark)
-    edges, firsts, counts = cdawg_build.pack(nodes, pool, ends)
+    edges, firsts, counts = cdawg_build.pack(nodes, pool, ends, np.argsort(nodes[:, LENGTH]))
     return Cdawg(
         text, nodes[:, 0].copy(), nodes[:, 1].copy(), firsts, edges, counts,
         tokenizer_hash, vocabulary_size, n_words,

@@ -289,19 +289,12 @@ def _build(text, separator, nodes, pool, ends):
     return nodes[: state[0]], pool[: state[1]], ends[: state[0], 0]
 
 
-def pack(
-    nodes: np.ndarray, pool: np.ndarray, ends: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the arrays `edges`, `first_edges` and `counts` of a `Cdawg`."""
-    by_length = np.argsort(nodes[:, LENGTH])
-    return _pack(nodes, pool, ends, by_length)
-
-
 @njit(cache=True)
-def _pack(nodes, pool, ends, by_length):
-    """Return the results of `pack`. A node occurs as often as all its continuations together.
+def pack(nodes, pool, ends, by_length):
+    """Return `edges`, `first_edges` and `counts` of a `Cdawg`, given the nodes in order of length.
 
-    Edges lead to longer nodes, so counts are summed from the longest node on.
+    A node occurs as often as all its continuations together, and edges lead to longer nodes, so
+    counts are summed from the longest node on.
     """
     n_nodes = len(nodes)
     firsts = np.zeros(n_nodes + 1, np.int64)
