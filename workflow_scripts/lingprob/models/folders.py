@@ -136,7 +136,7 @@ def unloadable(directory: Path, error: Exception, what: str = "causal language")
             f"this machine ran out of memory while the weights were read ({said}). Give the job "
             "more memory, or choose a smaller model."
         )
-    elif "trust_remote_code" in said:
+    elif "trust_remote_code" in str(error):
         told = (
             "wants code of its own (`auto_map` in its files), which is never run. Take a model "
             "whose architecture transformers knows, or bring its scores (`source: scores`)."
@@ -147,7 +147,7 @@ def unloadable(directory: Path, error: Exception, what: str = "causal language")
             f"its weights are quantised by {method}, and could not be read ({said}). Install "
             f"{package} and use a device that it supports, or take the model in full precision."
         )
-    elif "Unrecognized configuration class" in said:
+    elif "Unrecognized configuration class" in str(error):
         kind = read_json(directory / "config.json").get("model_type", "unknown")
         told = (
             f"not a {what} model that transformers can load (its `model_type` is {kind!r}). Choose "
