@@ -85,7 +85,7 @@ def test_code_in_a_model_s_folder_never_runs(hostile, monkeypatch):
         with suppress(LingprobError):
             read()
         assert not (hostile.parent / "run").exists()
-    with pytest.raises(LingprobError, match="wants code of its own .*never run") as error:
+    with pytest.raises(LingprobError, match=r"wants code of its own .*never run") as error:
         load_language_model(hostile)
     assert "trust_remote_code" not in str(error.value)
 
