@@ -184,22 +184,6 @@ def test_suites_of_few_pairs_are_not_shown():
     assert table["n"].tolist() == [2]
 
 
-def test_pairs_without_a_phenomenon_form_a_group():
-    rows = judgments([*ALONE, ("a1", "p", "unrelated", 10, 0), ("b2", "r", "unrelated", 10, 1)])
-    nameless = rows.assign(phenomenon=None)
-    table = accuracy_table(nameless, DEMO)
-    by_phenomenon = table[table["level"] == "phenomenon"]
-    assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
-
-
-def test_one_suite_alone_resamples_pairs():
-    rows = [("a", f"{n}", "none", 0, n % 2) for n in range(8)]
-    rows += [("a", f"{n}", "matched_acceptable", 9, n % 4 > 0) for n in range(8)]
-    table = accuracy_table(judgments(rows), Settings(1, 200, 1, "demo"))
-    row = table[(table["level"] == "all") & (table["kind"] == "matched_acceptable")].iloc[0]
-    assert row["accuracy_low"] < row["accuracy"] < row["accuracy_high"]
-
-
 def test_perturbed_prefixes_stand_beside_the_same_pairs_own():
     """Of the same data set, pairs, kinds and lengths. Another data set may have the same ids."""
     rows = [*ALONE, ("a1", "p", "unrelated", 10, 1), ("b2", "r", "matched_acceptable", 10, 1)]
