@@ -225,10 +225,9 @@ def test_flags_compare_nats_with_nats():
 @pytest.mark.parametrize(("searched", "limit"), [("the_pile", -28.87), ("owt", -25.33)])
 def test_published_flags_are_at_the_published_limit(tmp_path, searched, limit):
     """The limits of Figure 1's caption. `compat` compares log10 p with them unchanged."""
-    row = "brown\t0\t9\t4\t5\t1\t{:.3f}\t1\n"
-    rows = "".join(row.format(limit + shift) for shift in (-0.005, 0.0, 0.005))
+    rows = [f"brown\t0\t9\t4\t5\t1\t{limit + shift:.3f}\t1" for shift in (-0.005, 0.0, 0.005)]
     path = tmp_path / "overlaps.tsv"
-    path.write_text("\t".join(leakage.PUBLISHED_COLUMNS) + "\n" + rows)
+    path.write_text("\n".join(["\t".join(leakage.PUBLISHED_COLUMNS), *rows]))
     found = leakage.published_overlaps(path, searched, "laptop")
     assert found["below_threshold_compat"].tolist() == [True, False, False]
 

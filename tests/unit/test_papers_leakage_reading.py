@@ -1,5 +1,6 @@
 """Gains by surprisal against plain references, on small simulated data."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -97,8 +98,14 @@ def trends_of(table: pd.DataFrame, gains: pd.DataFrame, models: Any) -> pd.DataF
     return size_trends(table, gains, None, models, draws=200, seed=0)
 
 
-def no_gains(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    return tables["reading_gains"].iloc[:0]
+def standardised_frame(data: dict[str, Any], model: int) -> tuple[Any, Any, Any]:
+    """Return the rows to fit, those to evaluate, and the Predictors of a model."""
+    counts = data["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0)
+    unigrams = -np.log2((counts + 1) / 93)
+    frame, models = regression_frame(data["times"], data["words"], unigrams, data["surprisals"])
+    frame = standardised(frame, models[model].all)
+    fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
+    return fitted, other, models[model]
 
 
 def test_two_previous_words_in_the_regressions(study, deltas):
@@ -110,19 +117,13 @@ def test_two_previous_words_in_the_regressions(study, deltas):
 
 
 def test_delta_is_that_of_two_held_out_densities(study, deltas):
-    frame, models = regression_frame(
-        study["times"], study["words"],
-        -np.log2((study["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1) / 93),
-        study["surprisals"],
-    )  # fmt: skip
-    frame = standardised(frame, models[0].all)
+    fitted, other, _ = standardised_frame(study, 0)
     full = (
         "rt_ms ~ surprisal_of_small + previous_surprisal_of_small + unigram_surprisal + length"
         " + index + "
         "(1 + surprisal_of_small + previous_surprisal_of_small + length + index | subject_id)"
     )
     baseline = "rt_ms ~ unigram_surprisal + length + index + (1 + length + index | subject_id)"
-    fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
     data = read(fitted, [full, baseline])
     sums = [
         fit.held_out_log_likelihoods(other.assign(item=1), "item").sum()
@@ -145,8 +146,7 @@ def test_an_unconverged_baseline_is_told(study, monkeypatch):
 def test_better_surprisals_add_more(deltas):
     by_model = deltas.set_index("model")
     assert by_model["delta"]["small"] > by_model["delta"]["medium"] > by_model["delta"]["large"] > 0
-    assert (by_model["delta_low"] <= by_model["delta"]).all()
-    assert (by_model["delta"] <= by_model["delta_high"]).all()
+    assert by_model["delta"].between(by_model["delta_low"], by_model["delta_high"]).all()
     # 6 ms a bit, at a standard deviation of about 6 bits.
     assert by_model["surprisal_ms"]["small"] == pytest.approx(36, abs=10)
     assert set(deltas["n_fit"]) == {6 * 30 * 4}
@@ -156,15 +156,9 @@ def test_means_are_regressed_by_least_squares(study):
     one = {**study, "times": study["times"][study["times"]["subject_id"] == "s0"]}
     tables = compared_of({"unit": "word"}, one)
     found, gains = tables["delta_log_likelihood"], tables["reading_gains"]
-    frame, models = regression_frame(
-        one["times"], one["words"],
-        -np.log2((one["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1) / 93),
-        one["surprisals"],
-    )  # fmt: skip
-    frame = standardised(frame, models[2].all)
-    fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
+    fitted, other, large = standardised_frame(one, 2)
     values = []
-    for names in (models[2].baseline, models[2].all):
+    for names in (large.baseline, large.all):
         result = sm.OLS(fitted["rt_ms"], sm.add_constant(fitted[list(names)])).fit()
         expected = result.predict(sm.add_constant(other[list(names)]))
         sigma = np.sqrt((result.resid**2).mean())
@@ -173,8 +167,8 @@ def test_means_are_regressed_by_least_squares(study):
     assert (found["converged"].all(), found["singular"].any()) == (True, False)
     assert found["delta"].iloc[2] == pytest.approx(values[1] - values[0], abs=1e-8)
     for name, columns in (
-        (models[2].surprisal, ["surprisal_ms", "surprisal_std_error"]),
-        (models[2].previous[0], ["previous_ms", "previous_std_error"]),
+        (large.surprisal, ["surprisal_ms", "surprisal_std_error"]),
+        (large.previous[0], ["previous_ms", "previous_std_error"]),
     ):
         expected = [result.params[name], result.bse[name]]
         assert found[columns].iloc[2].tolist() == pytest.approx(expected)
@@ -243,12 +237,9 @@ def test_one_singular_regression_makes_a_comparison_singular(study, caplog):
 def test_a_needed_partition_is_not_empty(study, empty):
     times = study["times"][study["times"]["subject_id"] == "s0"]
     times = times[times["partition"] != empty]
-    means = {**study, "times": times}
-    if empty == "held_out":
-        assert len(deltas_of(means, entry={"unit": "word"})) == 3
-        return
-    with pytest.raises(LingprobError, match="'fit' or 'exploratory' is empty"):
-        deltas_of(means, entry={"unit": "word"})
+    said = pytest.raises(LingprobError, match="'fit' or 'exploratory' is empty")
+    with nullcontext() if empty == "held_out" else said:
+        assert len(deltas_of({**study, "times": times}, entry={"unit": "word"})) == 3
 
 
 @pytest.mark.parametrize(
@@ -271,15 +262,12 @@ def test_faulty_surprisals_name_their_model(study, values, message):
 
 def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path):
     deltas, gains = compared["delta_log_likelihood"], compared["reading_gains"]
-    entry = {**ENTRY, "rt_source": "simulated"}
     labelled = deltas.assign(rt_source="simulated")
-    counts = reading_counts("mine", entry, study["times"], "test")
+    counts = reading_counts("mine", {"rt_source": "simulated"}, study["times"], "test")
     write_table(labelled, "delta_log_likelihood", tmp_path / "d.parquet")
     write_table(counts, "reading_counts", tmp_path / "c.parquet")
-    wide = table_2(counts)
-    assert wide.loc[0, ["sentence_boundary", "fit", "exploratory", "held_out"]].tolist() == [
-        720, 720, 360, 360
-    ]  # fmt: skip
+    fates = ["sentence_boundary", "fit", "exploratory", "held_out"]
+    assert table_2(counts).loc[0, fates].tolist() == [720, 720, 360, 360]
     trends = trends_of(labelled, gains, MODELS)
     write_table(gains, "reading_gains", tmp_path / "g.parquet")
     write_table(trends, "reading_trends", tmp_path / "t.parquet")
@@ -334,7 +322,7 @@ def test_trends_keep_contexts_and_corrections_apart(compared, tmp_path):
     table = pd.concat([table, *(table.assign(**change) for change in others)], ignore_index=True)
     write_table(table, "delta_log_likelihood", tmp_path / "d.parquet")
     read = read_table(tmp_path / "d.parquet", "delta_log_likelihood")
-    found = trends_of(read, no_gains(compared), models)
+    found = trends_of(read, compared["reading_gains"][:0], models)
     sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
     assert sizes["models"].tolist() == [3] * 5
     assert sizes["slope"].to_numpy() == pytest.approx([-10] * 5)
@@ -345,15 +333,14 @@ def test_unknown_sizes_are_in_no_trend(study, compared):
     deltas = compared["delta_log_likelihood"]
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})
     table["word_perplexity"] = [40.0, 30.0, 20.0, 10.0]
-    found = trends_of(table, no_gains(compared), models)
-    found = found[found["of"] == "delta"].set_index("on")
+    trends = trends_of(table, compared["reading_gains"][:0], models)
+    found = trends[trends["of"] == "delta"].set_index("on")
     assert found.loc["parameters", ["models", "slope"]].tolist() == [3, pytest.approx(-10)]
     assert found.loc["word_perplexity", "models"] == 4
-    run = Run("test", describe_models(models), {"mine": "Mine"})
+    run = Run("test", describe_models(models), {"mine": "Mine"}, PUBLISHED)
     counts = reading_counts("mine", ENTRY, study["times"], "test")
-    trends = trends_of(table, no_gains(compared), models)
     tables = {"delta_log_likelihood": table, "reading_trends": trends, "reading_counts": counts}
-    card = compare(tables, replace(run, published=PUBLISHED))
+    card = compare(tables, run)
     (note,) = card.loc[card["column"] == "fit_falls_with_size_of_pretrained_models", "note"]
     assert note == "3 models"
 
@@ -405,10 +392,8 @@ def test_gains_and_effects_sum_and_agree(study, compared):
     assert effects.loc["medium"].index.tolist() == [
         "(Intercept)", "surprisal", "previous_surprisal", "unigram_surprisal", "length", "index"
     ]  # fmt: skip
-    row = effects.loc[("medium", "surprisal")]
-    assert [row["ms"], row["std_error"]] == deltas.loc[
-        "medium", ["surprisal_ms", "surprisal_std_error"]
-    ].tolist()
+    row, columns = effects.loc[("medium", "surprisal")], ["surprisal_ms", "surprisal_std_error"]
+    assert [row["ms"], row["std_error"]] == deltas.loc["medium", columns].tolist()
     assert row["ms_high"] - row["ms"] == pytest.approx(1.96 * row["std_error"])
     shuffled = {**study, "times": study["times"].sample(frac=1, random_state=2)}
     again = compared_of({}, shuffled)["reading_gains"]
