@@ -75,9 +75,7 @@ def sample_targets(source: Source, pairs_per_suite: int | None, seed: int) -> pd
     single = members.size() < 2
     if stimuli["pair_id"].isna().any() or single.any():
         at_fault = single.index[single][0] if single.any() else "(none)"
-        raise LingprobError(
-            f"{where}, pair {at_fault!r}: a pair needs two sentences. Complete it or delete it."
-        )
+        raise LingprobError(f"{where}, pair {at_fault!r}: a pair needs two sentences. Add one.")
     if dataset != SYNTAXGYM:
         _check_pairs(stimuli, where)
     judged = members["text"].nunique() > 1

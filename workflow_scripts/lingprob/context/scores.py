@@ -94,10 +94,7 @@ class _Work(NamedTuple):
 
 
 class _Pairs:
-    """The targets of a data set by pair id, and the number of tokens of each pair's longest member.
-
-    Tokens are counted only for the pairs that are judged, because a data set has many more.
-    """
+    """The targets of a data set by pair id, and the tokens of each judged pair's longest member."""
 
     def __init__(
         self, targets: Targets, language_model: LanguageModel, separator: str, window: int
@@ -161,16 +158,15 @@ def score_prefixes(
     """Yield summed log-probabilities of targets after their prefixes at each length, and alone.
 
     Args:
-        scorer, targets: the model's scorer, and the pairs.
         prefixes: `context_prefixes` table, in pieces. Kind `from_suite` is scored at its longest
             (before regions at most the longest of `lengths`), others at each length. Column
             `n_tokens` is `prefixes.count_tokens` by the model's tokenizer.
         lengths: lengths of the growing prefixes (tokens). A prefix ends earlier if the context
             window has no room for it and its longest target.
         alone: whether pairs are also scored after no prefix.
-        start_token: precedes everything, as in `score_in_context`. Every token of a target counts,
-            with a prefix and without, so that their difference is due to the prefix. With `none`,
-            nothing predicts the first token without a prefix, so it does not count.
+        start_token: precedes everything. Every token of a target counts, with a prefix and
+            without, so that their difference is due to the prefix. With `none`, nothing predicts
+            the first token without a prefix, so it does not count.
         separator, scoring: separator, shards and workers of `score_in_context`.
 
     Yields:

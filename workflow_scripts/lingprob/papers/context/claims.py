@@ -117,38 +117,34 @@ def _matrix(matrix: pd.DataFrame) -> Quantities:
     """Return the cells of Figure 14, and the accuracies without a prefix."""
     of_syntaxgym = matrix[matrix["dataset"] == SYNTAXGYM]
     baselines = of_syntaxgym.groupby(["model", "target_suite"])["baseline"].first()
-    rows = of_syntaxgym[of_syntaxgym["relative_improvement"].notna()]
-    return {
+    found = {
         (f"{model}/{suite}", "accuracy_unprefixed"): Estimate.exact(float(value))
         for (model, suite), value in baselines.items()
-    } | {
-        (f"{row['model']}/{row['target_suite']}", row["prefix_suite"]): Estimate.of(
-            row,
-            "relative_improvement",
-            row["n_pairs"],
-            f"{row['n_pairs']} items, {row['n_prefixes']} prefixes",
-        )
-        for row in rows.to_dict("records")
     }
+    rows = of_syntaxgym[of_syntaxgym["relative_improvement"].notna()]
+    for row in rows.to_dict("records"):
+        place = (f"{row['model']}/{row['target_suite']}", row["prefix_suite"])
+        note = f"{row['n_pairs']} items, {row['n_prefixes']} prefixes"
+        found[place] = Estimate.of(row, "relative_improvement", row["n_pairs"], note)
+    return found
 
 
 def _correlations(tables: Tables) -> Quantities:
     """Return the correlations of §5 and Appendices C and D."""
-    sides = {kind.removeprefix("matched_"): kind for kind in MATCHED}
-    of_blimp = {
-        ("perturbations", f"rho_{side}"): correlations(tables, "perturbations", f"delta, {kind}")
-        for side, kind in sides.items()
-    } | {
-        ("suites", f"rho_{measure}"): overlaps_of_suites(tables, measure).items()
+    found: Quantities = {}
+    of_blimp = [
+        ("suites", f"rho_{measure}", overlaps_of_suites(tables, measure))
         for measure in ("dependency", "token")
-    }
-    found = {
-        (f"{name.removesuffix(f'/{PAPER_DATASET}')}/{row}", column): estimate
-        for (row, column), estimates in of_blimp.items()
-        for name, estimate in estimates
-        if name.endswith(f"/{PAPER_DATASET}")
-    }
-    for side, kind in sides.items():
+    ]
+    for kind in MATCHED:
+        side = kind.removeprefix("matched_")
+        similarity = dict(correlations(tables, "perturbations", f"delta, {kind}"))
+        of_blimp.append(("perturbations", f"rho_{side}", similarity))
         for model, estimate in mean_predictability(tables, kind).items():
             found[(f"{model}/mean", f"r_{side}")] = estimate
+    for row, column, estimates in of_blimp:
+        for name, estimate in estimates.items():
+            model, _, dataset = name.partition("/")
+            if dataset == PAPER_DATASET:
+                found[(f"{model}/{row}", column)] = estimate
     return found

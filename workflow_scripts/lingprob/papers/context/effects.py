@@ -94,9 +94,8 @@ def over_lengths(
     later, sooner = contrasts.rows_at(accuracy, column), contrasts.rows_at(accuracy, column, part)
     for (name, dataset, of), row in later.items():
         pair = [row, sooner[name, dataset, of]]
-        wanted = of == kind and plain_pairs(dataset) and model in (None, name)
-        # One length alone gives no difference.
-        if wanted and pair[0].length != pair[1].length:
+        several = pair[0].length != pair[1].length  # one length alone gives no difference
+        if several and of == kind and plain_pairs(dataset) and model in (None, name):
             yield f"{name}/{dataset}", contrasts.weighted_sum(accuracy, pair, [1, -1], column)
 
 

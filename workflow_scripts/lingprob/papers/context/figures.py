@@ -71,7 +71,6 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     accuracy, matrix = tables["context_accuracy"], tables["context_matrix"]
     related = tables["context_correlations"]
     primary = str(primary_dataset([*run.titles]))
-    scatters, matrices = suite_figures.metric_scatter, suite_figures.suite_matrix
     makers: dict[str, Callable[[], Figure]] = {
         "figure_2": lambda: by_dataset(accuracy, run),
         "figure_3": lambda: combined(accuracy, run, primary),
@@ -81,10 +80,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_7": lambda: stereotypes(accuracy, run, "acceptable"),
         "figure_8": lambda: bias_types(accuracy, run),
         "figure_9": lambda: suite_figures.perturbation_scatter(accuracy, related, run),
-        "figure_10": lambda: scatters(accuracy, related, run, MATCHED[0]),
-        "figure_11": lambda: scatters(accuracy, related, run, MATCHED[1]),
+        "figure_10": lambda: suite_figures.metric_scatter(accuracy, related, run, MATCHED[0]),
+        "figure_11": lambda: suite_figures.metric_scatter(accuracy, related, run, MATCHED[1]),
         "figure_12": lambda: suite_figures.overlaps(tables["context_overlap"]),
-        "figure_13": lambda: matrices(matrix, primary, run.models),
+        "figure_13": lambda: suite_figures.suite_matrix(matrix, primary, run.models),
         "figure_14": lambda: suite_figures.relative_matrix(matrix, SYNTAXGYM, run.models),
         "figure_15": lambda: margins(accuracy, run, primary),
         "figure_16": lambda: combined(accuracy, run, SYNTAXGYM),

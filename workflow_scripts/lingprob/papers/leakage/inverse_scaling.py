@@ -138,17 +138,14 @@ def _lagged(means: pd.DataFrame, nats: pd.Series, string_order: bool) -> dict[st
 def _published_nats(means: pd.DataFrame, path: Path) -> pd.Series:
     """Return the published surprisals (nats) of each row of the means, (n,).
 
-    Raises LingprobError if the sentences of a story do not have as many words in both files.
+    Raises LingprobError if the sentences do not have as many words in both files.
     """
-    stories, parts = read_story_json(path), []
-    for story, words in means.groupby("article"):
-        found = stories.get(str(story), [])
-        if [*map(len, found)] != words.groupby("sent_id").size().tolist():
-            raise LingprobError(
-                f"{path}: the sentences of story {story} are not those of the mean times. Fetch "
-                "the file again."
-            )
-        parts += found
+    stories = read_story_json(path)
+    parts = [part for story in means["article"].unique() for part in stories.get(str(story), [])]
+    if [*map(len, parts)] != means.groupby(["article", "sent_id"]).size().tolist():
+        raise LingprobError(
+            f"{path}: its sentences are not those of the mean times. Fetch the file again."
+        )
     return pd.Series(np.concatenate(parts))
 
 

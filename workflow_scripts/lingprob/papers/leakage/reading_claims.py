@@ -22,9 +22,9 @@ SMALLEST = 28_000_000
 def surprisal_predicts(tables: Tables, run: Run) -> Found:
     """Yield ΔLogLik (nats) of every model and data set."""
     for row in tables["delta_log_likelihood"].itertuples():
-        low, high = float(row.delta_low), float(row.delta_high)
         note = joined("singular fit" if row.singular else "", _source(row))
-        yield f"{row.model}/{row.dataset}", Estimate(float(row.delta), low, high, note=note)
+        ends = float(row.delta_low), float(row.delta_high)
+        yield f"{row.model}/{row.dataset}", Estimate(float(row.delta), *ends, note=note)
 
 
 @statistic

@@ -37,7 +37,6 @@ class Options(NamedTuple):
     """Settings of all regressions of a run.
 
     - bootstrap, seed: number and seed of the resamples of subjects and sentences for intervals.
-    - scale: scale of the run.
     - corrected: whether to use surprisals that are corrected for trailing spaces.
     - partition: the evaluated partition, or `subjects` for all rows, by cross-validation over
       subjects (over sentences for means).
@@ -108,8 +107,7 @@ def read_study(
     surprisals = [read_table(path, "surprisal") for path in files["surprisals"]]
     counts = [read_table(path, "word_counts") for path in files["counts"]]
     times, words = read_table(files["times"], "reading_times"), read_table(files["words"], "words")
-    by_model = dict(zip(models, surprisals, strict=True))
-    return Study(dataset, entry, times, words, counts, by_model)
+    return Study(dataset, entry, times, words, counts, dict(zip(models, surprisals, strict=True)))
 
 
 class Comparison(NamedTuple):

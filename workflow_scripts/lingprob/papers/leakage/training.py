@@ -110,8 +110,7 @@ def by_fine_tuning(
 
 def _equal_weights(passages: pd.DataFrame) -> pd.Series:
     """Return the weight of each size in the mean over sizes."""
-    sizes = list(passages["size"].unique())
-    return pd.Series(1 / len(sizes), index=sizes)
+    return pd.Series(1 / passages["size"].nunique(), index=passages["size"].unique())
 
 
 def _slope_weights(passages: pd.DataFrame) -> pd.Series:

@@ -66,7 +66,8 @@ def size_trends(
         row["largest"] = float(part["parameters"].max())
         found = drawn.get((names["dataset"], names["convention"], of))
         if found is not None and set(part["model"]) <= set(found.models):
-            weights = found.weights(dict(zip(part["model"], slope_weights(part[on]), strict=True)))
+            of_models = slope_weights(part.set_index("model")[on])
+            weights = of_models.reindex(found.models, fill_value=0.0).to_numpy()
             before = {**names, STATE: 0, "of": of, "on": on}
             slopes[tuple(row[name] for name in before)] = row["slope"], weights
             row |= {"resampled": found.resampled, "items": found.sums.units}
@@ -101,10 +102,6 @@ class Drawn:
         self.sums = CrossedDraws(values, draws, seed)
         items = "passages" if is_mean else "sentences"
         self.resampled = items if len(subjects) == 1 else f"subjects and {items}"
-
-    def weights(self, by_model: Mapping[str, float]) -> np.ndarray:
-        """Return the weight of each of `models` in a sum, (models,), 0 if `by_model` lacks it."""
-        return np.array([by_model.get(name, 0.0) for name in self.models])
 
 
 def slope_weights(sizes: pd.Series) -> pd.Series:
@@ -187,10 +184,8 @@ def _of_dataset(
     first, second = np.array(list(combinations(range(len(models)), 2))).T
     p = swap_p_values(by_unit, first, second, seed)
     totals = by_unit.sum(axis=0)
-    ends = [
-        found.sums.interval(found.weights({models[one]: 1.0, models[other]: -1.0}))
-        for one, other in zip(first, second, strict=True)
-    ]
+    signs = pd.DataFrame(np.eye(len(models)), models, models)[found.models].to_numpy()
+    ends = [found.sums.interval(weights) for weights in signs[first] - signs[second]]
     return pd.DataFrame(
         {
             "model": np.array(models)[first],
