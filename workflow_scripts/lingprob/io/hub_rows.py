@@ -107,8 +107,7 @@ def keep_rows(
 ) -> None:
     """Write the first rows of a stream, or all of them, to the Parquet file `target`.
 
-    `stream` is a function that opens an IterableDataset. Rows that an earlier call with the same
-    `code` kept are not read again. Raises LingprobError for a missing column or too few rows.
+    `stream` opens an IterableDataset. Raises LingprobError for a missing column or too few rows.
     """
     wanted = entry.get("rows")
     identity = identity_of({**entry, "rows": None}, ROWS_PER_PART, code)

@@ -1,9 +1,8 @@
 """Conversion of experiment software's result files to tables of reading times and of ratings.
 
 A file is first read as rows under the program's own names of columns, in lower case with
-underscores. The dictionaries of column names below then choose the needed columns. PCIbex and Ibex
-Farm write comments that name the columns of the lines below them. jsPsych writes trials as JSON or
-CSV, Gorilla one row per event, and OpenSesame one row per logged trial.
+underscores. PCIbex and Ibex Farm write comments that name the columns of the lines below them.
+jsPsych writes trials as JSON or CSV, Gorilla one row per event, and OpenSesame one per trial.
 """
 
 import csv
@@ -45,23 +44,27 @@ PROGRAMS = {
     "OpenSesame": {"subject_nr"},
     "a table": set(),
 }
-# For each of this project's names, the names that experimenters and programs use, the preferred
-# name first.
+# For each of this project's names, the names that experimenters use, the preferred name first.
 COMMON = {
-    "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id "
-    "run_id participant_private_id subject_nr",
+    "participant": "participant participant_id subject subject_id subj prolific_pid prolific_id",
     "item": "item item_id itemnum itemno item_no item_number",
     "condition": "condition cond",
-    "sentence": "sentence text spr_sentence stimulus",
+    "sentence": "sentence text",
     "grammatical": "grammatical",
     "word": "word region",
     "word_number": "word_number word_index word_position position region_number",
-    "rt_ms": "rt_ms reading_time rt reaction_time response_time",
-    "rating": "rating judgment judgement choice response responses",
+    "rt_ms": "rt_ms reading_time rt",
+    "rating": "rating judgment judgement choice",
     "good": "good sentence_good",
     "bad": "bad sentence_bad",
 }
-# Further names that have these meanings in one program only.
+# Further names in all programs but PCIbex and Ibex Farm, which have names of their own.
+OTHERS = {
+    "participant": "run_id participant_private_id subject_nr",
+    "sentence": "spr_sentence stimulus",
+    "rt_ms": "reaction_time response_time",
+    "rating": "response responses",
+}
 SPECIAL = {
     "PCIbex": {
         "participant": "id md5_hash",
@@ -123,7 +126,7 @@ def import_export(
     frame = _with_sentences(frame)
     if kind == TIMES:
         frame = _with_words(path, frame)
-    table, read = _our_columns(path, frame, SPECIAL.get(program, {}), columns or {})
+    table, read = _our_columns(path, frame, SPECIAL.get(program, OTHERS), columns or {})
     named = {ours: names[0] for ours, names in read.items()}
     for name in {"sentence", "word", "good", "bad"} & {*table.columns}:
         table[name] = table[name].map(_without_html)

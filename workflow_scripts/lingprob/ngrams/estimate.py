@@ -167,8 +167,7 @@ def _ngrams(
 def word_tokenizer(documents: Iterable[str], least_count: int) -> PreTrainedTokenizerFast:
     """Return a tokenizer whose tokens are the words and punctuation marks of a corpus.
 
-    Words that occur fewer than `least_count` times, and other words, are `<unk>`. `</s>` begins
-    and ends sentences.
+    Words that occur fewer than `least_count` times are `<unk>`. `</s>` begins and ends sentences.
     """
     split = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
