@@ -1,6 +1,7 @@
 """Scoring tables in shards: the schema, errors before any work, and resuming after a kill."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -139,3 +140,15 @@ def test_workers_share_the_work_evenly(items, most, sizes):
     ranges = shard_ranges(items, most)
     assert [number for one in ranges for number in one] == [*range(items)]
     assert [len(one) for one in ranges] == sizes
+
+
+@pytest.mark.parametrize("window", [None, 4])
+def test_progress_counts_each_sequence_once(language_model, window):
+    """In several steps; repeated sequences and those without a token to score count as well."""
+    sequences = [one.ids for one in language_model.tokenize([*TEXTS[:12], TEXTS[0], "a"])]
+    counted = []
+    progress = SimpleNamespace(advance=counted.append)
+    scorer = Scorer(language_model, 32)
+    scorer.score([*sequences, sequences[0][:1]], None, window=window, progress=progress)
+    assert sum(counted) == len(sequences) + 1
+    assert len(counted) > 3

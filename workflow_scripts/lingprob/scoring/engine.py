@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from lingprob.errors import LingprobError, is_out_of_memory
+from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.forward import PROBE_TOKENS, Forward, lay_out, order_of
 from lingprob.scoring.key_values import KeyValues, rotation_of
@@ -32,10 +33,11 @@ SHARD_MULTIPLE = 4  # so that 2 or 4 workers have as many shards each
 
 
 class Segment(NamedTuple):
-    """A branch, and the part of an array that its log-probabilities belong to."""
+    """A branch, the part of an array for its log-probabilities, and if it ends its sequence."""
 
     target: np.ndarray
     branch: Branch
+    is_last: bool = False
 
 
 @contextmanager
@@ -96,6 +98,7 @@ class Scorer:
         window: int | None = None,
         stride: int | None = None,
         members: np.ndarray | None = None,
+        progress: Progress | None = None,
     ) -> list[np.ndarray]:
         """Return the log-probability (nats) of every token given those before it.
 
@@ -109,6 +112,7 @@ class Scorer:
                 window. The last token of a window is not run.
             members: token ids. If given, results have shape (n, 2), and the second column is the
                 log-probability that the token at this place is any of them.
+            progress: advanced by the number of finished sequences.
 
         Returns one array (n,) per sequence, of `result_dtype`. Raises LingprobError if a single
         sequence does not fit into memory, or a value is not finite.
@@ -129,9 +133,11 @@ class Scorer:
             segments += _segments(target, ids, window, stride, after_start is not None)
             if after_start is not None and after_start.logprobs is not None and len(ids) > 1:
                 target[1] = after_start.logprobs[ids[1]]
+        if progress is not None:
+            progress.advance(len(whole) - sum(segment.is_last for segment in segments))
         for start, before in ((1, after_start), (0, None)):
             todo = [segment for segment in segments if segment.branch.start == start]
-            self.run(todo, before, members)
+            self.run(todo, before, members, progress)
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
 
     def prepare(self, sequences: Sequence[np.ndarray], start_id: int | None) -> KeyValues | None:
@@ -154,11 +160,12 @@ class Scorer:
         segments: Sequence[Segment],
         prefix: KeyValues | None,
         members: np.ndarray | None = None,
+        progress: Progress | None = None,
     ) -> None:
         """Write the log-probabilities of the wanted tokens of segments to their targets.
 
-        Branches continue from `prefix`. Those that share a beginning are run together. `members` is
-        an argument of `score`.
+        Branches continue from `prefix`. Those that share a beginning are run together. `members`
+        and `progress` are arguments of `score`.
         """
         left = dict(enumerate(segments))
         while left:
@@ -169,8 +176,11 @@ class Scorer:
                     alone = sum(len(row.branches) for row in batch) == 1
                     self.shrink(len(batch) * len(batch[0].ids), alone)
                     break
-                for place, logprobs in zip(order_of(batch), values, strict=True):
-                    left.pop(numbers[place]).target[:] = logprobs
+                finished = [left.pop(numbers[place]) for place in order_of(batch)]
+                for segment, logprobs in zip(finished, values, strict=True):
+                    segment.target[:] = logprobs
+                if progress is not None:
+                    progress.advance(sum(segment.is_last for segment in finished))
 
     def _batches(self, branches: list[Branch], prefix: KeyValues | None) -> Iterator[list[Row]]:
         """Yield batches of rows with all branches.
@@ -232,7 +242,7 @@ def _segments(
         position = max(score_from, begin + 1)
         if position < end:
             branch = Branch(ids[begin:end], position - begin, int(after_start))
-            yield Segment(logprobs[position:end], branch)
+            yield Segment(logprobs[position:end], branch, end == len(ids))
 
 
 def sliding_windows(

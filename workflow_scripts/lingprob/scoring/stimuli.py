@@ -61,8 +61,8 @@ def score_stimuli(
     _check_scorable(item_ids, texts, tokens, start_token, dataset)
     settings = [start_id, lm.context_window, str(lm.dtype)]
 
-    def score(shard: list[str]) -> list[np.ndarray]:
-        return scorer.score([tokens[text].ids for text in shard], start_id)
+    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
+        return scorer.score([tokens[text].ids for text in shard], start_id, progress=progress)
 
     with worker_map(lm, workers) as mapping:
         logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, **kept)
@@ -93,8 +93,12 @@ def score_masked(
     _check_scorable(item_ids, texts, tokens, "", dataset, longest)
     budget = tokens_per_batch or TOKENS_PER_BATCH[lm.device.type]
 
-    def score(shard: list[str]) -> list[np.ndarray]:
-        return [pseudo_logprobs(lm, tokenized[text], correction, budget) for text in shard]
+    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
+        found = []
+        for text in shard:
+            found.append(pseudo_logprobs(lm, tokenized[text], correction, budget))
+            progress.advance()
+        return found
 
     settings = [correction, str(lm.dtype)]
     logprobs = _score_in_shards(tokens, score, settings, dataset, map, **kept)
@@ -103,7 +107,7 @@ def score_masked(
 
 def _score_in_shards(
     tokens: Mapping[str, Tokens],
-    score: Callable[[list[str]], list[np.ndarray]],
+    score: Callable[[list[str], Progress], list[np.ndarray]],
     settings: Sequence[object],
     dataset: str,
     mapping: Callable[..., Iterator[pa.Table]],
@@ -113,9 +117,9 @@ def _score_in_shards(
 ) -> dict[str, np.ndarray]:
     """Return the token log-probabilities (nats, float32) of each distinct text.
 
-    `score` returns the log-probabilities of some texts. `settings` has JSON values of all settings
-    that change them. `mapping` is a function like `map`, which may score several shards at once. A
-    shard has at most `sentences_per_shard` texts.
+    `score` returns the log-probabilities of some texts, and advances the progress. `settings` has
+    JSON values of all settings that change them. `mapping` is a function like `map`, which may
+    score several shards at once. A shard has at most `sentences_per_shard` texts.
     """
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
     ranges = shard_ranges(len(ordered), sentences_per_shard)
@@ -126,17 +130,17 @@ def _score_in_shards(
         described = [settings, part, [tokens[text].ids.tolist() for text in part]]
         if (kept := shards.read(described)) is not None:
             there.append(kept)
+            progress.advance(len(part))
             return kept
-        values = [row.astype(np.float32) for row in score(part)]
+        values = [row.astype(np.float32) for row in score(part, progress)]
         table = pa.table({"logprob": pa.array(values, pa.list_(pa.float32()))})
         shards.write(described, table)
         return table
 
     found: list[np.ndarray] = []
     with Progress(len(ordered), f"scoring {dataset}", "sentences") as progress:
-        for part, table in zip(parts, mapping(scored, parts), strict=True):
+        for table in mapping(scored, parts):
             found += [row.values.to_numpy(zero_copy_only=False) for row in table.column("logprob")]
-            progress.advance(len(part))
     if there:
         logger.info("%d of %d shards were there already", len(there), len(parts))
     return dict(zip(ordered, found, strict=True))
