@@ -378,15 +378,3 @@ def test_sentences_without_unigrams_get_simpler_predictions():
         predict_ratings(rated("slor", *given), given[0], np.full(30, np.nan), given[2])
     with pytest.raises(LingprobError, match="n_tokens, row 0: 0 "):
         predict_ratings(of_logprob, given[0], None, 0 * given[2])
-
-
-def test_intervals_of_r_cv_cover_other_samples() -> None:
-    """Of 150 samples of 120 sentences, 95% of intervals contain the mean r_cv."""
-    fits = pd.concat(
-        fit(sentences(120, noise=0.8, seed=seed), linking_functions=["morcela"],
-            repeats=5, bootstrap=200)
-        for seed in range(150)
-    )  # fmt: skip
-    mean = fits.r_cv.mean()
-    assert ((fits.r_cv_low < mean) & (mean < fits.r_cv_high)).mean() > 0.91
-    assert ((fits.r_low < mean) & (mean < fits.r_high)).mean() < 0.9

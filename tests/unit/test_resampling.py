@@ -337,17 +337,6 @@ def test_crossed_draws_are_shared_by_all_variables():
     assert np.isnan(sum_interval(one[:1, :1], 10, 0)).all()
 
 
-@pytest.mark.parametrize(("readers", "items"), [(8, 40), (20, 20)])
-def test_crossed_intervals_cover_the_sum(readers, items):
-    random = np.random.default_rng(8)
-    found = []
-    for run in range(150):
-        cells = 0.5 * random.normal(size=(readers, 1)) + 0.5 * random.normal(size=(1, items))
-        low, high = sum_interval(cells + random.normal(size=(readers, items)), 200, run)
-        found.append(low <= 0 <= high)
-    assert 0.89 <= np.mean(found) <= 0.99
-
-
 @pytest.mark.parametrize("spread", [0.0, 1.0])
 def test_intervals_cover_the_share_over_prefixes(spread):
     """Each of ten prefixes precedes three items. The truth is the share over all prefixes."""

@@ -297,7 +297,7 @@ def test_counts_are_of_the_rows_trained_on(corpus, tmp_path, monkeypatch):
     losses(job(corpus, tmp_path, plan={"steps": 5}))
     monkeypatch.undo()
     expected = np.bincount(np.concatenate(read)[:, 1:].ravel(), minlength=corpus["vocabulary"])
-    counts = count_seen_tokens(TrainingData(corpus, 10), 5, 8, seed=3)
+    counts = count_seen_tokens(TrainingData(corpus, 10), 5, 8, 3, QUIET)
     assert counts.tolist() == expected.tolist()
 
 
@@ -309,7 +309,7 @@ def test_a_rule_s_counts_are_of_its_step(corpus, tmp_path):
         input={"corpus": tmp_path / "corpus.json"}, output={"counts": output},
         params={"batch_size": 8, "validation_examples": 10, "seed": 3, "smoothing": 1.0},
     )  # fmt: skip
-    expected = count_seen_tokens(TrainingData(corpus, 10), 4, 8, seed=3)
+    expected = count_seen_tokens(TrainingData(corpus, 10), 4, 8, 3, QUIET)
     assert read_table(output, "unigrams")["count"].tolist() == expected.tolist()
     assert read_metadata(output)["total"] == str(4 * 8 * corpus["context_window"])
 

@@ -175,8 +175,10 @@ class CrossedDraws:
         return found
 
     def interval(self, weights: Array) -> tuple[float, float]:
-        """Return the 95% interval of a weighted sum, widened if its units are few."""
-        return widened_interval(float(weights @ self.sums), self.of(weights), self.units)
+        """Return the 95% interval of a weighted sum, which lies in it, widened for few units."""
+        value, ends = float(weights @ self.sums), interval(self.of(weights))
+        low, high = widened(value, ends, np.ones(self.units), (-np.inf, np.inf))
+        return float(np.minimum(value, low)), float(np.maximum(value, high))
 
 
 def sum_interval(values: Array, draws: int, seed: int) -> tuple[float, float]:
@@ -210,17 +212,6 @@ def widened(
     factor = by_student * np.sqrt(units / (units - 1))
     low, high = (value + factor * (end - value) for end in ends)
     return float(max(low, limits[0])), float(min(high, limits[1]))
-
-
-def widened_interval(value: float, drawn: Array, units: int) -> tuple[float, float]:
-    """Return the 95% interval of a value from its resamples, widened if its units are few.
-
-    The value lies in it. (NaN, NaN) for a single unit.
-    """
-    if units < 2:
-        return np.nan, np.nan
-    low, high = widened(value, interval(drawn), np.ones(units), (-np.inf, np.inf))
-    return min(value, low), max(value, high)
 
 
 def swap_p_values(values: Array, first: NDArray, second: NDArray, seed: int) -> Array:

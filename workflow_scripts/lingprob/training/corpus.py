@@ -317,7 +317,7 @@ def _shuffle(seed: int, epoch: int, n_examples: int) -> np.ndarray:
 
 
 def count_seen_tokens(
-    data: TrainingData, steps: int, batch_size: int, seed: int, progress: Progress | None = None
+    data: TrainingData, steps: int, batch_size: int, seed: int, progress: Progress
 ) -> np.ndarray:
     """Return how often the first `steps` steps predict each token id, int64 (V,).
 
@@ -327,6 +327,5 @@ def count_seen_tokens(
     for step in range(1, steps + 1):
         rows = data.take(examples_of_step(step, batch_size, data.n_examples, seed))
         counts += np.bincount(rows[:, 1:].ravel(), minlength=data.vocabulary)
-        if progress is not None:
-            progress.advance()
+        progress.advance()
     return counts
