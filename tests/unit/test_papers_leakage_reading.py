@@ -583,15 +583,3 @@ def test_seeds_and_both_samples_matter(deltas):
         assert not np.allclose(first, second)
     # One reader's effect is on 40 cells, one sentence's on 8.
     assert widths[0] / widths[1] == pytest.approx(40 * 8**0.5 / (8 * 40**0.5) * 1.3, rel=0.5)
-
-
-def test_large_outer_range_is_noted(deltas):
-    trends = trends_by_state(deltas, made(9, (1, 1), lambda _: np.zeros((3, 4)))).reset_index()
-    run = Run("test", {}, {}, PUBLISHED)
-    tables = {"delta_log_likelihood": deltas, "reading_counts": pd.DataFrame(
-        {"dataset": ["made"], "fate": ["fit"], "rows": [4]})}  # fmt: skip
-    for largest, expected in ((2e6, True), (1e9, False)):
-        rows = trends.assign(family="trained", largest=largest)
-        card = compare({**tables, "reading_trends": rows}, run)
-        notes = card.loc[card["column"] == "fit_falls_with_size", "note"]
-        assert notes.str.contains("smaller than the paper's: at most 2,000,000").all() == expected
