@@ -205,7 +205,9 @@ def _score_passages(
     lm = scorer.language_model
     start_id, window = lm.start_id(start_token), min(WINDOW, lm.context_window)
     spaces = space_tokens(lm.tokenizer, lm.vocabulary_size)
-    options = {"window": window + WINDOWS[window_counts], "stride": window // 2}
+    options: dict[str, Any] = {
+        "window": window + WINDOWS[window_counts], "stride": window // 2
+    }  # fmt: skip
     digest = hashlib.sha256(spaces.tobytes()).hexdigest()
 
     def score(batch: list[np.ndarray]) -> pa.Table:
