@@ -30,20 +30,6 @@ from models_for_tests import SENTENCES, passes, save_tiny_model
 pytest_plugins = ["api_for_tests"]
 
 
-def test_a_model_that_sees_later_tokens_is_refused(config, folder):
-    """For one sentence, and for several, which the engine scores."""
-    model = lingprob.load("tiny", config=config, cache=folder)
-
-    def look_ahead(module, arguments, named, output):
-        ids = named["input_ids"] if "input_ids" in named else arguments[0]
-        output.logits[..., 5] += ids[:, -1:].float()
-
-    model.model.register_forward_hook(look_ahead, with_kwargs=True)
-    for texts in (SENTENCES[0], list(SENTENCES[:3])):
-        with pytest.raises(LingprobError, match="not a causal model"):
-            model.score(texts)
-
-
 def test_pairs_are_matched_by_their_ids(lm):
     """Sentences in any order, with ids that do not follow it, and a sentence without a pair."""
     rows = pd.DataFrame(
@@ -443,17 +429,16 @@ def test_models_are_names_folders_or_repositories(folder):
     name, plan = find_model("pythia-70m")
     assert name == "pythia-70m"
     pinned = plan.catalog.model(name)
+    policies = pinned["bos_policies"]
     for given in ("EleutherAI/pythia-70m", "EleutherAI/pythia-70m@main"):
         name, plan = find_model(given)
+        revision = pinned["revision"] if "@" not in given else "main"
         entry = plan.catalog.model(name)
-        assert entry["revision"] == (pinned["revision"] if "@" not in given else "main")
-        assert entry["bos_policies"] == pinned["bos_policies"]
+        assert [entry[key] for key in ("revision", "bos_policies")] == [revision, policies]
         assert "/" not in name
     name, plan = find_model("pythia-70m", revision="step1000")
-    entry = plan.catalog.model(name)
-    assert [entry[key] for key in ("repository", "revision", "bos_policies")] == [
-        "EleutherAI/pythia-70m", "step1000", pinned["bos_policies"]
-    ]  # fmt: skip
+    entry, said = plan.catalog.model(name), ["EleutherAI/pythia-70m", "step1000", policies]
+    assert [entry[key] for key in ("repository", "revision", "bos_policies")] == said
     same = {"revision": pinned["revision"], "family": "pythia"}
     assert find_model("pythia-70m", **same)[0] == "pythia-70m"
     for given in ("EleutherAI/pythia-70m", "pythia-70m"):
@@ -512,10 +497,9 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
     by_settings = lingprob.load("tiny", **options, device="cpu").provenance["dtype"]
     model = lingprob.load("tiny", **options, device="cpu", dtype="float32")
     assert (by_settings, model.provenance["dtype"]) == ("torch.bfloat16", "torch.float32")
-    scorers = (model.direction.scorer, model.direction.context_scorer)
-    assert [scorer.tokens_per_batch for scorer in scorers] == [64, 64]
-    text = "The cat sat. The cat sat."
-    surprisal = model.surprisal(text)["surprisal"].tolist()
+    for scorer in (model.direction.scorer, model.direction.context_scorer):
+        assert scorer.tokens_per_batch == 64
+    surprisal = model.surprisal("The cat sat. The cat sat.")["surprisal"].tolist()
     assert surprisal[:3] == surprisal[3:]  # each sentence is read alone
     fed, predicted = (
         lingprob.load(
@@ -524,11 +508,10 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
         for name in ("fed", "predicted")
     )
     assert not fed.equals(predicted)  # longer than the window
-    monkeypatch.setenv("LINGPROB_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.cache_folder() == tmp_path / "lingprob"
-    monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "here"))
-    assert cache.cache_folder() == tmp_path / "here"
+    for variable, found in (("", tmp_path / "lingprob"), ("here", Path("here"))):
+        monkeypatch.setenv("LINGPROB_CACHE", variable)
+        assert cache.cache_folder() == found
     assert cache.cache_folder("there") == Path("there")
 
 
@@ -599,17 +582,9 @@ def test_changed_files_are_prepared_again(tmp_path, monkeypatch):
 
 def test_unigrams_are_given_or_found(lm, plan, folder, unigrams, tmp_path):
     table = read_table(unigrams, "unigrams")
-    table[["token_id", "logprob"]].to_csv(tmp_path / "unigrams.csv", index=False)
-    series = table.set_index("token_id")["logprob"]
-    for given in (
-        series,
-        series.to_dict(),
-        table,
-        unigrams,
-        tmp_path / "unigrams.csv",
-        "unigrahams_tiny",
-        None,
-    ):
+    csv, series = tmp_path / "unigrams.csv", table.set_index("token_id")["logprob"]
+    table[["token_id", "logprob"]].to_csv(csv, index=False)
+    for given in (series, series.to_dict(), table, unigrams, csv, "unigrahams_tiny", None):
         ((_, found),) = find_unigrams(given, "tiny", plan, folder).items()
         assert found.index.tolist() == series.index.tolist()
         np.testing.assert_allclose(found, series, rtol=1e-12)

@@ -43,15 +43,20 @@ def lm(folder) -> lingprob.Model:
     return lingprob.load("tiny", config=folder / "own.yaml", cache=folder)
 
 
+def ended(status: int, arguments: list[str]) -> None:
+    """Run a command, which must end with a status."""
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == status
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Run a command in its own folder, and return the table that it writes."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object) -> pd.DataFrame:
-        with pytest.raises(SystemExit) as ended:
-            main([*map(str, arguments), "--output", "output.parquet"])
-        assert ended.value.code == 0
+        ended(0, [*map(str, arguments), "--output", "output.parquet"])
         return pd.read_parquet("output.parquet")
 
     return run
@@ -80,8 +85,7 @@ def test_tables_have_what_the_calls_return(run, lm, model, capsys):
     assert rounded["logprob"].tolist() == [round(logprob, 2) for logprob in expected["logprob"]]
     assert "3 rows: output.parquet\n" in capsys.readouterr().err
     assert not list(Path().glob(".*"))
-    with pytest.raises(SystemExit):
-        main(["score", "sentences.csv", *model, "--column", "sentence=Text"])
+    ended(0, ["score", "sentences.csv", *model, "--column", "sentence=Text"])
     assert capsys.readouterr().out.startswith("mark,Text,logprob,n_tokens,mean_logprob,")
 
 
@@ -126,12 +130,10 @@ def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
     ratings[["logprob", "unigram_logprob"]] -= 9  # logarithms of probabilities are below 0
     ratings = ratings.assign(n_tokens=random.integers(3, 12, 40), article=np.arange(40) // 4)
     ratings.to_csv("ratings.csv", index=False)
-    for cluster in ("article", "none"):
+    given = [ratings[name] for name in ("logprob", "unigram_logprob", "n_tokens", "z")]
+    for cluster, values in (("article", ratings["article"]), ("none", None)):
         fits = run("fit", "ratings.csv", "--cluster", cluster, "--column", "rating=z")
-        expected = lingprob.fit_linking_functions(
-            *(ratings[name] for name in ("logprob", "unigram_logprob", "n_tokens", "z")),
-            clusters=ratings["article"] if cluster == "article" else None,
-        )
+        expected = lingprob.fit_linking_functions(*given, clusters=values)
         pd.testing.assert_frame_equal(fits, expected)
     ratings.assign(logprob=2.5).to_csv("surprisals.csv", index=False)
     with pytest.raises(SystemExit, match=r"row 1, column 'logprob': above 0: 2\.5 .*sign"):
@@ -162,9 +164,9 @@ def test_a_mistake_gets_one_message(tmp_path, model, capfd, command, text, optio
         (tmp_path / "in.csv").write_text(text)
     output = tmp_path / "out.csv"
     arguments = [command, str(tmp_path / "in.csv"), *model, *options, "--output", str(output)]
-    with pytest.raises(SystemExit, match=rf"(?s)^lingprob {command}: .*{said}") as ended:
+    with pytest.raises(SystemExit, match=rf"(?s)^lingprob {command}: .*{said}") as end:
         main(arguments)
-    assert "Traceback" not in str(ended.value.code) + capfd.readouterr().err
+    assert "Traceback" not in str(end.value.code) + capfd.readouterr().err
     assert not output.exists()
 
 
@@ -213,17 +215,13 @@ def test_options_reach_their_call(monkeypatch, tmp_path, called, command, option
 def test_options_are_refused_before_any_reading(capsys, arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("scores.csv").mkdir()
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
+    ended(2, arguments)
     assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_a_valid_example(command, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
-    assert ended.value.code == 0
+    ended(0, [command, "--help"])
     example = f"lingprob {command} {COMMANDS[command]['example']}"
     assert f"example:\n  {example}" in capsys.readouterr().out
     assert build_parser().parse_args(shlex.split(example)[1:]).command == command
@@ -234,9 +232,7 @@ def test_the_version_and_what_a_report_needs(capsys, tmp_path, monkeypatch):
     Path("config.yaml").write_text("scale: demo\n")
     shown = []
     for more in ([], ["--debug"]):
-        with pytest.raises(SystemExit) as ended:
-            main(["--version", *more])
-        assert ended.value.code == 0
+        ended(0, ["--version", *more])
         shown.append(capsys.readouterr().out)
     assert shown[0] == f"lingprob {lingprob.__version__}\n"
     lines = dict(line.split(": ", 1) for line in shown[1].splitlines())

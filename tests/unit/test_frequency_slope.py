@@ -59,11 +59,11 @@ def moments(lm, documents, unigram_logprob, shard=0, shards=1, **changes):
 
 
 def regressed(*arguments, **changes):
+    """Return the regression and the bins of all tokens, after one start token."""
     return slope_of_parts([moments(*arguments, **changes)])
 
 
 def slope_of_parts(parts):
-    """Return the regression and the bins of shards with one start token."""
     slopes, bins = frequency_slopes(*zip(*parts, strict=True))
     (fit,) = slopes.drop(columns="start_token").to_dict("records")
     return fit, bins.drop(columns="start_token")
@@ -125,13 +125,6 @@ def test_sums_give_the_regression_of_all_tokens(lm, unigram_logprob, start_token
         assert row.sd_logprob == pytest.approx(y[inside].std(), abs=1e-5)
 
 
-def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
-    fit, bins = regressed(lm, DOCUMENTS, unigram_logprob)
-    assert set(fit) < set(SCHEMAS["frequency_slopes"].names)
-    bins = bins.assign(model="tiny", corpus="sentences", start_token="none")
-    write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
-
-
 def test_shards_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "WINDOWS_PER_PIECE", 1)
     cut = {"tokens": 200, "document_tokens": 110}
@@ -152,6 +145,9 @@ def test_shards_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
     assert merged == pytest.approx(fit)
     assert merged["n_tokens"] == 200
     pd.testing.assert_frame_equal(merged_bins, bins)
+    assert set(fit) < set(SCHEMAS["frequency_slopes"].names)
+    bins = bins.assign(model="tiny", corpus="sentences", start_token="none")
+    write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
 
 
 def test_bins_end_at_the_lowest_and_highest(lm, monkeypatch):
@@ -180,26 +176,15 @@ def test_no_document_is_read_after_the_last_token(lm, unigram_logprob, monkeypat
     assert list(documents) == ["Qz"]
 
 
-@pytest.mark.parametrize("max_tokens", [3, 50, 171])
-def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
-    x, y, _ = obvious_pairs(lm, unigram_logprob, "none")
-    fit, _ = regressed(lm, DOCUMENTS, unigram_logprob, tokens=max_tokens)
-    assert fit["n_tokens"] == max_tokens
-    expected = linregress(x[:max_tokens], y[:max_tokens])
-    assert fit["slope"] == pytest.approx(expected.slope, abs=1e-5)
-
-
-def test_long_documents_may_be_cut(lm, unigram_logprob):
-    x, y, number = obvious_pairs(lm, unigram_logprob, "none", longest=12)
-    fit, _ = regressed(lm, DOCUMENTS, unigram_logprob, document_tokens=12)
+@pytest.mark.parametrize("cut", [{"tokens": 3}, {"tokens": 171}, {"document_tokens": 12}])
+def test_texts_are_cut_within_a_document(lm, unigram_logprob, cut):
+    x, y, number = obvious_pairs(lm, unigram_logprob, "none", cut.get("document_tokens"))
+    x, y, number = (values[: cut.get("tokens")] for values in (x, y, number))
+    fit, _ = regressed(lm, DOCUMENTS, unigram_logprob, **cut)
     assert (fit["n_tokens"], fit["n_documents"]) == (len(x), len(set(number)))
-    assert np.bincount(number).max() == 11
     assert fit["slope"] == pytest.approx(linregress(x, y).slope, abs=1e-5)
-
-
-def test_one_document_tells_no_error_between_documents(lm, unigram_logprob):
-    fit, _ = regressed(lm, DOCUMENTS[:1], unigram_logprob)
-    assert np.isnan(fit["slope_std_error"])
+    # One document tells no error between documents.
+    assert np.isnan(fit["slope_std_error"]) == (len(set(number)) == 1)
     assert fit["slope_std_error_tokens"] > 0
 
 
@@ -219,8 +204,8 @@ def test_a_smaller_context_window_counts(lm, unigram_logprob, monkeypatch, conte
     [
         (SENTENCES, np.zeros(VOCABULARY_SIZE - 1), "needs 320 finite ones"),
         (SENTENCES, np.full(VOCABULARY_SIZE, -np.inf), "needs 320 finite ones"),
-        (SENTENCES, np.full(VOCABULARY_SIZE, -2.0), "of one and the same unigram"),
-        (["The"], np.linspace(-9, -1, VOCABULARY_SIZE), "larger corpus"),
+        (SENTENCES, np.full(VOCABULARY_SIZE, -2.0), "three with different unigram"),
+        (["The"], np.linspace(-9, -1, VOCABULARY_SIZE), "three with different unigram"),
     ],
 )
 def test_regressions_that_cannot_be_are_explained(lm, documents, unigrams, message):

@@ -71,7 +71,7 @@ def test_texts_are_read_through_the_context_window(language_model):
 @pytest.mark.parametrize(
     "change",
     [
-        {"identity": "other weights"},
+        {"identity": "other"},
         {"start_token": "eos"},
         {"context_window": 8},
         {"dtype": torch.float64},
@@ -125,17 +125,9 @@ def test_a_damaged_shard_is_made_again(language_model, tmp_path, caplog, damage)
 
 @pytest.mark.parametrize(
     ("items", "most", "sizes"),
-    [
-        (600, 500, [150] * 4),  # not 500 and 100
-        (60, 20, [15] * 4),
-        (1001, 250, [125] * 7 + [126]),
-        (74, 500, [37, 37]),
-        (49, 500, [49]),
-        (9, 4, [2, 2, 2, 3]),
-        (3, 20, [1, 1, 1]),
-        (0, 500, []),
-    ],
-)
+    [(600, 500, [150] * 4), (60, 20, [15] * 4), (1001, 250, [125] * 7 + [126]),
+     (74, 500, [37, 37]), (49, 500, [49]), (9, 4, [2, 2, 2, 3]), (3, 20, [1, 1, 1]), (0, 500, [])],
+)  # fmt: skip
 def test_workers_share_the_work_evenly(items, most, sizes):
     ranges = shard_ranges(items, most)
     assert [number for one in ranges for number in one] == [*range(items)]

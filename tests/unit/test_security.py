@@ -18,20 +18,15 @@ from lingprob.pairs.embeddings import SentenceEmbedder
 from models_for_tests import save_tiny_model
 
 ENTRY = {"source": "local"}
-AUTO_MAPS = {
-    "config": ("config.json", {"AutoConfig": "hostile.Config"}),
-    "model": (
-        "config.json",
-        {"AutoModel": "hostile.Model", "AutoModelForCausalLM": "hostile.Model"},
-    ),
-    "tokenizer": ("tokenizer_config.json", {"AutoTokenizer": ["hostile.Tokenizer", None]}),
-}  # fmt: skip
-
-UNKNOWN = {
-    "config": ("model_type", "hostile"),
-    "model": ("model_type", "t5"),
-    "tokenizer": ("tokenizer_class", "Hostile"),
-}
+# A file, what it changes to name code, and to name a model without code in transformers. That knows
+# t5, but not as a causal model.
+MODEL = {"AutoModel": "hostile.Model", "AutoModelForCausalLM": "hostile.Model"}
+TOKENIZER = {"AutoTokenizer": ["hostile.Tokenizer", None]}
+CHANGES = [
+    ("config.json", {"auto_map": {"AutoConfig": "hostile.Config"}, "model_type": "hostile"}),
+    ("config.json", {"auto_map": MODEL, "model_type": "t5"}),
+    ("tokenizer_config.json", {"auto_map": TOKENIZER, "tokenizer_class": "Hostile"}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +34,15 @@ def tiny(tmp_path_factory) -> Path:
     return save_tiny_model("bloom", tmp_path_factory.mktemp("tiny"))
 
 
-@pytest.fixture(params=AUTO_MAPS)
+@pytest.fixture(params=CHANGES)
 def hostile(request, tiny, tmp_path) -> Path:
     """A folder with code that would write a file `run` next to it, and files that name the code."""
     folder = tmp_path / "hostile"
     shutil.copytree(tiny, folder)
     (folder / "hostile.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')\n")
-    name, auto_map = AUTO_MAPS[request.param]
+    name, change = request.param
     content = json.loads((folder / name).read_text())
-    content["auto_map"] = auto_map
-    # Models without code in transformers. It knows t5, but not as a causal model.
-    what, value = UNKNOWN[request.param]
-    content[what] = value
-    (folder / name).write_text(json.dumps(content))
+    (folder / name).write_text(json.dumps(content | change))
     return folder
 
 

@@ -37,10 +37,7 @@ OURS = (*COLUMNS, *FITTED, "text", "context", "regions")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the command that the options name, and write its table.
-
-    Raises LingprobError before a model is loaded if the input cannot be read.
-    """
+    """Run the command that the options name, and write its table."""
     gc.enable()
     table = CALLS.get(options.command, of_model)(options)
     write(table if options.digits is None else table.round(options.digits), options.output)
@@ -141,10 +138,7 @@ def chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.DataFrame:
-    """Return the input table with its columns renamed by `--column`.
-
-    Raises LingprobError if the table lacks a column that `--column` names or the command needs.
-    """
+    """Return the input table with its columns renamed by `--column`, and all `needed` ones."""
     where = options.input
     frame = lingprob.read_table(where, split=options.split, configuration=options.configuration)
     ours = {theirs: name for name, theirs in options.columns}

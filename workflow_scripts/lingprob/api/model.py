@@ -363,15 +363,11 @@ class Model:
         conventions = self.direction.audited_conventions()
         paired = as_pairs(pairs, self.language)
         scores = self.direction.sentence_scores(paired, conventions, self.unigrams)
+        convention = (conventions[0], next(iter(self.unigrams), "imported"))
+        distances = measure_distances(paired, self.language, self.run, self.cache, self.lm.device)
         searched = [corpora] if isinstance(corpora, str | Path) else list(corpora)
-        found = Evidence(
-            PAIRS,
-            paired,
-            scores,
-            (conventions[0], next(iter(self.unigrams), "imported")),
-            measure_distances(paired, self.language, self.run, self.cache, self.lm.device),
-            find_leakage(paired, searched, self.name, self.run, self.cache),
-        )
+        leakage = find_leakage(paired, searched, self.name, self.run, self.cache)
+        found = Evidence(PAIRS, paired, scores, convention, distances, leakage)
         settings = self.run.settings
         return audit(found, self.name, settings["audit"]["words_edited"], settings["scale"])[0]
 

@@ -251,10 +251,9 @@ def sliding_windows(
     """Return windows of at most `window` tokens that score each of `n_tokens` tokens once.
 
     A window (start, end, score_from) runs the tokens from start to end (exclusive), and scores
-    those from score_from. Each window starts `stride` tokens (default: half a window) after the one
-    before it, so every token after the first window has at least `window - stride` tokens of
-    context. A start token counts as one of the tokens. Raises LingprobError unless `window` is at
-    least 2 and `stride` from 1 to `window - 1`.
+    those from score_from. Each starts `stride` tokens (default: half a window) after the last, so
+    tokens after the first window have at least `window - stride` tokens of context. Raises
+    LingprobError unless `window` is at least 2 and `stride` from 1 to `window - 1`.
     """
     stride = window // 2 if stride is None else stride
     if not 1 <= stride < window:

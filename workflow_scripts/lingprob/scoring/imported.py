@@ -137,8 +137,8 @@ def _read(
 def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `frame` that are stimuli, with `place`, the row number of the stimulus.
 
-    Rows named by `sentence` get the ids of all stimuli with this text. Raises LingprobError for a
-    stimulus without a score, and for a row whose id is of a sentence with other letters.
+    Raises LingprobError for a stimulus without a score, and for a row whose id is of a sentence
+    with other letters.
     """
     if {"item_id", "sentence"} <= {*frame.columns}:
         texts = frame["item_id"].map(stimuli.set_index("item_id")["text"])

@@ -26,12 +26,10 @@ from lingprob.io.progress import Progress
 from lingprob.io.shards import NOWHERE, Shards
 from lingprob.models.loading import Tokens, load_prepared
 from lingprob.models.masked import MaskableText, MaskedLanguageModel
-from lingprob.scoring.engine import Scorer, shard_ranges, worker_map
+from lingprob.scoring.engine import TOKENS_PER_BATCH, Scorer, shard_ranges, worker_map
 
 logger = logging.getLogger(__name__)
 CORRECTIONS = ("within_word_l2r", "whole_word", "none")
-# Tokens of a masked model in one pass.
-TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
 
 
 def score_stimuli(
@@ -81,10 +79,9 @@ def score_masked(
 ) -> pd.DataFrame:
     """Return a `scores` table (logprob in nats) of texts that a masked model reads.
 
-    A token's logprob is conditional on all tokens that the correction does not mask, and every
-    token counts. Each distinct text is scored alone, so that its numbers depend on no other text.
-    `dataset` and `kept` are arguments of `score_stimuli`. Raises LingprobError for a text without a
-    token, or one longer than the model can read.
+    Every token counts. Each distinct text is scored alone, so that its numbers depend on no other
+    text. `dataset` and `kept` are arguments of `score_stimuli`. Raises LingprobError for a text
+    without a token, or one longer than the model can read.
     """
     unique = list(dict.fromkeys(texts))
     tokenized = dict(zip(unique, lm.tokenize(unique), strict=True))
