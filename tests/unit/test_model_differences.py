@@ -169,12 +169,11 @@ def test_the_figure_shows_corrected_differences_best_first():
 
 
 def test_forty_models_on_three_data_sets_fit():
-    models = describe_models(Catalog().models)
-    names, datasets = list(models)[:40], ["brown", "stories", "dundee"]
-    random = np.random.default_rng(2)
+    models, random = describe_models(Catalog().models), np.random.default_rng(2)
     gains = pd.concat(
-        [gains_of({name: random.normal(n, 9, 9).tolist() for n, name in enumerate(names)}, dataset)
-         for dataset in datasets]
+        gains_of({name: (at + random.normal(0, 9, 9)).tolist() for at, name in
+                  enumerate([*models][:40])}, dataset)
+        for dataset in ("brown", "stories", "dundee")
     )  # fmt: skip
     differences = model_differences(gains, deltas_of(gains), **DRAWS)
     figure = matrices(differences, Run("test", models))

@@ -49,7 +49,7 @@ def slow(directory, text, begin, start_token):
     return rows, len(tokens.ids) - len(rows)
 
 
-def check(table, directory, items, start_token, atol):
+def check(table, directory, items, start_token, atol=1e-5):
     for item_index, item in enumerate(items):
         for cut_index, cut in enumerate(item.cuts):
             for target_index, target in enumerate(item.targets):

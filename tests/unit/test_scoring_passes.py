@@ -169,8 +169,7 @@ def test_a_chain_and_its_branches_are_run_once(
     monkeypatch.setattr(scorer.forward, "_logprobs_at", recorded)
     with passes(llama.model.base_model) as fed:
         found = score_along(scorer, CHAIN, ALONG, FIRST, start_id)
-    for ids, first, values in zip(ALONG, FIRST, found, strict=True):
-        np.testing.assert_allclose(values, alone(llama, ids, start_id)[first:], atol=1e-5)
+    check_along(llama, ALONG, FIRST, found, start_id)
     run = [int((ids > 0).sum()) for ids in fed]  # the rest fills rows up
     assert sum(run) == len(CHAIN) + 2 * len(LEAVES)
     assert max(run) <= max(budget, 2)  # of a text's own, both lie in one row
@@ -179,11 +178,14 @@ def test_a_chain_and_its_branches_are_run_once(
     assert sum(asked) == sum(len(values) for values in found) - 2
 
 
+def check_along(lm, texts, first, found, start_id=0):
+    for ids, begin, values in zip(texts, first, found, strict=True):
+        np.testing.assert_allclose(values, alone(lm, ids, start_id)[begin:], atol=1e-5)
+
+
 def test_short_texts_lie_along_a_chain(llama):
-    texts = [[], [5], [5, 6, 7]]
-    found = score_along(Scorer(llama), CHAIN, [np.array(ids, int) for ids in texts], [0] * 3, 0)
-    for ids, values in zip(texts, found, strict=True):
-        np.testing.assert_allclose(values, alone(llama, ids, 0), atol=1e-5)
+    texts = [np.array(ids, int) for ids in ([], [5], [5, 6, 7])]
+    check_along(llama, texts, [0] * 3, score_along(Scorer(llama), CHAIN, texts, [0] * 3, 0))
 
 
 @pytest.mark.parametrize("memory", [20, 6])
@@ -194,8 +196,7 @@ def test_a_chain_goes_on_in_smaller_pieces(llama, memory):
         found = score_along(scorer, CHAIN, ALONG, FIRST, 0)
     assert 1 <= scorer.tokens_per_batch <= memory
     assert len(fed) > 2
-    for ids, first, values in zip(ALONG, FIRST, found, strict=True):
-        np.testing.assert_allclose(values, alone(llama, ids, 0)[first:], atol=1e-5)
+    check_along(llama, ALONG, FIRST, found)
 
 
 def test_another_error_ends_a_chain(llama):
@@ -216,5 +217,4 @@ def test_without_trees_each_text_is_read_alone(tmp_path):
     with passes(lm.model.base_model) as fed:
         found = score_along(scorer, CHAIN, texts, [3, 3], start_id)
     assert [ids.tolist() for ids in fed] == [[CHAIN[:8].tolist(), [*CHAIN[:5], 0, 0, 0]]]
-    for ids, values in zip(texts, found, strict=True):
-        np.testing.assert_allclose(values, alone(lm, ids, start_id)[3:], atol=1e-5)
+    check_along(lm, texts, [3, 3], found, start_id)

@@ -18,8 +18,8 @@ from lingprob.pairs.embeddings import SentenceEmbedder
 from models_for_tests import save_tiny_model
 
 ENTRY = {"source": "local"}
-# A file, what it changes to name code, and to name a model without code in transformers. That knows
-# t5, but not as a causal model.
+# Files, and changes that name code and a model that transformers lacks. It has t5, but not as a
+# causal model.
 MODEL = {"AutoModel": "hostile.Model", "AutoModelForCausalLM": "hostile.Model"}
 TOKENIZER = {"AutoTokenizer": ["hostile.Tokenizer", None]}
 CHANGES = [
