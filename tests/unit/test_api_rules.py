@@ -64,7 +64,6 @@ def test_calls_and_rules_agree_under_every_policy(run_rule, lm, plan, folder, co
         slor = (theirs["logprob"] - theirs["unigram_logprob"]) / theirs["n_tokens"]
         assert ours["slor"].tolist() == slor.tolist()
         assert ours["mean_logprob"].tolist() == (theirs["logprob"] / theirs["n_tokens"]).tolist()
-        # One sentence is scored by another path.
         alone = pd.concat([lm.score(text, bos=bos) for text in texts], ignore_index=True)
         pd.testing.assert_frame_equal(alone, ours.reset_index(drop=True), rtol=1e-5)
         skipped = int(bos.endswith("excluded") or bos == "none")
@@ -252,17 +251,15 @@ def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
     columns = {"n_tokens": "article_len", "overlap_tokens": "overlap_len",
                "last_token": "overlap_last_token", "occurrences": "overlap_freq",
                "overlap_text": "overlap_text"}  # fmt: skip
-    from_file = [str(tmp_path / "corpus.jsonl"), [tmp_path / "corpus.jsonl"]]
-    for corpus in (CORPUS, *from_file, tmp_path / "saved"):
+    path = tmp_path / "corpus.jsonl"
+    for corpus in (CORPUS, str(path), [path], tmp_path / "saved"):
         named = {} if corpus == tmp_path / "saved" else {"tokenizer": folder / "tiny"}
         ours = lingprob.find_overlap(PASSAGES, corpus, **named, cache=folder)
         for name, named in columns.items():
             assert ours[name].tolist() == theirs[named].tolist(), name
         assert ours["text_id"].astype(str).tolist() == theirs["passage_id"].tolist()
     assert " cat sat on the mat" in ours["overlap_text"][0]
-    none = lingprob.find_overlap(
-        PASSAGES, CORPUS, tokenizer=folder / "tiny", min_length=90, cache=folder
-    )
-    assert none[["overlap_tokens", "last_token", "overlap_text"]].to_numpy().tolist() == [
-        [0, -1, ""], [0, -1, ""],
-    ]  # fmt: skip
+    options = {"tokenizer": folder / "tiny", "cache": folder}
+    none = lingprob.find_overlap(PASSAGES, CORPUS, **options, min_length=90)
+    columns = ["overlap_tokens", "last_token", "overlap_text"]
+    assert none[columns].to_numpy().tolist() == [[0, -1, ""]] * 2
