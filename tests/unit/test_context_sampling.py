@@ -50,6 +50,11 @@ def stimuli() -> pd.DataFrame:
     return pairs()
 
 
+def with_texts(table: pd.DataFrame, texts: dict[str, str]) -> pd.DataFrame:
+    """Replace the texts of some items."""
+    return table.assign(text=table["item_id"].map(dict(table[["item_id", "text"]].values) | texts))
+
+
 class Drawn(PrefixSampler):
     """A sampler whose prefixes have their sentences."""
 
@@ -95,29 +100,34 @@ def test_each_kind_draws_from_its_own_sentences(stimuli):
     assert set(unrelated.sentences) <= set(CONTROL)
 
 
-def test_sentences_with_words_of_targets_are_never_drawn(stimuli):
-    stimuli.loc[stimuli["item_id"] == "a7good", "text"] = "Sentence a 3 good."
-    prefix = sampler(stimuli).grow("a", ["a3"], "matched_acceptable")
-    assert len(prefix.source_ids) == 8
-    assert "a7good" not in prefix.source_ids
+def good(suite: str, *but: int, count: int = 10) -> set[str]:
+    """Items of a suite's acceptable sentences, but of some pairs."""
+    return {f"{suite}{pair}good" for pair in range(count) if pair not in but}
 
 
-def test_mismatched_prefixes_lack_words_of_the_suite(stimuli):
-    """Suites may share sentences: c's neutral sentences may be those of a."""
-    for pair in range(9):
-        stimuli.loc[stimuli["item_id"] == f"c{pair}good", "text"] = f"Sentence a {pair} good."
-    prefix = sampler(stimuli).grow("a", ["a3"], "mismatched_acceptable")
-    assert set(prefix.source_ids) == {*(f"b{pair}good" for pair in range(10)), "c9good"}
+@pytest.mark.parametrize(
+    ("texts", "suites", "kind", "drawn"),
+    [
+        # Words of the target.
+        ({"a7good": "Sentence a 3 good."}, (), "matched_acceptable", good("a", 3, 7)),
+        # Words of the target's suite: c's neutral sentences may be those of a.
+        ({f"c{pair}good": f"Sentence a {pair} good." for pair in range(9)}, (),
+         "mismatched_acceptable", good("b") | {"c9good"}),
+        ({}, ["a", "b"], "mismatched_acceptable", good("b")),
+    ],
+)  # fmt: skip
+def test_prefixes_lack_words_and_suites_of_targets(stimuli, texts, suites, kind, drawn):
+    prefix = sampler(with_texts(stimuli, texts), suites=suites).grow("a", ["a3"], kind)
+    assert set(prefix.source_ids) == drawn
+    assert len(prefix.source_ids) == len(drawn)
 
 
 def test_sentences_are_drawn_without_replacement_by_their_words(stimuli):
-    for pair in range(8):
-        stimuli.loc[stimuli["item_id"] == f"b{pair}good", "text"] = "The same words."
-    drawn = sampler(stimuli)
-    for kind, expected in (("matched_acceptable", 3), ("mismatched_acceptable", 13)):
-        target = "b" if kind == "matched_acceptable" else "a"
-        sentences = drawn.grow(target, [f"{target}9"], kind).sentences
-        assert len(sentences) == len(set(sentences)) == expected - (target == "b")
+    same = dict.fromkeys(good("b", 8, 9), "The same words.")
+    drawn = sampler(with_texts(stimuli, same))
+    for target, kind, expected in (("b", "matched", 2), ("a", "mismatched", 13)):
+        sentences = drawn.grow(target, [f"{target}9"], f"{kind}_acceptable").sentences
+        assert len(sentences) == len(set(sentences)) == expected
     matrix = drawn.from_suite("b", ["a1"], 0, None)
     assert sorted(matrix.sentences) == ["Sentence b 8 good.", "Sentence b 9 good.",
                                         "The same words."]  # fmt: skip
@@ -178,10 +188,12 @@ def test_matrix_prefixes_get_targets_in_turn(stimuli):
 
 def test_shared_sentences_are_never_in_a_matrix(stimuli):
     """Sentences of one suite may be an item's of another in its neutral condition."""
-    for pair in range(8):
-        stimuli.loc[stimuli["item_id"] == f"b{pair}bad", "text"] = f"Sentence a {pair} good."
-    prefix = sampler(stimuli).from_suite("a", ["b0", "b1"], 0, None)
+    of_b = {f"b{pair}bad": f"Sentence a {pair} good." for pair in range(8)}
+    prefix = sampler(with_texts(stimuli, of_b)).from_suite("a", ["b0", "b1"], 0, None)
     assert set(prefix.source_ids) == {"a8good", "a9good"}
+    table = with_texts(pairs("ab", 3), of_b)
+    with pytest.raises(LingprobError, match=r"suite 'a': its 0 sentences have 0 tokens"):
+        sampler(table).from_suite("a", ["b0"], 0, 5)
 
 
 def test_shared_prefixes_have_no_sentence_of_their_pairs(stimuli):
@@ -237,6 +249,8 @@ def test_no_cut_is_beyond_the_longest_prefix():
          "pair 'c9': a pair needs one acceptable and one unacceptable sentence"),
         (lambda table: table.drop(index=0), "pair 'a0': a pair needs two sentences"),
         (lambda table: table.assign(text="Same."), "no pair has two different sentences"),
+        (lambda table: table.replace({"pair_id": "b1"}, None),
+         r"'mine', pair '\(none\)': a pair needs two sentences"),
     ],
 )  # fmt: skip
 def test_suites_that_cannot_be_sampled_are_named(stimuli, change, said):
@@ -244,8 +258,11 @@ def test_suites_that_cannot_be_sampled_are_named(stimuli, change, said):
         sample_targets(source_of(change(stimuli)), 1, 0)
 
 
-def test_a_too_small_pool_is_named(stimuli):
-    few = stimuli[stimuli["pair_id"].isin(["a0", "a1", "b0", "b1"])]
+def test_two_pairs_make_a_suite_but_few_prefixes():
+    few = pairs("ab", 2)
+    assert set(sample_targets(source_of(few), None, 0)["pair_id"]) == {"a0", "a1", "b0", "b1"}
+    with pytest.raises(LingprobError, match="no suite 'z'"):
+        sample_targets(source_of(few, suites=["z"]), None, 0)
     with pytest.raises(LingprobError, match=r"suite 'a', matched_acceptable: its 1 sentences"):
         sampler(few, max_tokens=20, min_tokens=8).grow("a", ["a0"], "matched_acceptable")
 
@@ -332,25 +349,16 @@ def test_pieces_of_any_size_give_the_same_prefixes(stimuli, monkeypatch):
     assert count_tokens(whole, words_as_tokens) == counts
 
 
-def test_unrelated_sentences_lack_words_of_the_suite():
-    table = pairs()
-    table.loc[table["item_id"] == "a5good", "text"] = CONTROL[7]
-    drawn = sampler(table)
+def test_unrelated_sentences_lack_words_of_the_suite(stimuli):
+    drawn = sampler(with_texts(stimuli, {"a5good": CONTROL[7]}))
     assert set(drawn.grow("a", ["a3"], "unrelated").sentences) == {*CONTROL} - {CONTROL[7]}
     assert set(drawn.grow("b", ["b3"], "unrelated").sentences) == {*CONTROL}
 
 
-def test_only_suites_that_are_named_stand_in_contexts():
-    prefix = sampler(pairs(), suites=["a", "b"]).grow("a", ["a3"], "mismatched_acceptable")
-    assert sorted(prefix.source_ids) == [f"b{pair}good" for pair in range(10)]
-
-
-def test_members_of_unknown_acceptability_are_ignored():
-    table = pairs()
-    table.loc[table["pair_id"] == "a3", "grammatical"] = None
-    for side in ("acceptable", "unacceptable"):
-        prefix = sampler(table).grow("a", ["a3"], f"matched_{side}")
-        name = {"acceptable": "good", "unacceptable": "bad"}[side]
+def test_members_of_unknown_acceptability_are_ignored(stimuli):
+    stimuli.loc[stimuli["pair_id"] == "a3", "grammatical"] = None
+    for side, name in (("acceptable", "good"), ("unacceptable", "bad")):
+        prefix = sampler(stimuli).grow("a", ["a3"], f"matched_{side}")
         assert sorted(prefix.source_ids) == [f"a{pair}{name}" for pair in range(10) if pair != 3]
 
 
@@ -359,21 +367,9 @@ def test_small_pools_are_used_up(max_tokens, sentences):
     """Three sentences of four tokens are more than 1.5 times seven and no more than that of 8."""
     drawn = sampler(pairs(count=4), max_tokens=max_tokens)
     assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == sentences
-
-
-def test_a_suite_needs_this_number_of_sentences():
     drawn = sampler(pairs(count=4), min_tokens=100)
     found = [len(drawn.from_suite("a", ["b1"], 0, wanted).sentences) for wanted in (3, 4, 5)]
     assert found == [3, 4, 4]
-
-
-def test_a_suite_without_own_sentences_precedes_none():
-    table = pairs("ab", 3)
-    table.loc[table["item_id"].str.fullmatch("b.bad"), "text"] = [
-        f"Sentence a {pair} good." for pair in range(3)
-    ]
-    with pytest.raises(LingprobError, match=r"suite 'a': its 0 sentences have 0 tokens"):
-        sampler(table).from_suite("a", ["b0"], 0, 5)
 
 
 def test_sentences_count_once_with_the_space_before():
@@ -387,16 +383,6 @@ def test_sentences_count_once_with_the_space_before():
     prefix = drawn.grow("a", ["a3"], "unrelated")
     assert len(prefix.sentences) == 300  # 1,200 tokens of 1,500 that would do
     assert sorted(seen) == sorted(f" {sentence}" for sentence in prefix.sentences)
-
-
-def test_unnamed_pairs_are_refused_and_two_make_suites():
-    table = pairs("ab", 2)
-    assert set(sample_targets(source_of(table), None, 0)["pair_id"]) == {"a0", "a1", "b0", "b1"}
-    nameless = table.assign(pair_id=table["pair_id"].where(table["pair_id"] != "b1"))
-    with pytest.raises(LingprobError, match=r"'mine', pair '\(none\)': a pair needs two sentences"):
-        sample_targets(source_of(nameless), None, 0)
-    with pytest.raises(LingprobError, match="no suite 'z'"):
-        sample_targets(source_of(table, suites=["z"]), None, 0)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from lingprob.stimuli.syntaxgym import join_regions, read_suite
 
 TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
 PAIR = {"sentence_good": "She sings.", "sentence_bad": "She sing."}
-SURPRISALS = {("a", 1): 1.0, ("a", 2): 5.0, ("b", 1): 2.0, ("b", 2): 3.0, ("a", 0): 6.0}
+SURPRISALS = {("a", 1): 1.0, ("a", 2): 5.0, ("b", 1): np.array([2.0, 0.5]), ("b", 2): 3.0,
+              ("a", 0): 6.0}  # fmt: skip
 
 
 def own(path: Path, **entry: object) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -30,6 +31,13 @@ def own(path: Path, **entry: object) -> tuple[pd.DataFrame, pd.DataFrame]:
 def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def refuse(path: Path, text: str, said: str, **entry: object) -> None:
+    """Check that a file with a text is refused with a message that names the file."""
+    with pytest.raises(LingprobError, match=said) as error:
+        own(write(path, text), **entry)
+    assert str(path) in str(error.value)
 
 
 def demo(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -120,10 +128,7 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
     ],
 )
 def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
-    path = write(tmp_path / "mine.csv", text)
-    with pytest.raises(LingprobError, match=said) as error:
-        own(path, ratings="every")
-    assert str(path) in str(error.value)
+    refuse(tmp_path / "mine.csv", text, said, ratings="every")
 
 
 def test_ids_lose_outer_spaces_and_sentences_keep_them(tmp_path, caplog):
@@ -139,17 +144,6 @@ def test_ids_lose_outer_spaces_and_sentences_keep_them(tmp_path, caplog):
     assert stimuli["grammatical"].tolist()[:2] == [True, False]
     assert "the pair of 1 rows is NA, so they are in none" in caplog.text
     assert "{rating: Rating}. To read them, set datasets.mine.columns." in caplog.text
-
-
-def test_copies_of_a_sentence_may_differ_in_typography(tmp_path):
-    """Means of z-scores by hand: each reader's two ratings have the z-scores -1 and 1 / sqrt 2."""
-    rows = "a,Don't  go.,1,p\na,B.,3,\nb ,Don’t go.,7,p\nb,B.,5,\n"
-    path = write(tmp_path / "mine.csv", f"participant,sentence,rating,pair\n{rows}")
-    stimuli, ratings = own(path, ratings="some")
-    assert stimuli["text"].tolist() == ["Don't  go.", "B."]
-    assert stimuli["pair_id"].fillna("none").tolist() == ["p", "none"]
-    assert ratings["participant_id"].tolist() == ["a", "a", "b", "b"]
-    assert stimuli["rating"].tolist() == pytest.approx([0, 0])
 
 
 def test_meanings_may_be_empty_or_a_boolean(tmp_path):
@@ -173,9 +167,10 @@ def test_an_unexpected_number_of_items_is_refused(tmp_path):
         own(path, items=3)
     with pytest.raises(LingprobError, match="0 pairs, but the catalog expects 1"):
         own(path, pairs=1)
-    build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=2)
+    entry = {**TABLE, "path": str(path)}
+    build_stimuli("mine", entry, tmp_path, 0, sentences_needed=2)
     with pytest.raises(LingprobError, match=r"mine\.csv\): 2 sentences are too few .* need 3"):
-        build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=3)
+        build_stimuli("mine", entry, tmp_path, 0, sentences_needed=3)
 
 
 @pytest.mark.parametrize("content", [b"\xe9t\xe9", b"\xed\xa0\x80", "A.".encode("utf-16")])
@@ -248,11 +243,19 @@ def test_hidden_rows_are_named_and_merged_cells_refused(tmp_path, caplog):
         own(path)
 
 
-def test_a_damaged_workbook_is_one_clear_message(tmp_path):
-    for content in (b"", b"PK and nothing more", "sentence,rating\nA.,1\n".encode("utf-16")):
-        (tmp_path / "mine.xlsx").write_bytes(content)
-        with pytest.raises(LingprobError, match=r"mine.xlsx: cannot be read as a table"):
-            own(tmp_path / "mine.xlsx")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("mine.xlsx", b""),
+        ("mine.xlsx", b"PK and nothing more"),
+        ("mine.xlsx", "sentence,rating\nA.,1\n".encode("utf-16")),
+        ("mine.parquet", b"PAR1 and nothing more"),
+    ],
+)
+def test_a_damaged_table_is_one_clear_message(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(LingprobError, match=f"{name}: cannot be read as a table"):
+        own(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -267,17 +270,11 @@ def test_a_damaged_workbook_is_one_clear_message(tmp_path):
     ],
 )
 def test_json_lines_of_another_form_name_the_remedy(tmp_path, text, said):
-    path = write(tmp_path / "mine.jsonl", text)
-    with pytest.raises(LingprobError, match=said) as error:
-        own(path)
-    assert str(path) in str(error.value)
+    refuse(tmp_path / "mine.jsonl", text, said)
 
 
-def test_damaged_or_odd_parquet_is_one_clear_message(tmp_path):
+def test_parquet_has_texts_and_maybe_an_index(tmp_path):
     path = tmp_path / "mine.parquet"
-    path.write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(LingprobError, match=r"mine.parquet: cannot be read as a table"):
-        own(path)
     pd.DataFrame({"sentence": [["A", "b"], ["C"]], "rating": [1.0, 2.0]}).to_parquet(path)
     with pytest.raises(LingprobError, match=r"data row 1, column 'sentence': not text"):
         own(path)
@@ -287,15 +284,14 @@ def test_damaged_or_odd_parquet_is_one_clear_message(tmp_path):
 
 
 def test_a_row_may_be_a_pair(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("good,bad,paradigm\nA b.,B a.,x\nA b.,B a.,y\n")
+    path = write(tmp_path / "pairs.csv", "good,bad,paradigm\nA b.,B a.,x\nA b.,B a.,y\n")
     stimuli, _ = own(path)
     assert stimuli["text"].tolist() == ["A b.", "B a."] * 2
     assert stimuli["pair_id"].tolist() == ["1", "1", "2", "2"]
     assert stimuli["item_id"].tolist() == ["1.good", "1.bad", "2.good", "2.bad"]
     assert stimuli["grammatical"].tolist() == [True, False] * 2
     assert stimuli["paradigm"].tolist() == ["x", "x", "y", "y"]
-    path.write_text("ok,ko,name\nA b.,B a.,p\nC d.,D c.,q\n")
+    write(path, "ok,ko,name\nA b.,B a.,p\nC d.,D c.,q\n")
     named, _ = own(path, columns={"good": "ok", "bad": "ko", "pair": "name"})
     assert named["item_id"].tolist() == ["p.good", "p.bad", "q.good", "q.bad"]
 
@@ -312,10 +308,7 @@ def test_a_row_may_be_a_pair(tmp_path):
     ],
 )
 def test_bad_tables_of_pairs_are_named(tmp_path, text, columns, said):
-    path = tmp_path / "pairs.csv"
-    path.write_text(text)
-    with pytest.raises(LingprobError, match=said):
-        own(path, columns=columns)
+    refuse(tmp_path / "pairs.csv", text, said, columns=columns)
 
 
 JUDGED = """who,item,version,sentence,score,ok
@@ -352,10 +345,11 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
 
 def test_judgments_of_one_sentence_share_its_letters(tmp_path):
     """Composed in one row, decomposed in another, with other spaces and apostrophes."""
-    rows = "p,Zo\u00eb ran.,1\nq ,Zoe\u0308  ran.\u00a0,2\np,I don't.,3\nq,I don’t.\t,2\n"
-    path = write(tmp_path / "mine.csv", f"participant,sentence,rating\n{rows}")
-    stimuli, ratings = own(path, standardise=False)
-    assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "I don't."]
+    rows = "p,Zo\u00eb ran.,1,x\nq ,Zoe\u0308  ran.\u00a0,2,x\np,I  don't.,3,\nq,I don’t.\t,2,\n"
+    path = write(tmp_path / "mine.csv", f"participant,sentence,rating,pair\n{rows}")
+    stimuli, ratings = own(path, standardise=False, ratings="some")
+    assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "I  don't."]
+    assert stimuli["pair_id"].fillna("none").tolist() == ["x", "none"]
     assert stimuli["rating"].tolist() == [1.5, 2.5]
     assert ratings["participant_id"].tolist() == ["p", "q", "p", "q"]
     assert ratings["z"].equals(ratings["rating"])
@@ -390,9 +384,8 @@ def test_other_columns_of_sentences_are_kept(tmp_path):
     ],
 )
 def test_bad_judgments_are_named(tmp_path, row, said):
-    path = write(tmp_path / "mine.csv", JUDGED + row + "\n")
-    with pytest.raises(LingprobError, match=said):
-        own(path, columns=NAMED, grammatical={"fine": True, "*": False})
+    meant = {"fine": True, "*": False}
+    refuse(tmp_path / "mine.csv", f"{JUDGED}{row}\n", said, columns=NAMED, grammatical=meant)
 
 
 def parse(parser: str, folder: Path, *names: str) -> pd.DataFrame:
@@ -403,9 +396,8 @@ def parse(parser: str, folder: Path, *names: str) -> pd.DataFrame:
 
 
 def json_lines(path: Path, *records: dict) -> Path:
-    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    path.write_text(text, encoding="utf-8")
-    return path
+    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+    return write(path, "".join(lines))
 
 
 def test_a_line_of_blimp_becomes_two_rows(tmp_path):
@@ -509,6 +501,13 @@ def test_hll_names_the_row_at_fault(tmp_path, row, said):
         parse("hll", tmp_path, "hll.csv")
 
 
+def judged(folder: Path, *lines: str) -> None:
+    """Save judgments of the first study, five lines below the file's beginning."""
+    (folder / "sprouse2013_LS").mkdir()
+    lines = ("item,participant,judgment,zscores", *lines)
+    write(folder / "sprouse2013_LS/LI.ls.results.csv", "\n" * 5 + "\n".join(lines))
+
+
 def test_linguistic_inquiry_has_likert_ratings(tmp_path):
     """Other columns of ratings, other capitals, an item of another study and a missing judgment."""
     rows = [
@@ -518,13 +517,9 @@ def test_linguistic_inquiry_has_likert_ratings(tmp_path):
     columns = ["Good ID", "Bad ID", "Good Sentence", "Bad Sentence", "Good Sentence LS",
                "Bad Sentence LS", "Good Sentence ME", "Bad Sentence ME"]  # fmt: skip
     pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "linguistic_inquiry_data.csv")
-    (tmp_path / "sprouse2013_LS").mkdir()
-    judged = "item,participant,judgment,zscores 1.2.kim.3A.g.01,7,6,0.5 1.2.kim.3a.*.01,7,2,-0.25 "
-    judged += "9.9.other.1.g.01,7,5,3 1.2.kim.3a.g.02,8,,"
-    text = "\n" * 5 + judged.replace(" ", "\n")
-    (tmp_path / "sprouse2013_LS/LI.ls.results.csv").write_text(text)
-    entry = {"parser": "linguistic_inquiry"}
-    stimuli, ratings = build_stimuli("li", entry, tmp_path, 0)
+    lines = "1.2.kim.3A.g.01,7,6,0.5 1.2.kim.3a.*.01,7,2,-0.25 9.9.other.1.g.01,7,5,3"
+    judged(tmp_path, *lines.split(), "1.2.kim.3a.g.02,8,,")
+    stimuli, ratings = build_stimuli("li", {"parser": "linguistic_inquiry"}, tmp_path, 0)
     assert stimuli[["item_id", "text", "grammatical", "rating"]].to_numpy().tolist() == [
         ["1.2.kim.3a.g.01", "He ran.", True, 0.5], ["1.2.Kim.3a.*.01", "Ran he.", False, -0.25],
         ["1.2.kim.3a.g.02", "She ran.", True, 0.75], ["1.2.kim.3a.*.02", "Ran she.", False, -1],
@@ -573,10 +568,8 @@ def test_li_large_has_judgments_of_the_first_study(tmp_path):
         "LS_grammatical": [0.5, 0.5, 0.7], "LS_ungrammatical": [-0.5, -0.7, np.nan],
     })  # fmt: skip
     pairs.to_csv(tmp_path / "LI_Large_pairs.csv")
-    (tmp_path / "sprouse2013_LS").mkdir()
-    judged = ["item,participant,judgment,zscores", "1.2.kim.3a.g.01,7,6,0.5",
-              "1.2.kim.3b.*.01,7,2,-0.25", "4.5.lee.*,7,1,-1"]  # fmt: skip
-    (tmp_path / "sprouse2013_LS/LI.ls.results.csv").write_text("\n" * 5 + "\n".join(judged))
+    lines = ("1.2.kim.3a.g.01,7,6,0.5", "1.2.kim.3b.*.01,7,2,-0.25", "4.5.lee.*,7,1,-1")
+    judged(tmp_path, *lines)
     stimuli, ratings = build_stimuli("li", {"parser": "li_large"}, tmp_path, 0)
     assert stimuli["phenomenon"].tolist() == ["Sprouse"] * 4 + ["M"] * 2
     assert stimuli["paradigm"].tolist() == ["1.2.kim"] * 4 + ["4.5.lee"] * 2
@@ -629,6 +622,7 @@ def test_a_remainder_goes_to_random_paradigms():
     [
         # Further operators are in tests/property/test_context.py.
         ("[(2;%a%) - [(2;%b%) - (1;%a%)]] = 3.0", True),
+        (" (1;%a%) < (1;%b%)\n", [True, False]),
         ("(1;%a%) + (2;%a%) = (*;%a%)", True),
         ("(1;%a%) = 1.0005", True),
         ("(1;%a%) = 1.01", False),
@@ -637,13 +631,7 @@ def test_a_remainder_goes_to_random_paradigms():
     ],
 )
 def test_a_formula_means_what_it_says(formula, expected):
-    assert bool(parse_formula(formula, "here").holds(SURPRISALS)) is expected
-
-
-def test_a_formula_holds_elementwise():
-    formula = parse_formula(" (1;%a%) < (1;%b%)\n", "here")
-    held = formula.holds({("a", 1): np.array([1.0, 2.0]), ("b", 1): np.array([2.0, 1.0])})
-    assert held.tolist() == [True, False]
+    assert np.asarray(parse_formula(formula, "here").holds(SURPRISALS)).tolist() == expected
 
 
 def test_a_formula_knows_its_regions_and_preferences():
@@ -674,15 +662,11 @@ def test_regions_join_as_running_text():
 
 def suite(tmp_path: Path, formula: str) -> Path:
     """A suite of one item with conditions a and b."""
-    numbered = {name: [(2, verb), (1, "The dogs"), (3, "")] for name, verb in
-                (("a", "bark"), ("b", "barks"))}  # fmt: skip
-    conditions = [
-        {
-            "condition_name": name,
-            "regions": [{"region_number": n, "content": content} for n, content in regions],
-        }
-        for name, regions in numbered.items()
-    ]
+    conditions = []
+    for name, verb in (("a", "bark"), ("b", "barks")):
+        numbered = [(2, verb), (1, "The dogs"), (3, "")]
+        regions = [{"region_number": number, "content": content} for number, content in numbered]
+        conditions.append({"condition_name": name, "regions": regions})
     raw = {
         "predictions": [{"type": "formula", "formula": formula}],
         "items": [{"item_number": 3, "conditions": conditions}],
@@ -690,15 +674,16 @@ def suite(tmp_path: Path, formula: str) -> Path:
     return write(tmp_path / "mine.json", json.dumps(raw))
 
 
-def test_regions_are_in_order_of_numbers(tmp_path):
-    read = read_suite(suite(tmp_path, "(2;%a%) < (2;%b%)"))
+@pytest.mark.parametrize(
+    ("formula", "grammatical"),
+    [
+        ("(2;%a%) < (2;%b%)", [True, False]),
+        ("[(2;%a%) < (2;%b%)] & [(1;%a%) > (1;%b%)]", [None, None]),
+        ("(2;%a%) + (1;%a%) < (2;%b%)", [None, None]),
+    ],
+)
+def test_a_suite_has_ordered_regions_and_maybe_grammaticality(tmp_path, formula, grammatical):
+    read = read_suite(suite(tmp_path, formula))
     assert read.name == "mine"
     assert read.items[0].sentences["b"].text == "The dogs barks"
-    assert [read.grammatical(condition) for condition in ("a", "b")] == [True, False]
-
-
-def test_a_condition_may_have_no_grammaticality(tmp_path):
-    both = read_suite(suite(tmp_path, "[(2;%a%) < (2;%b%)] & [(1;%a%) > (1;%b%)]"))
-    assert both.grammatical("a") is None
-    neither = read_suite(suite(tmp_path, "(2;%a%) + (1;%a%) < (2;%b%)"))
-    assert neither.grammatical("a") is None
+    assert [read.grammatical(condition) for condition in ("a", "b")] == grammatical
