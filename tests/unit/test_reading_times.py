@@ -55,6 +55,41 @@ def saved(path: Path, content: str, encoding: str = "utf-8") -> Path:
     return path
 
 
+MOTR = "expr_id,cond_id,para_nr,word,word_nr,gaze_duration\n"
+NUMBERS = range(1, 31)
+
+
+@pytest.mark.parametrize(
+    ("parser", "name", "content", "words", "found"),
+    [
+        ("brown_spr_means", "brown.tsv",
+         "docid\tsentid\tsentpos\tword\tmean_rt\nd00\t0\t1\tIn\t\nd00\t0\t2\tIreland's\t335.85\n",
+         text(pd00="In Ireland's"), [("mean", "d00", 0, None), ("mean", "d00", 1, 335.85)]),
+        # Of the raw report, with words numbered by area. Skipped words are not fixated. The last
+        # word is fixated in a later pass.
+        ("provo_first_pass", "Provo.csv",
+         "RECORDING_SESSION_LABEL,Participant_ID,Text_ID,Word_Number,Word,IA_ID,IA_LABEL,"
+         "IA_FIRST_RUN_DWELL_TIME,IA_DWELL_TIME,IA_SKIP\n"
+         "80,Sub01,1,2,are,2,are,147,150,0\n80,Sub01,1,3,now,3,now,,0,1\n"
+         '80,Sub01,1,4,"space,",4,"space,",204,204,1\n80,Sub01,1,NA,NA,1,There,169,169,0\n',
+         text(p1="There are now space,"),
+         [("Sub01", "1", place, time) for place, time in enumerate([169.0, 147.0, None, None])]),
+        # Words are found again, whatever their numbers.
+        ("provo_motr", "reader_9_reading_measures.csv",
+         MOTR + "".join(f"1,1,1,w{n},{n + 5},{n * 10}\n" for n in NUMBERS if n != 7),
+         text(p1=" ".join(f"w{n}" for n in NUMBERS)),
+         [("9", "1", n - 1, n * 10.0) for n in NUMBERS if n != 7]),
+        ("ucl_first_pass", "eyetracking.RT.txt",
+         "subj_nr\tsent_nr\tsent_pos\tcorrect\tanswer_time\tword_pos\tword\tRTfirstfix\tRTfirstpass"
+         "\tRTrightbound\tRTgopast\n1\t7\t127\t-\tNaN\t1\tIt\u2019s\t216\t348\t348\t348\n",
+         text(p7="It\u2019s here."), [("1", "7", 0, 348.0)]),
+    ],
+)  # fmt: skip
+def test_times_of_one_file_by_hand(tmp_path, parser, name, content, words, found):
+    encoding = "cp1252" if parser == "ucl_first_pass" else "utf-8"
+    assert parsed(parser, words, saved(tmp_path / name, content, encoding)) == found
+
+
 def test_natural_stories_by_subject(tmp_path):
     header = "WorkerId\tWorkTimeInSeconds\tcorrect\titem\tzone\tRT\tword\tnItem\n"
     path = saved(
@@ -98,43 +133,6 @@ def test_brown_by_subject_counts_from_0(tmp_path):
     ]  # fmt: skip
     with pytest.raises(LingprobError, match="'text_id': 0 to 1, but there are 1"):
         parsed("brown_spr_times", text(pd00="In Ireland's County"), path)
-
-
-def test_brown_means(tmp_path):
-    path = saved(
-        tmp_path / "brown.tsv",
-        "docid\tsentid\tsentpos\tword\tmean_rt\nd00\t0\t1\tIn\t\nd00\t0\t2\tIreland's\t335.85\n",
-    )
-    assert parsed("brown_spr_means", text(pd00="In Ireland's"), path) == [
-        ("mean", "d00", 0, None), ("mean", "d00", 1, 335.85)
-    ]  # fmt: skip
-
-
-def test_provo_skipped_words_are_not_fixated(tmp_path):
-    """Of the raw report, with words numbered by area. The last is fixated in a later pass."""
-    path = saved(
-        tmp_path / "Provo.csv",
-        "RECORDING_SESSION_LABEL,Participant_ID,Text_ID,Word_Number,Word,IA_ID,IA_LABEL,"
-        "IA_FIRST_RUN_DWELL_TIME,IA_DWELL_TIME,IA_SKIP\n"
-        "80,Sub01,1,2,are,2,are,147,150,0\n"
-        "80,Sub01,1,3,now,3,now,,0,1\n"
-        '80,Sub01,1,4,"space,",4,"space,",204,204,1\n'
-        "80,Sub01,1,NA,NA,1,There,169,169,0\n",
-    )
-    found = parsed("provo_first_pass", text(p1="There are now space,"), path)
-    times = [169.0, 147.0, None, None]
-    assert found == [("Sub01", "1", place, time) for place, time in enumerate(times)]
-
-
-def test_provo_words_are_found_again(tmp_path):
-    path = saved(
-        tmp_path / "reader_9_reading_measures.csv",
-        "expr_id,cond_id,para_nr,word,word_nr,gaze_duration\n"
-        + "".join(f"1,1,1,w{n},{n + 5},{n * 10}\n" for n in range(1, 31) if n != 7),
-    )
-    words = text(p1=" ".join(f"w{n}" for n in range(1, 31)))
-    expected = [("9", "1", n - 1, n * 10.0) for n in range(1, 31) if n != 7]
-    assert parsed("provo_motr", words, path) == expected
 
 
 def test_provo_means_have_no_places(tmp_path):
@@ -195,15 +193,6 @@ def test_geco_total(tmp_path, printed):
     ]  # fmt: skip
 
 
-def test_ucl_first_pass_is_in_windows_1252(tmp_path):
-    path = tmp_path / "eyetracking.RT.txt"
-    path.write_bytes(
-        b"subj_nr\tsent_nr\tsent_pos\tcorrect\tanswer_time\tword_pos\tword\tRTfirstfix\tRTfirstpass"
-        b"\tRTrightbound\tRTgopast\n1\t7\t127\t-\tNaN\t1\tIt\x92s\t216\t348\t348\t348\n"
-    )
-    assert parsed("ucl_first_pass", text(p7="It\u2019s here."), path) == [("1", "7", 0, 348.0)]
-
-
 def test_ucl_self_paced_typing_errors_are_corrected(tmp_path):
     path = tmp_path / "prompts.jsonl.zip"
     trials = (
@@ -222,26 +211,6 @@ def test_ucl_self_paced_typing_errors_are_corrected(tmp_path):
     ]  # fmt: skip
     with pytest.raises(LingprobError, match=r"subject 3 read \"It's\", which is none"):
         parsed("ucl_self_paced", text(p1="Scott got"), path)
-
-
-def test_maze_sentences_follow_from_last_times(tmp_path):
-    """Sentence 1 has no times, because it is the rest of the story."""
-    path = saved(
-        tmp_path / "maze.tsv",
-        "rt\twlen\tunigramsurp\tsubject\tdocid\tsentid\tsentpos\n"
-        "681\t3\t3.0\ts009\tBoar\t0\t2\n700\t2\t3.0\ts009\tBoar\t2\t2\n",
-    )
-    words = text(p1="If you go. / So. / We do it.")
-    assert parsed("natural_stories_maze", words, path) == [
-        ("s009", "1", 1, 681.0), ("s009", "1", 5, 700.0)
-    ]  # fmt: skip
-    last = saved(path, path.read_text().replace("Boar", "Tourettes"))
-    assert parsed("natural_stories_maze", text(p10="If you go. / So. / We do it."), last) == [
-        ("s009", "10", 1, 681.0), ("s009", "10", 5, 700.0)
-    ]  # fmt: skip
-    saved(path, path.read_text().replace("Tourettes", "Boar"))
-    with pytest.raises(LingprobError, match="story 1, word 1 has 3 letters there and is 'they'"):
-        parsed("natural_stories_maze", text(p1="If they go. / So. / We do it."), path)
 
 
 def test_saccades_start_at_the_nearest_fixated_word(tmp_path):
@@ -363,20 +332,27 @@ def maze(tmp_path: Path, words: pd.DataFrame, rows: str) -> list[tuple[Any, ...]
 def test_maze_sentences_are_numbered_through_all_stories(tmp_path):
     """Sentence 2, the first of the second story, has no times: it is the rest."""
     words = words_of("If you go. So we do.", "He is in. A man ran off.")
-    rows = "1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
-    expected = [("a", "1", 1, 1.0), ("a", "1", 4, 2.0), ("a", "2", 5, 3.0)]
-    assert maze(tmp_path, words, rows) == expected
-    later = "1\t2\ta\tAqua\t0\t2\n3\t3\ta\tAqua\t1\t3\n"
-    assert maze(tmp_path, words, later) == [("a", "2", 1, 1.0), ("a", "2", 5, 3.0)]
-    lacks_first = "1\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
-    assert maze(tmp_path, words, lacks_first) == [("a", "1", 4, 1.0), ("a", "2", 5, 3.0)]
+    last = words_of("If you go. So. We do it.").assign(passage_id="10")
+    for given, rows, expected in (
+        (words, "1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n",
+         [("a", "1", 1, 1.0), ("a", "1", 4, 2.0), ("a", "2", 5, 3.0)]),
+        (words, "1\t2\ta\tAqua\t0\t2\n3\t3\ta\tAqua\t1\t3\n",
+         [("a", "2", 1, 1.0), ("a", "2", 5, 3.0)]),
+        (words, "1\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n",
+         [("a", "1", 4, 1.0), ("a", "2", 5, 3.0)]),
+        (last, "1\t3\ta\tTourettes\t0\t2\n2\t2\ta\tTourettes\t2\t2\n",
+         [("a", "10", 1, 1.0), ("a", "10", 5, 2.0)]),
+    ):  # fmt: skip
+        assert maze(tmp_path, given, rows) == expected
     for fault, said in (
+        ("1\t4\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n",
+         "story 1, word 1 has 4 letters there and is 'you'"),
         ("1\t3\ta\tBoar\t0\t2\n", "have 3 words, the text 6, and 0 sentences"),
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t2\n", "have 6 words, the text 6, and 2 sent"),
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t1\n", "have 5 words, the text 6, and 2 sent"),
         ("1\t3\ta\tBoar\t0\t6\n", "have 7 words, the text 6"),
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t2\t2\n", "have 6 words, the text 6, and 1 sent"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(LingprobError, match=said):
             maze(tmp_path, words, fault)
 
