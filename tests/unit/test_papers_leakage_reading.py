@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,15 @@ def deltas(compared: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return compared["delta_log_likelihood"]
 
 
+@pytest.fixture
+def one_model(study: dict[str, Any]) -> dict[str, Any]:
+    return {**study, "surprisals": {"small": study["surprisals"]["small"]}}
+
+
+def run_of(models: Any) -> Run:
+    return Run("test", describe_models(models), {"mine": "Mine"}, PUBLISHED)
+
+
 def trends_of(table: pd.DataFrame, gains: pd.DataFrame, models: Any) -> pd.DataFrame:
     return size_trends(table, gains, None, models, draws=200, seed=0)
 
@@ -132,15 +142,6 @@ def test_delta_is_that_of_two_held_out_densities(study, deltas):
     columns = ["log_likelihood", "log_likelihood_baseline", "delta"]
     row = deltas.set_index("model").loc["small", columns]
     assert row.tolist() == pytest.approx([*sums, sums[0] - sums[1]], abs=1e-5)
-
-
-def test_an_unconverged_baseline_is_told(study, monkeypatch):
-    def fit(data, formulas):
-        first, *rest = fit_mixed_models(data, formulas)
-        return [replace(first, converged=False), *rest]
-
-    monkeypatch.setattr("lingprob.papers.leakage.regressions.fit_mixed_models", fit)
-    assert not deltas_of(study)["converged"].any()
 
 
 def test_better_surprisals_add_more(deltas):
@@ -200,15 +201,14 @@ def with_slopes(study: Any, random: np.random.Generator, sizes: Any, by: str, no
 
 
 @pytest.mark.parametrize(("of_length", "kept"), [(9, True), (0.4, False)])
-def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
+def test_reduced_structures_come_from_the_maximal_one(one_model, of_length, kept):
     """Slopes of length between readers, in milliseconds, above or below the noise of the baseline.
 
     Surprisal explains that noise: the models with it have the smaller slopes too, but the baseline
     is singular with them, and all models have to converge.
     """
     random = np.random.default_rng(8)
-    changed = with_slopes(study, random, (30, 2, of_length), "true", 2)
-    changed["surprisals"] = {"small": study["surprisals"]["small"]}
+    changed = with_slopes(one_model, random, (30, 2, of_length), "true", 2)
     found = deltas_of(changed, random_effects="reduced")
     length = " + length" if kept else ""
     assert found["formula"].unique().tolist() == [
@@ -272,7 +272,7 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     write_table(gains, "reading_gains", tmp_path / "g.parquet")
     write_table(trends, "reading_trends", tmp_path / "t.parquet")
     assert trends.set_index(["of", "on"]).loc[("delta", "parameters"), "slope"] < 0
-    run = Run("test", describe_models(MODELS), {"mine": "Mine"}, PUBLISHED)
+    run = run_of(MODELS)
     tables = {"delta_log_likelihood": labelled, "reading_trends": trends, "reading_counts": counts}
     card = compare(tables, run)
     write_table(card, "scorecard", tmp_path / "s.parquet")
@@ -305,15 +305,6 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
 
 
-def test_models_of_unknown_size_are_named_in_figures(compared, tmp_path):
-    table, models = many(compared["delta_log_likelihood"].assign(scale="test"), {"mystery": None})
-    run = Run("test", describe_models(models), {"mine": "Mine"}, PUBLISHED)
-    figure = draw({"delta_log_likelihood": table}, run)["figure_2"]
-    figure.savefig(tmp_path / "a.png")
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "of unknown size: mystery" in shown
-
-
 def test_trends_keep_contexts_and_corrections_apart(compared, tmp_path):
     """Three models each: the workflow's, and imported ones by sentence or without correction."""
     table, models = many(compared["delta_log_likelihood"], {"a": 10**7, "b": 10**8, "c": 10**9})
@@ -329,7 +320,8 @@ def test_trends_keep_contexts_and_corrections_apart(compared, tmp_path):
     assert sorted(map(str, sizes["corrected"])) == ["False", "None", *["True"] * 3]
 
 
-def test_unknown_sizes_are_in_no_trend(study, compared):
+def test_unknown_sizes_are_in_no_trend(study, compared, tmp_path):
+    """But a figure names them."""
     deltas = compared["delta_log_likelihood"]
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})
     table["word_perplexity"] = [40.0, 30.0, 20.0, 10.0]
@@ -337,12 +329,15 @@ def test_unknown_sizes_are_in_no_trend(study, compared):
     found = trends[trends["of"] == "delta"].set_index("on")
     assert found.loc["parameters", ["models", "slope"]].tolist() == [3, pytest.approx(-10)]
     assert found.loc["word_perplexity", "models"] == 4
-    run = Run("test", describe_models(models), {"mine": "Mine"}, PUBLISHED)
-    counts = reading_counts("mine", ENTRY, study["times"], "test")
+    run, counts = run_of(models), reading_counts("mine", ENTRY, study["times"], "test")
     tables = {"delta_log_likelihood": table, "reading_trends": trends, "reading_counts": counts}
     card = compare(tables, run)
     (note,) = card.loc[card["column"] == "fit_falls_with_size_of_pretrained_models", "note"]
     assert note == "3 models"
+    figure = draw({"delta_log_likelihood": table.assign(scale="test")}, run)["figure_2"]
+    figure.savefig(tmp_path / "a.png")
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "of unknown size: mystery" in shown
 
 
 def test_table_2_has_the_partitions_last():
@@ -402,10 +397,9 @@ def test_gains_and_effects_sum_and_agree(study, compared):
     assert both["nats_x"].to_numpy() == pytest.approx(both["nats_y"].to_numpy(), abs=1e-6)
 
 
-def test_intervals_of_deltas_have_their_seed_and_draws(study, deltas):
-    one = {**study, "surprisals": {"small": study["surprisals"]["small"]}}
+def test_intervals_of_deltas_have_their_seed_and_draws(one_model, deltas):
     lows = [
-        deltas_of(one, **options)["delta_low"].item()
+        deltas_of(one_model, **options)["delta_low"].item()
         for options in ({}, {"seed": 2}, {"bootstrap": 51})
     ]
     assert lows[0] == deltas["delta_low"][0]
@@ -421,63 +415,39 @@ def test_another_partition_keeps_the_fitted_scale(study, deltas):
     assert set(found["n_evaluated"]) == {6 * 15 * 4}
 
 
-def test_cross_validation_by_hand(study):
+def test_cross_validation_by_hand(study, one_model):
     """Subjects s0 and s5 are in one of five folds. Each fold is standardised by the others."""
-    one = {**study, "surprisals": {"small": study["surprisals"]["small"]}}
-    whole = deltas_of(one, partition="subjects").iloc[0]
-    delta, total, singular = whole["delta"], 0.0, [False]
+    whole, total = deltas_of(one_model, partition="subjects").iloc[0], 0.0
     for fold in range(5):
         left_out = study["times"]["subject_id"].str[1].astype(int) % 5 == fold
         parts = np.where(left_out, "exploratory", "fit")
         kept = study["times"]["excluded"].isna()
         times = study["times"].assign(partition=np.where(kept, parts, None))
-        of_fold = deltas_of({**one, "times": times}).iloc[0]
-        total += of_fold["delta"]
-        singular.append(of_fold["singular"])
-    assert delta == pytest.approx(total, abs=1e-6)
-    assert whole["singular"] == any(singular)
+        total += deltas_of({**one_model, "times": times})["delta"].item()
+    assert whole["delta"] == pytest.approx(total, abs=1e-6)
     assert whole["n_fit"] == whole["n_evaluated"] == 6 * 60 * 4
     # Means are left out by sentence.
-    means = {**one, "times": study["times"][study["times"]["subject_id"] == "s0"]}
+    means = {**one_model, "times": study["times"][study["times"]["subject_id"] == "s0"]}
     row = deltas_of(means, entry={"unit": "word"}, partition="subjects").iloc[0]
     assert row["n_evaluated"] == 60 * 4
 
 
-def twelve_readers() -> dict[str, Any]:
-    """Readers with slopes of their own. Only the first differs much from the others."""
-    random = np.random.default_rng(1)
-    words = pd.DataFrame(
-        [
-            (str(passage), place, f"w{random.integers(60)}" * int(random.integers(1, 4)), 0)
-            for passage in range(120)
-            for place in range(8)
-        ],
-        columns=["passage_id", "word_index", "word", "sentence_index"],
-    )
-    x, length = random.gamma(4, 2, len(words)), words["word"].str.len()
-    place = words[["passage_id", "word_index"]]
-    surprisal = place.assign(surprisal=x, surprisal_uncorrected=x, n_tokens=1)
-    columns = np.column_stack([np.ones(len(x)), x, np.roll(x, 1), length, words["word_index"]])
-    parts = []
-    for reader in range(12):
-        own = random.normal(0, [40, 1.2, 1.2, 3, 3]) * (2 if reader == 0 else 0.7)
-        rt = columns @ (own + [350, 4, 2, 3, 1]) + random.normal(0, 40, len(x))
-        part = place.assign(subject_id=f"s{reader}", rt_ms=rt)
-        parts.append(part[words["word_index"].between(1, 6)])
-    times = pd.concat(parts, ignore_index=True).assign(
-        excluded=None, previous_fixated=None, condition=None, partition="fit"
-    )
-    counts = words["word"].value_counts().rename_axis("word").reset_index(name="count")
-    surprisals = {"small": surprisal}
-    return {"words": words, "times": times, "surprisals": surprisals, "counts": [counts]}
+@pytest.mark.parametrize("fault", [{"converged": False}, {"smallest_eigenvalue": 0.0}])
+@pytest.mark.parametrize(
+    ("partition", "faulty"), [("exploratory", 0), ("subjects", 0), ("subjects", 3)]
+)
+def test_one_faulty_baseline_marks_a_comparison(one_model, monkeypatch, partition, faulty, fault):
+    """With subjects left out, the first fit is that to all rows, and the fourth of a fold."""
+    number = count()
 
+    def fit(data, formulas):
+        fits = fit_mixed_models(data, formulas)
+        fits = [replace(one, converged=True, smallest_eigenvalue=1.0) for one in fits]
+        return [replace(fits[0], **fault), *fits[1:]] if next(number) == faulty else fits
 
-def test_a_singular_fold_is_marked():
-    """The fit to all rows is not singular. A fit to four fifths of the readers is."""
-    data = twelve_readers()
-    assert deltas_of(data, partition="subjects")["singular"].item()
-    both = pd.concat([data["times"].assign(partition=name) for name in ("fit", "exploratory")])
-    assert not deltas_of({**data, "times": both}, partition="exploratory")["singular"].item()
+    monkeypatch.setattr("lingprob.papers.leakage.regressions.fit_mixed_models", fit)
+    row = deltas_of(one_model, partition=partition).iloc[0]
+    assert row["converged"] == row["singular"] == ("converged" not in fault)
 
 
 def test_conditions_are_a_factor_only_on_request(study):
@@ -520,10 +490,10 @@ STATES = {
 }
 
 
-def gains_of(values: dict[str, np.ndarray], dataset: str = "made") -> pd.DataFrame:
+def gains_of(values: dict[str, np.ndarray]) -> pd.DataFrame:
     """Return a `reading_gains` table of values (subjects, sentences), its rows shuffled."""
     rows = [
-        (dataset, "", name, "delta", f"s{7 * s}", str(3 * i), value, 1)
+        ("made", "", name, "delta", f"s{7 * s}", str(3 * i), value, 1)
         for name, cells in values.items()
         for (s, i), value in np.ndenumerate(cells)
     ]
@@ -547,9 +517,8 @@ def made(base: float, by_state: tuple[float, float], noise: Any) -> dict[str, np
     """Cells of models whose sum falls by so much per tenfold in each state."""
     found = {}
     for name, entry in STATES.items():
-        per_tenfold = by_state[entry["fine_tuning_steps"] > 0]
+        per_tenfold, cells = by_state[entry["fine_tuning_steps"] > 0], noise(name)
         total = base - per_tenfold * np.log10(entry["parameters"] / 1e7)
-        cells = noise(name)
         found[name] = total / cells.size + cells - cells.mean()
     return found
 
