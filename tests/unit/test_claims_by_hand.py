@@ -65,6 +65,13 @@ def test_points_of_models_are_their_own_columns():
         "beta": 6, "gamma": 7, "beta_alone": 4, "gamma_alone": 6, "gain": 0.3, "gap": 0.1,
         "size": 8, "frequency_slope": 0.7,
     })  # fmt: skip
+    # Of three functions whose log-probability may have no slope at all.
+    few = fits[fits["linking_function"].isin(["slor", "morcela_beta_1", "morcela"])]
+    tables = {"linking_functions": few.assign(logprob_slope_low=-1.0)}
+    points = points_of(tables, Run("demo", {"m": {"family": "f", "parameters": None}}))["d"]
+    assert points[["r", "gain", "gap"]].iloc[0].tolist() == pytest.approx([0.5, 0.3, 0.1])
+    assert points["size"].isna().all()
+    assert {"beta", "gamma"}.isdisjoint(points)
 
 
 def passages(*rows: tuple[str, int, int, int]) -> pd.DataFrame:

@@ -27,7 +27,6 @@ from lingprob.papers.morcela.tables import (
     printed_fits,
     tabulate,
 )
-from lingprob.papers.morcela.trends import points_of
 from lingprob.papers.run import Run
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import fit_linking_functions
@@ -38,6 +37,11 @@ from morcela_for_tests import FITTING, SENTENCES, data_set, fits, inputs, tables
 PUBLISHED = read_published("morcela")
 PAPER = "linguistic_inquiry"
 RUN = Run("demo", describe_models(Catalog().models), published=PUBLISHED)
+
+
+def alike_sentences(dataset: str, items: int = 1) -> pd.DataFrame:
+    """Rated sentences of a data set, with the same text and rating."""
+    return pd.DataFrame({"item_id": range(items), "dataset": dataset, "text": "x", "rating": 0.0})
 
 
 def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
@@ -51,12 +55,9 @@ def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
 
 def test_the_default_convention_has_one_policy_and_source():
     stimuli, scores = inputs()
-    given = [scores.assign(unigrams=name) for name in ("u", "v")]
-    fitting = {"folds": 5, "repeats": 1, "bootstrap": 2, "seed": 1}
-    table = fit_model(
-        "m", {"linguistic_inquiry": DataSet(stimuli, pd.concat(given))},
-        **(FITTING | fitting | {"default_convention": ("none", "v")}),
-    )[0]  # fmt: skip
+    given = pd.concat([scores.assign(unigrams=name) for name in ("u", "v")])
+    options = FITTING | {"repeats": 1, "bootstrap": 2, "default_convention": ("none", "v")}
+    table = fit_model("m", {PAPER: DataSet(stimuli, given)}, **options)[0]
     assert len(table.groupby(["bos", "unigrams"])) == 4
     chosen = default_fits(table)[["bos", "unigrams"]].drop_duplicates()
     assert chosen.to_numpy().tolist() == [["none", "v"]]
@@ -104,9 +105,8 @@ def test_intervals_resample_the_unit_that_the_table_names():
     widths = {}
     for cluster in ("sentence", "article"):
         options = FITTING | {"cluster": cluster, "bootstrap": 400}
-        table = default_fits(
-            fit_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **options)[0]
-        ).set_index("linking_function")
+        table, _ = fit_model("m", {PAPER: DataSet(stimuli, scores)}, **options)
+        table = default_fits(table).set_index("linking_function")
         assert set(table["cluster"]) == {cluster}
         widths[cluster] = (table["r_cv_high"] - table["r_cv_low"])["logprob"]
         one = scores[scores["bos"] == "bos"]
@@ -136,9 +136,7 @@ def test_published_values_are_shown_for_their_data_alone():
 
 def test_the_scorecard_judges_claims_and_names_gaps(tmp_path):
     table = fits()
-    stimuli = pd.DataFrame(
-        {"item_id": range(1450), "dataset": "linguistic_inquiry", "text": "x", "rating": 0.0}
-    )
+    stimuli = alike_sentences(PAPER, 1450)
     stimuli.loc[0, ["text", "rating"]] = "It seems a cat to be in the tree.", -1.1092
     card = compare(tables_of(table, stimuli), RUN)
     write_table(card, "scorecard", tmp_path / "scorecard.parquet")
@@ -172,8 +170,8 @@ def test_agreement_is_that_of_equal_halves():
              ("elsewhere", "equal_halves")]  # fmt: skip
     halves = pd.DataFrame(kinds, columns=["dataset", "definition"])
     halves = halves.assign(r=[0.99, 0.5, 0.5], r_low=0.4, r_high=1.0, description="of these")
-    stimuli = pd.DataFrame({"dataset": [PAPER], "text": "x", "rating": 0.0})
-    tables = {"linking_functions": pd.DataFrame([one_fit("slor", r_cv=0.5)]), "stimuli": stimuli}
+    fits = pd.DataFrame([one_fit("slor", r_cv=0.5)])
+    tables = {"linking_functions": fits, "stimuli": alike_sentences(PAPER)}
     for order in (halves, halves[::-1]):
         found = morcela_quantities(tables | {"intergroup_correlation": order}, RUN)
         assert found[f"{PAPER}/intergroup_correlation", "r"].value == 0.99
@@ -181,10 +179,7 @@ def test_agreement_is_that_of_equal_halves():
 
 def test_numbers_on_simulated_ratings_never_meet_published_ones():
     table = fits(rating_source="simulated").assign(dataset="demo_minimal_pairs")
-    stimuli = pd.DataFrame(
-        {"item_id": range(9), "dataset": "demo_minimal_pairs", "text": "x", "rating": 0.0}
-    )
-    card = compare(tables_of(table, stimuli), RUN)
+    card = compare(tables_of(table, alike_sentences("demo_minimal_pairs", 9)), RUN)
     numbers = card[(card["kind"] == "number") & (card["item"] != "Table 1")]
     assert set(numbers["verdict"]) == {"not run"}
     claims = card[card["row"] == "pythia-70m/demo_minimal_pairs"]
@@ -222,11 +217,11 @@ def test_a_second_data_set_leaves_the_first_unchanged():
 
 
 def test_scores_follow_one_convention_in_stimulus_order():
-    scores = pd.DataFrame([
-        {"item_id": item, "bos": bos, "unigrams": unigrams, "logprob": float(place)}
-        for place, (bos, unigrams) in enumerate([("a", "u"), ("a", "v"), ("b", "u"), ("b", "v")])
-        for item in ("s1", "s2")
-    ])  # fmt: skip
+    conventions = [("a", "u"), ("a", "v"), ("b", "u"), ("b", "v")]
+    rows = [
+        (item, *one, float(place)) for place, one in enumerate(conventions) for item in ("s1", "s2")
+    ]
+    scores = pd.DataFrame(rows, columns=["item_id", "bos", "unigrams", "logprob"])
     found = scores_under(scores, "d", ("a", "v"))
     assert list(found) == list(scores)
     assert found[["item_id", "logprob"]].to_numpy().tolist() == [["s1", 1.0], ["s2", 1.0]]
@@ -236,32 +231,16 @@ def test_scores_follow_one_convention_in_stimulus_order():
     assert rated[["item_id", "rating"]].to_numpy().tolist() == [["s2", 0.2], ["s1", 0.1]]
 
 
-def in_articles(articles: int) -> dict[str, DataSet]:
-    """A data set of 60 sentences in a number of articles, rated by chance."""
-    rng = np.random.default_rng(2)
-    items = [f"s{k}" for k in range(60)]
-    stimuli = pd.DataFrame({
-        "item_id": items, "rating": rng.normal(size=60), "rating_source": "human",
-        "phenomenon": [f"a{k % articles}" for k in range(60)],
-    })  # fmt: skip
-    scores = pd.DataFrame({
-        "item_id": items, "bos": "b", "unigrams": "u", "n_tokens": rng.integers(4, 20, 60),
-        "logprob": rng.normal(-40, 5, 60), "unigram_logprob": rng.normal(-80, 5, 60), "n_words": 1,
-    })  # fmt: skip
-    return {"d": DataSet(stimuli, scores)}
-
-
-FEW_FOLDS = {"default_convention": ("b", "u"), "cluster": "sentence", "scale": "demo", "folds": 2,
-           "repeats": 2, "bootstrap": 3, "seed": 1}  # fmt: skip
-
-
 @pytest.mark.parametrize(("articles", "kept"), [(10, "article"), (9, "sentence")])
 def test_folds_keep_articles_together_where_each_has_five(articles, kept):
-    given = in_articles(articles)
-    table, by_article = fit_model("m", given, keep_together="article", **FEW_FOLDS)
+    stimuli, scores = inputs()
+    stimuli["phenomenon"] = [f"a{row % articles}" for row in range(SENTENCES)]
+    given = {"d": DataSet(stimuli, scores)}
+    options = FITTING | {"cluster": "sentence", "folds": 2, "repeats": 2, "bootstrap": 3}
+    table, by_article = fit_model("m", given, **(options | {"keep_together": "article"}))
     assert set(table["kept_together"]) == {kept}
     assert list(default_fits(table)) == list(table)
-    by_sentence = fit_model("m", given, keep_together="sentence", **FEW_FOLDS)[1]
+    by_sentence = fit_model("m", given, **options)[1]
     assert by_article.equals(by_sentence) == (kept == "sentence")
     assert len(by_article) == len(by_sentence)
 
@@ -307,11 +286,7 @@ def test_an_error_falls_by_the_gain_s_share(slor, reduced):
         [one_fit("logprob", r_cv=0.4), one_fit("slor", r_cv=slor), one_fit("morcela", r_cv=0.6)]
     )
     elsewhere = fits.assign(model="pythia-1b", dataset="elsewhere")
-    tables = {
-        "linking_functions": pd.concat([fits, elsewhere], ignore_index=True),
-        "intergroup_correlation": pd.DataFrame(columns=["dataset", "definition", "r"]),
-        "stimuli": pd.DataFrame({"dataset": [PAPER], "text": "x", "rating": 0.0}),
-    }
+    tables = tables_of(pd.concat([fits, elsewhere], ignore_index=True), alike_sentences(PAPER))
     run = Run("demo", {"pythia-1b": {"parameters": 11 * 10**8}}, published=PUBLISHED)
     found = morcela_quantities(tables, run)
     assert found["pythia-1b/parameters", "billions"].value == pytest.approx(1.1)
@@ -322,20 +297,6 @@ def test_an_error_falls_by_the_gain_s_share(slor, reduced):
         part = found["m/gain", "error_reduction"]
         ends = (part.value, part.low, part.high)
         assert ends == pytest.approx((40, 2 / 0.3, 32 / 0.3))
-
-
-def test_points_have_a_gain_without_beta_and_gamma():
-    """Of three functions whose log-probability may have no slope at all."""
-    names = ("slor", "morcela_beta_1", "morcela")
-    fits = pd.DataFrame(
-        [one_fit(name, r_cv=place / 10) for place, name in enumerate(names, start=3)]
-    )
-    fits["logprob_slope_low"] = -1.0
-    run = Run("demo", {"m": {"family": "f", "parameters": None}})
-    points = points_of({"linking_functions": fits}, run)[PAPER]
-    assert points[["r", "gain", "gap"]].to_numpy().tolist() == [pytest.approx([0.5, 0.2, 0.1])]
-    assert points["size"].isna().all()
-    assert {"beta", "gamma"}.isdisjoint(points)
 
 
 PREDICTING = {"convention": ("bos", "u"), "cluster": "sentence", "scale": "demo"}
