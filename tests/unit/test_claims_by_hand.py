@@ -90,18 +90,17 @@ def test_limits_of_overlaps_follow_the_paper_s_words():
                      ("geco", 300, 101, 5), ("provo", 20, 10, 9), ("provo", 20, 11, 10),
                      ("provo", 20, 9, 1), ("provo", 30, 30, 1))  # fmt: skip
     table["covered"] = table["overlap_len"] >= 11
-    (short,) = of(overlap.STATISTICS["overlaps_are_short"], table)
-    assert short.value == 3 / 8
-    long = overlap.STATISTICS["long_overlaps_occur_at_most_twice"]
-    (often,) = of(long, table)
-    assert (often.value, often.note) == (5, "1 overlaps of more than 100 tokens")
-    (rare,) = of(overlap.STATISTICS["overlaps_of_provo_are_rare"], table)
-    assert rare.value == 2 / 3
-    (whole,) = of(overlap.STATISTICS["some_of_provo_whole"], table)
-    assert (whole.value, whole.note) == (2, "of 4 passages, 1 of them complete")
-    (elsewhere,) = of(overlap.STATISTICS["nothing_whole_outside_provo"], table)
-    assert (elsewhere.value, elsewhere.note) == (2, "of 4 passages, 0 of them complete")
-    assert not of(long, table[table["overlap_len"] <= 100])
+    long = "long_overlaps_occur_at_most_twice"
+    for name, value, note in (
+        ("overlaps_are_short", 3 / 8, "3 of 8 passages"),
+        (long, 5, "1 overlaps of more than 100 tokens"),
+        ("overlaps_of_provo_are_rare", 2 / 3, "2 of 3 passages"),
+        ("some_of_provo_whole", 2, "of 4 passages, 1 of them complete"),
+        ("nothing_whole_outside_provo", 2, "of 4 passages, 0 of them complete"),
+    ):
+        (found,) = of(overlap.STATISTICS[name], table)
+        assert (found.value, found.note) == (value, note)
+    assert not of(overlap.STATISTICS[long], table[table["overlap_len"] <= 100])
 
 
 def test_the_shortest_improbable_overlap_is_of_the_pile():
@@ -189,11 +188,8 @@ def test_shares_of_partitions_are_counted():
                            "rows": [30, 20, 9, 10]})  # fmt: skip
     ((_, found),) = reading.exploratory_share({"reading_counts": counts}, RUN)
     assert ends(found) == (0.5, 0.5, 0.5)
-    for without in (
-        counts[counts["fate"] != "exploratory"],
-        counts[counts["fate"] != "fit"],
-        counts.assign(rows=[0, 20, 9, 0]),
-    ):
+    others = [counts[counts["fate"] != fate] for fate in ("exploratory", "fit")]
+    for without in (*others, counts.assign(rows=[0, 20, 9, 0])):
         assert not [*reading.exploratory_share({"reading_counts": without}, RUN)]
 
 
@@ -310,25 +306,15 @@ def test_sums_over_kinds_need_all_of_them():
     assert ends(by["m/crows_pairs"]) == pytest.approx((0.8, 0.6, 1.0))
 
 
-def test_pairs_count_where_there_is_one_suite():
-    table = changes(("m", "d", UP, 20, 0.5))["context_accuracy"].assign(n_suites=1)
-    ((_, found),) = context.weighted({UP: 1})({"context_accuracy": table}, RUN)
-    assert (found.n, found.note) == (90, "90 pairs, 20 tokens")
-    assert ends(found) == pytest.approx((0.5, 0.4, 0.6))
-
-
-def test_rows_without_margins_do_not_count_in_margins():
+def test_one_suite_counts_pairs_and_margins_need_values():
     table = changes(("m", "d", UP, 10, 0.3), ("m", "d", UP, 20, 0.5))["context_accuracy"]
     for end in ("", "_low", "_high"):
         table[f"margin{end}"] = table[f"delta{end}"].where(table["length"] == 10)
-    ((_, found),) = context.weighted({UP: 1}, column="margin")({"context_accuracy": table}, RUN)
-    assert ends(found) == pytest.approx((0.3, 0.2, 0.4))
-
-
-def moved(table: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
-    """Changes in accuracy, each with its interval, by so much more."""
-    ends = ("delta", "delta_low", "delta_high")
-    return table.assign(**{end: table[end] + by for end in ends})
+    tables = {"context_accuracy": table.assign(n_suites=1)}
+    for column, value, length in (("delta", 0.5, 20), ("margin", 0.3, 10)):
+        ((_, found),) = context.weighted({UP: 1}, column=column)(tables, RUN)
+        assert (found.n, found.note) == (90, f"90 pairs, {length} tokens")
+        assert ends(found) == pytest.approx((value, value - 0.1, value + 0.1))
 
 
 GRAMMAR, PLAIN, STEREOTYPES = ("blimp", "syntaxgym"), ("blimp",), ("crows_pairs",)
@@ -367,7 +353,9 @@ def test_claims_sum_their_own_prefixes_and_data_sets(name):
                        for place, kind in enumerate(kinds)
                        for length, factor in ((100, 1), (50, 5), (10, 7))))  # fmt: skip
     deltas = deltas["context_accuracy"]
-    perturbed = moved(deltas, 9 * deltas["delta"]).assign(perturbation="all")
+    tenfold = {f"delta{end}": deltas[f"delta{end}"] + 9 * deltas["delta"]
+               for end in ("", "_low", "_high")}  # fmt: skip
+    perturbed = deltas.assign(perturbation="all", **tenfold)
     table = pd.concat([deltas, perturbed], ignore_index=True)
     for column, level in (("accuracy", 1), ("margin", 3)):
         for end in ("", "_low", "_high"):
@@ -422,11 +410,8 @@ def test_size_trends_vary_over_models_and_suites():
     assert "one suite" in found["all models/d"].note
     # A model without a size, or trained here, is in no trend. In a fourth of the draws, all pairs
     # are of one of the two suites.
-    unsized = {
-        **models,
-        "d": {"parameters": None, "family": "f"},
-        "t": {"parameters": 10**8, "family": "f", "source": "trained"},
-    }
+    trained = {"parameters": 10**8, "family": "f", "source": "trained"}
+    unsized = {**models, "d": {"parameters": None, "family": "f"}, "t": trained}
     more = changes(("d", "d", UP, 10, 9.0), ("t", "d", UP, 10, 9.0))["context_accuracy"]
     slopes = {"s": line.slope + 0.2, "t": line.slope - 0.2}
     suites = pd.concat([
@@ -435,9 +420,8 @@ def test_size_trends_vary_over_models_and_suites():
             "context_accuracy"].assign(level="suite", group=suite, n_pairs=pairs)
         for (suite, slope), pairs in zip(slopes.items(), (30, 10), strict=True)
     ])  # fmt: skip
-    together = {
-        "context_accuracy": pd.concat([tables["context_accuracy"], more, suites], ignore_index=True)
-    }
+    every = pd.concat([tables["context_accuracy"], more, suites], ignore_index=True)
+    together = {"context_accuracy": every}
     found = dict(context.over_scale(UP)(together, Run("demo", unsized)))["all models/d"]
     assert (found.value, found.n) == (pytest.approx(line.slope), 4)
     made = {name: {**look, "source": "trained"} for name, look in models.items()}
@@ -477,8 +461,8 @@ def test_contrasts_resample_shared_suites_once(name, statistic):
     suites, whole = [], []
     for (model, kind, length), values in parts.items():
         mean, error = np.average(values, weights=pairs), values.std() / np.sqrt(12)
-        about = {"model": model, "dataset": "d", "kind": kind, "length": length}
-        about |= {"perturbation": None}
+        about = {"model": model, "dataset": "d", "kind": kind, "length": length,
+                 "perturbation": None}  # fmt: skip
         whole.append({**about, "level": "all", "group": "all", "delta": mean, "n_suites": 12,
                       "delta_low": mean - 2 * error, "delta_high": mean + 2 * error,
                       "n_pairs": pairs.sum()})  # fmt: skip
@@ -551,9 +535,8 @@ def test_two_overlaps_have_one_set_of_permutations():
     assert (name, found.value) == ("m/blimp", pytest.approx(0.02))
     assert found.low < found.value < found.high
     assert found.high - found.low < 0.3 * (apart.high - apart.low)
-    few = {**tables, "context_matrix": cells[cells["target_suite"] < "s3"]}
-    few["context_matrix"] = few["context_matrix"][few["context_matrix"]["prefix_suite"] < "s3"]
-    ((_, same),) = context.overlap_advantage(few, RUN)
+    few = cells[cells[["target_suite", "prefix_suite"]].lt("s3").all(axis=1)]
+    ((_, same),) = context.overlap_advantage(tables | {"context_matrix": few}, RUN)
     assert same == apart
 
 
@@ -620,10 +603,11 @@ def test_feminine_reflexives_are_compared_between_both_genders():
 
 
 def test_overlaps_are_compared_between_different_suites():
-    rows = [(a, b, measure, f1) for a, b, measure, f1 in (
+    rows = [
         ("x", "x", "token", 9), ("x", "y", "token", 0.1), ("x", "z", "token", 0.3),
         ("y", "x", "token", 0.2), ("x", "y", "dependency", 0.5), ("x", "z", "dependency", 0.5),
-        ("y", "x", "dependency", 0.3), ("x", "x", "dependency", 0.0))]  # fmt: skip
+        ("y", "x", "dependency", 0.3), ("x", "x", "dependency", 0.0),
+    ]  # fmt: skip
     columns = ["target_suite", "prefix_suite", "measure", "f1"]
     overlap = pd.DataFrame(rows, columns=columns).assign(dataset="d")
     ((name, found),) = context.labels_above_tokens({"context_overlap": overlap}, RUN)
