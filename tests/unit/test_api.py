@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -425,27 +427,24 @@ def test_unknown_models_get_the_nearest_names(model, options, said):
 
 
 def test_models_are_names_folders_or_repositories(folder):
-    name, plan = find_model("pythia-70m")
-    assert name == "pythia-70m"
-    pinned = plan.catalog.model(name)
-    policies = pinned["bos_policies"]
-    for given in ("EleutherAI/pythia-70m", "EleutherAI/pythia-70m@main"):
-        name, plan = find_model(given)
-        revision = pinned["revision"] if "@" not in given else "main"
+    hub, (pinned, opt) = "EleutherAI/pythia-70m", map(Catalog().model, ("pythia-70m", "opt-125m"))
+    revision = pinned["revision"]
+    for given, options, expected, family in (
+        ("pythia-70m", {}, revision, pinned),
+        (hub, {}, revision, pinned),
+        (f"{hub}@main", {}, "main", pinned),
+        ("pythia-70m", {"revision": "step1000"}, "step1000", pinned),
+        (hub, {"family": "opt"}, revision, opt),
+        ("pythia-70m", {"family": "opt"}, revision, opt),
+    ):
+        name, plan = find_model(given, **options)
         entry = plan.catalog.model(name)
-        assert [entry[key] for key in ("revision", "bos_policies")] == [revision, policies]
         assert "/" not in name
-    name, plan = find_model("pythia-70m", revision="step1000")
-    entry, said = plan.catalog.model(name), ["EleutherAI/pythia-70m", "step1000", policies]
-    assert [entry[key] for key in ("repository", "revision", "bos_policies")] == said
-    same = {"revision": pinned["revision"], "family": "pythia"}
-    assert find_model("pythia-70m", **same)[0] == "pythia-70m"
-    for given in ("EleutherAI/pythia-70m", "pythia-70m"):
-        name, plan = find_model(given, family="opt")
-        entry, opt = plan.catalog.model(name), Catalog().model("opt-125m")
-        assert entry["revision"] == pinned["revision"]
+        assert (entry["repository"], entry["revision"]) == (hub, expected)
         for key in ("bos_policies", "unigrams", "tokenizer"):
-            assert entry[key] == opt[key]
+            assert entry[key] == family[key]
+    for same in ({}, {"revision": revision, "family": "pythia"}):
+        assert find_model("pythia-70m", **same)[0] == "pythia-70m"
     for given, said in ((folder / "tiny", "has no revision 'v1'"), ("smollm2-135m", "no reposi")):
         with pytest.raises(LingprobError, match=said):
             find_model(given, revision="v1")
@@ -555,26 +554,18 @@ def test_embeddings_of_another_revision_are_fetched(monkeypatch, tmp_path, plan)
 
 
 def test_changed_files_are_prepared_again(tmp_path, monkeypatch):
-    prepared: list[str] = []
-
-    def prepare(name, *given, **options):
-        prepared.append(name)
-        prepare_model(name, *given, **options)
-
+    prepare = Mock(wraps=prepare_model)
     monkeypatch.setattr(cache, "prepare_model", prepare)
-    save_tiny_model("gpt2", tmp_path / "mine")
-    where = {"cache": tmp_path / "cache"}
-    first = lingprob.load(tmp_path / "mine", **where)
+    load = partial(lingprob.load, save_tiny_model("gpt2", tmp_path / "mine"), cache=tmp_path)
+    first = load()
     before = first.score(SENTENCES[0])
-    assert lingprob.load(tmp_path / "mine", **where).score(SENTENCES[0]).equals(before)
-    assert len(prepared) == 1
-    weights = tmp_path / "mine" / "model.safetensors"
-    weights.touch()  # another time, the same content
-    lingprob.load(tmp_path / "mine", **where)
-    assert len(prepared) == 1
+    assert load().score(SENTENCES[0]).equals(before)
+    (tmp_path / "mine/model.safetensors").touch()  # another time, the same content
+    load()
+    assert prepare.call_count == 1
     save_tiny_model("gpt2", tmp_path / "mine", seed=1)
-    changed = lingprob.load(tmp_path / "mine", **where)
-    assert len(prepared) == 2
+    changed = load()
+    assert prepare.call_count == 2
     assert changed.provenance["files_digest"] != first.provenance["files_digest"]
     assert not changed.score(SENTENCES[0]).equals(before)
 

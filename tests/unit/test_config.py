@@ -21,31 +21,36 @@ OWN_STIMULI = {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "m
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
 
 
-@pytest.mark.parametrize("kind", ["model", "dataset", "embedding"])
-def test_the_catalog_fits_its_schema(kind):
-    shipped = {
-        "model": read_yaml("models.yaml")["models"],
-        "dataset": read_datasets(),
-        "embedding": read_yaml("embeddings.yaml"),
-    }
-    found = {name: entry_faults(entry, f"{kind}s", name) for name, entry in shipped[kind].items()}
-    assert found == {name: [] for name in shipped[kind]}
+@pytest.mark.parametrize(
+    ("section", "shipped"),
+    [
+        ("models", read_yaml("models.yaml")["models"]),
+        ("datasets", read_datasets()),
+        ("embeddings", read_yaml("embeddings.yaml")),
+    ],
+)
+def test_the_catalog_fits_its_schema(section, shipped):
+    found = {name: entry_faults(entry, section, name) for name, entry in shipped.items()}
+    assert found == {name: [] for name in shipped}
 
 
 def test_the_schema_lists_every_parser_of_a_kind():
     """Else a mistyped parser would pass the dry run, or a right one be refused."""
+    described = read_yaml("schema.yaml")["$defs"]["dataset"]
+    kinds = described["properties"]["kind"]["enum"]
+    assert set(kinds).union(*(key.names for key in keys())) <= set(KINDS)  # each has a word
     listed = {
         branch["if"]["properties"]["kind"]["const"]: branch["then"]["properties"]["parser"]["enum"]
-        for branch in read_yaml("schema.yaml")["$defs"]["dataset"]["allOf"]
+        for branch in described["allOf"]
         if "kind" in branch["if"].get("properties", {})
     }
     generated = {"demo_control", "demo_sentences", "token_rows"}
-    for kind, parsers in {
-        "stimuli": parsers_by_name.STIMULI,
-        "corpus": corpora.PARSERS.keys() | generated,
-        "reading_texts": texts.PARSERS,
-        "reading_times": parsers_by_name.READING_TIMES,
-    }.items():
+    for kind, parsers in (
+        ("stimuli", parsers_by_name.STIMULI),
+        ("corpus", corpora.PARSERS.keys() | generated),
+        ("reading_texts", texts.PARSERS),
+        ("reading_times", parsers_by_name.READING_TIMES),
+    ):
         assert set(listed[kind]) == set(parsers)
 
 
@@ -72,13 +77,11 @@ def test_paper_scale_has_morcela_s_models_and_conventions():
 
 def test_null_removes_an_entry_of_the_scale():
     mine = {"layers": 1, "heads": 1, "width": 8}
-    sizes = dict.fromkeys(("small", "medium"))
-    config = {
-        "scale": "paper",
-        "training": {"sizes": {**sizes, "mine": mine}},
-        "context": {"pairs_per_suite_of": {"crows_pairs": None}},
-    }
-    settings, catalog = read_settings(config)
+    sizes = {"small": None, "medium": None, "mine": mine}
+    context = {"pairs_per_suite_of": {"crows_pairs": None}}
+    settings, catalog = read_settings(
+        {"scale": "paper", "training": {"sizes": sizes}, "context": context}
+    )
     assert set(settings["training"]["sizes"]) == {"large", "mine"}
     assert settings["training"]["sizes"]["mine"] == mine
     assert settings["context"]["pairs_per_suite_of"] == {}
@@ -241,16 +244,16 @@ def test_own_data_switch_off_the_papers_extras(scale):
 def test_the_site_of_a_study_shows_its_rooms():
     own = {"datasets": {"mine": OWN_STIMULI}, "morcela": {"datasets": ["mine"]}}
     strings = {f"prediction_{number}": ["mine"] for number in (1, 2, 3)}
-    settings = read_settings({**own, "string_probability": strings})[0]
-    assert settings["site"]["papers"] == ["morcela", "string_probability"]
-    del strings["prediction_2"]
-    settings = read_settings({**own, "string_probability": strings})[0]
-    assert settings["site"]["papers"] == ["morcela"]
-    settings = read_settings({**own, "site": {"papers": ["context"]}})[0]
-    assert settings["site"]["papers"] == ["context"]
+    some = {"prediction_1": ["mine"], "prediction_3": ["mine"]}
     replaced = {"linguistic_inquiry": OWN_STIMULI}  # another file for the paper's data
-    papers = {"morcela": {"datasets": ["linguistic_inquiry"]}}
-    assert len(read_settings({"datasets": replaced, **papers})[0]["site"]["papers"]) == 6
+    papers = {"datasets": replaced, "morcela": {"datasets": ["linguistic_inquiry"]}}
+    for config, rooms in (
+        ({**own, "string_probability": strings}, ["morcela", "string_probability"]),
+        ({**own, "string_probability": some}, ["morcela"]),
+        ({**own, "site": {"papers": ["context"]}}, ["context"]),
+        (papers, read_settings({})[0]["site"]["papers"]),
+    ):
+        assert read_settings(config)[0]["site"]["papers"] == rooms
 
 
 def test_patterns_add_and_remove_models():
@@ -274,13 +277,6 @@ def test_only_checkpoints_before_the_end_are_kept():
     assert found["training"]["keep_checkpoints"] == given[:1]
 
 
-def test_every_kind_has_a_word():
-    kinds = read_yaml("schema.yaml")["$defs"]["dataset"]["properties"]["kind"]["enum"]
-    assert set(kinds) <= set(KINDS)
-    for key in keys():
-        assert set(key.names) <= set(KINDS)
-
-
 def test_names_that_need_no_entry_pass():
     given = {
         "overlap": {"ngrams": "models/mine.arpa"},
@@ -293,18 +289,13 @@ def test_names_that_need_no_entry_pass():
 
 
 def test_text_from_the_command_line_becomes_numbers():
-    given = {
-        "morcela": {"folds": "4"}, "unigrams": {"normalise_published": "true"}, "seed": "7",
-    }  # fmt: skip
-    settings, _ = read_settings(given)
+    size = {"layers": "1", "heads": "1", "width": "8"}
+    training = {"sizes": {"mine": size}, "fine_tuning": {"steps": ["3"]}}
+    given = {"morcela": {"folds": "4"}, "unigrams": {"normalise_published": "true"}, "seed": "7"}
+    settings, catalog = read_settings({**given, "training": training})
     assert settings["morcela"]["folds"] == 4
     assert settings["unigrams"]["normalise_published"] is True
     assert settings["seed"] == 7
-    training = {
-        "sizes": {"mine": {"layers": "1", "heads": "1", "width": "8"}},
-        "fine_tuning": {"steps": ["3"]},
-    }
-    settings, catalog = read_settings({"training": training})
     assert settings["training"]["sizes"]["mine"] == {"layers": 1, "heads": 1, "width": 8}
     assert catalog.model("trained-mine-ft3")["fine_tuning_steps"] == 3
 
