@@ -23,6 +23,7 @@ from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.settings import keys
 from site_for_tests import FACTS, elements_of, links_of, row
 
+PAGES = {"index.html", "site/models.html", "site/methods.html"}
 ROOMS = ["morcela", "string_probability", "overlap", "training", "reading", "context"]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=y>\"' {{ 7 * 7 }}"
 OWN = {"title": "Mine", "family": "mine", "source": "local", "path": "/home/me/mine"}
@@ -86,7 +87,7 @@ def section(page: str, name: str) -> str:
 def test_only_papers_that_were_run_have_pages(made):
     pages = site_pages(made)
     papers = {"site/morcela.html", "site/leakage.html"}
-    assert set(pages) == {"index.html", "site/models.html", "site/methods.html"} | papers
+    assert set(pages) == PAGES | papers
     front = pages["index.html"]
     assert re.findall(r"<article aria-labelledby=\"(\w+)\"", front) == ["morcela", "leakage"]
     assert "String probability" not in front
@@ -103,7 +104,7 @@ def test_only_papers_that_were_run_have_pages(made):
 def test_a_study_has_one_page_of_its_claims(made):
     own = {"models": [], "datasets": ["mine"], "rooms": ["morcela", "overlap", "context"]}
     pages = site_pages(replace(made, facts={**FACTS, "own": own}))
-    assert set(pages) == {"index.html", "site/models.html", "site/methods.html"}
+    assert set(pages) == PAGES
     page = pages["index.html"]
     assert "<h1>Your study</h1>" in page
     assert 'src="morcela/figure_2.png"' in page
@@ -132,13 +133,12 @@ def test_tables_of_a_study_have_titles_and_intervals(made):
     entries = {"models": {"m": {"title": "M"}}, "datasets": {"a": {"title": "Mine"}}}
     files = [f"reading/{name}.csv" for name in named]
     found = own_tables("reading", replace(made, facts={**FACTS, **entries}, files=files))
-    gains, fates = found.values()
-    assert [[text for text, _ in row] for row in gains["rows"]] == [
+    gains, fates = ([[text for text, _ in row] for row in one["rows"]] for one in found.values())
+    assert gains == [
         ["M", "b", "1.5 (\N{MINUS SIGN}1 to 3)", "fit", "7", "3000", "4", "80", "True", "True"],
         ["M", "Mine", "2 (1 to 4)", "subjects", "10", "10", "4", "90", "False", "True"],
-    ]  # fmt: skip
-    rows = [[text for text, _ in row] for row in fates["rows"]]
-    assert rows == [["b", "fit", "6"], ["Mine", "too_long", "9"]]
+    ]
+    assert fates == [["b", "fit", "6"], ["Mine", "too_long", "9"]]
     assert own_tables("morcela", made) == {}
 
 
@@ -229,15 +229,12 @@ def test_used_data_sets_have_licences_and_checksums():
     told = facts()["datasets"]
     assert {"linguistic_inquiry", "blimp", "provo", "gutenberg"} <= told.keys()
     assert "demo_minimal_pairs" not in told
-    blimp = told["blimp"]
-    assert blimp["licence"] == "CC BY 4.0"
-    assert len(blimp["files"]) == 67
-    assert blimp["files"][0] == (
-        "adjunct_island.jsonl",
-        "ecc71c452516de03deeb9262b4203e45220dc52727327a08eef07c79c01eac8b",
-    )
-    checksums = [checksum for entry in told.values() for _, checksum in entry["files"]]
-    assert {len(checksum) for checksum in checksums} <= {0, 64}
+    files = told["blimp"]["files"]
+    assert (told["blimp"]["licence"], len(files)) == ("CC BY 4.0", 67)
+    checksum = "ecc71c452516de03deeb9262b4203e45220dc52727327a08eef07c79c01eac8b"
+    assert files[0] == ("adjunct_island.jsonl", checksum)
+    lengths = {len(checksum) for entry in told.values() for _, checksum in entry["files"]}
+    assert lengths <= {0, 64}
     demo = facts("demo")["datasets"]
     assert "demo_minimal_pairs" in demo
     assert not {"sling", "zhoblimp"} & demo.keys()  # named as controls of studies that are not run
