@@ -33,7 +33,7 @@ def log_distributions(scorer: Scorer, ids: Sequence[int]) -> torch.Tensor:
             f"a text of {len(ids)} tokens does not fit the context window of {lm.context_window}. "
             "Shorten it, or use `score` or `surprisal`."
         )
-    scorer.prepare([np.array([*ids, ids[-1]])], None)  # which checks the model
+    scorer.prepare([np.array([*ids, ids[-1]])], None, alone=True)  # which checks the model
     return _logprobs(lm, [ids])[0]
 
 

@@ -99,6 +99,7 @@ class Scorer:
         stride: int | None = None,
         members: np.ndarray | None = None,
         progress: Progress | None = None,
+        alone: bool = False,
     ) -> list[np.ndarray]:
         """Return the log-probability (nats) of every token given those before it.
 
@@ -113,6 +114,7 @@ class Scorer:
             members: token ids. If given, results have shape (n, 2), and the second column is the
                 log-probability that the token at this place is any of them.
             progress: advanced by the number of finished sequences.
+            alone: take no shortcut that saves less in one sequence than its check costs.
 
         Returns one array (n,) per sequence, of `result_dtype`. Raises LingprobError if a single
         sequence does not fit into memory, or a value is not finite.
@@ -125,7 +127,7 @@ class Scorer:
         unique = [np.frombuffer(key, dtype=np.int64) for key in numbers]
         width = () if members is None else (2,)
         logprobs = [np.full((len(ids), *width), np.nan, dtype=self.result_dtype) for ids in unique]
-        after_start = self.prepare(unique, start_id)
+        after_start = self.prepare(unique, start_id, alone)
         if members is not None:
             after_start = None  # its log-probabilities lack those of the members
         segments: list[Segment] = []
@@ -140,7 +142,9 @@ class Scorer:
             self.run(todo, before, members, progress)
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
 
-    def prepare(self, sequences: Sequence[np.ndarray], start_id: int | None) -> KeyValues | None:
+    def prepare(
+        self, sequences: Sequence[np.ndarray], start_id: int | None, alone: bool = False
+    ) -> KeyValues | None:
         """Return the start token's keys and values, or None if it is run with each sequence.
 
         The first call checks the model on its longest and shortest sequence (which include the
@@ -153,6 +157,9 @@ class Scorer:
         probes = [long, by_length[0][: max(2, len(long) // 2)].copy()]
         with self.preparing:
             self.forward.prepare(probes)
+            if alone:
+                return None
+            self.forward.try_trees(long)
             return None if start_id is None else self.forward.after_start(start_id, probes)
 
     def run(

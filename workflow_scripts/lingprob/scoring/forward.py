@@ -71,8 +71,7 @@ class Forward:
         self.language_model = language_model
         self.dtype = torch.promote_types(language_model.dtype, torch.float32)
         self.tolerance = TOLERANCE.get(language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
-        self.prepared = False
-        self.takes_trees = False
+        self.prepared = self.tried_trees = self.takes_trees = False
         self.knows_targets = hasattr(language_model.model, "logprobs_at")
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
         self.after_starts: dict[int, KeyValues | None] = {}
@@ -150,12 +149,17 @@ class Forward:
                 f"{difference:.2g} nats per token from the same sentence alone, so this is not a "
                 "causal model as loaded. Check its config.json, or import its scores instead."
             )
-        if not self.knows_targets:
-            name, fault = self.language_model.directory, self._fault_of_trees(probes[0])
+        self.prepared = True
+
+    @torch.inference_mode()
+    def try_trees(self, ids: np.ndarray) -> None:
+        """Set `takes_trees`, in the first call, by a check on token ids."""
+        if not self.tried_trees and not self.knows_targets:
+            name, fault = self.language_model.directory, self._fault_of_trees(ids)
             self.takes_trees = not fault
             if fault:
                 logger.info("%s: %s: sentences are run one by one (slower, as exact)", name, fault)
-        self.prepared = True
+        self.tried_trees = True
 
     @torch.no_grad()
     def after_start(self, start_id: int, probes: Sequence[np.ndarray]) -> KeyValues | None:

@@ -60,7 +60,8 @@ def score_stimuli(
     settings = [start_id, lm.context_window, str(lm.dtype)]
 
     def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
-        return scorer.score([tokens[text].ids for text in shard], start_id, progress=progress)
+        ids, alone = [tokens[text].ids for text in shard], len(tokens) == 1
+        return scorer.score(ids, start_id, progress=progress, alone=alone)
 
     with worker_map(lm, workers) as mapping:
         logprobs = _score_in_shards(tokens, score, settings, dataset, mapping, **kept)
