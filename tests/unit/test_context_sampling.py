@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.context.names import FROM_SUITE, KINDS, pairs_per_suite, with_suites
+from lingprob.context.judgments import with_suites
+from lingprob.context.names import FROM_SUITE, KINDS, pairs_per_suite
 from lingprob.context.perturbations import PERTURBATIONS, Perturber, perturbed_prefixes
 from lingprob.context.prefixes import (
     count_tokens,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lingprob.context.names import MATCHED, NO_PREFIX, with_suites
+from lingprob.context.names import MATCHED, NO_PREFIX
 from lingprob.stimuli.syntaxgym import Suite
 
 KEYS = ["prefix_id", "length", "pair_id"]
@@ -112,3 +112,14 @@ def responsive_suites(judgments: pd.DataFrame, count: int) -> list[str]:
     # Suites are in the order of their names.
     ordered = mean.sort_values(ascending=False, kind="stable")
     return [str(suite) for suite in ordered.index[:count]]
+
+
+def with_suites(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """Return the pairs of a `stimuli` table, with each item's suite in the column paradigm.
+
+    The suite of an item without a paradigm is its phenomenon, or else the data set. Sentences
+    without a pair are left out, because they cannot be judged.
+    """
+    stimuli = stimuli[stimuli["pair_id"].notna()].reset_index(drop=True)
+    suite = stimuli["paradigm"].astype(object).fillna(stimuli["phenomenon"].astype(object))
+    return stimuli.assign(paradigm=suite.fillna(dataset))

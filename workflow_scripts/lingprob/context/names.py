@@ -1,12 +1,7 @@
 """Names of prefixes, suites and figures that rules need before any table exists."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pandas as pd
+from typing import Any
 
 MATCHED = ("matched_acceptable", "matched_unacceptable")
 MISMATCHED = ("mismatched_acceptable", "mismatched_unacceptable")
@@ -45,14 +40,3 @@ def pairs_per_suite(
     """
     usual = None if entry["parser"] == "table" else context["pairs_per_suite"]
     return context["pairs_per_suite_of"].get(dataset, usual)
-
-
-def with_suites(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return the pairs of a `stimuli` table, with each item's suite in the column paradigm.
-
-    The suite of an item without a paradigm is its phenomenon, or else the data set. Sentences
-    without a pair are left out, because they cannot be judged.
-    """
-    stimuli = stimuli[stimuli["pair_id"].notna()].reset_index(drop=True)
-    suite = stimuli["paradigm"].astype(object).fillna(stimuli["phenomenon"].astype(object))
-    return stimuli.assign(paradigm=suite.fillna(dataset))

@@ -16,15 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lingprob.context.names import (
-    CROWS_PAIRS,
-    FROM_SUITE,
-    KINDS,
-    MATCHED,
-    SYNTAXGYM,
-    UNRELATED,
-    with_suites,
-)
+from lingprob.context.judgments import with_suites
+from lingprob.context.names import CROWS_PAIRS, FROM_SUITE, KINDS, MATCHED, SYNTAXGYM, UNRELATED
 from lingprob.context.prefixes import ENGLISH, Tokenize, Writing, prefix_row
 from lingprob.errors import LingprobError, refuse_rows
 

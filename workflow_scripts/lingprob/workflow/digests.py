@@ -6,8 +6,6 @@ modules. The digest leaves out comments, docstrings and annotations. It includes
 tables that the script writes.
 """
 
-from __future__ import annotations
-
 import ast
 import atexit
 import hashlib

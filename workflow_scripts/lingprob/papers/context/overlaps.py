@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from lingprob.context.names import MATCHED, MISMATCHED, with_suites
+from lingprob.context.judgments import with_suites
+from lingprob.context.names import MATCHED, MISMATCHED
 from lingprob.context.prefixes import Tokenize
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
