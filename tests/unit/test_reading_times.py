@@ -227,13 +227,13 @@ def test_saccades_start_at_the_nearest_fixated_word(tmp_path):
     assert before.tolist() == [True, False, False, True, True, False, False, True, True, False]
 
 
-def simple_times(path: Path, rows: str) -> Path:
-    return saved(path / "times.csv", "subject_id,passage_id,word_index,rt_ms,word\n" + rows)
+def simple_times(folder: Path, rows: str, *more: str) -> Path:
+    """Save times in the columns of own data and some more."""
+    header = ",".join(["subject_id,passage_id,word_index,rt_ms", *more])
+    return saved(folder / "times.csv", f"{header}\n{rows}")
 
 
 OWN = {"parser": "reading_times_table", **SELF_PACED}
-
-
 WORDS = text(p1=" / ".join(["One two three four five."] * 8))
 
 
@@ -281,15 +281,14 @@ def test_exclusions_and_partitions_of_self_paced_times(tmp_path):
     ],
 )  # fmt: skip
 def test_bad_times_are_one_clear_message(tmp_path, rows, message):
-    path = simple_times(tmp_path, rows)
-    if rows.partition("\n")[0].count(",") == 3:  # without the words
-        saved(path, path.read_text().replace(",word\n", "\n", 1))
+    words = ["word"] if rows.partition("\n")[0].count(",") > 3 else []
+    path = simple_times(tmp_path, rows, *words)
     with pytest.raises(LingprobError, match=message):
         build_reading_times("mine", OWN, WORDS, [path])
 
 
 def test_unexpected_subjects_and_parsers_are_refused(tmp_path):
-    path = simple_times(tmp_path, "s1,1,1,300,two\n")
+    path = simple_times(tmp_path, "s1,1,1,300,two\n", "word")
     with pytest.raises(LingprobError, match="1 subjects, not 2"):
         build_reading_times("mine", {**OWN, "subjects": 2}, WORDS, [path])
     with pytest.raises(LingprobError, match=r"unknown parser 'geco'.*geco_total"):
@@ -453,6 +452,9 @@ def test_first_sheet_is_read_as_text(tmp_path):
     assert found.to_dict("list") == {
         "d": [".", "187"], "c": ["0.25", ""], "b": ["1", "2"], "a": ["01", ""], "e": ["NA", "True"],
     }  # fmt: skip
+    path.write_bytes(path.read_bytes()[:900])
+    with pytest.raises(LingprobError, match=r"t\.xlsx: cannot be read .*Download it again"):
+        read(path, ",", ["a"])
 
 
 FINE = {"rt_ms": 300.0, "correct": 6, "boundary": False, "saccade": 1, "at_edge": 0}
@@ -508,10 +510,8 @@ def test_means_have_no_previous_fixation(tmp_path, unit, known):
     entry = {"parser": "reading_times_table", "method": "eye_tracking", "unit": unit}
     words = words.assign(sentence_index=0)
     found = build_reading_times("mine", entry, words, [tmp_path / "t.csv"])
-    assert found["previous_fixated"].notna().all() == known
-    if known:
-        expected = [True, True, True, *[False] * 5, True]
-        assert found["previous_fixated"].tolist() == expected * 8
+    expected = [True, True, True, *[False] * 5, True] if known else [None] * 9
+    assert found["previous_fixated"].tolist() == expected * 8
     assert found["excluded"].fillna("").tolist()[1:8] == ["", *["unfixated"] * 5, "saccade"]
 
 
@@ -526,14 +526,6 @@ def test_typed_columns_name_their_faults(tmp_path):
             read_times(path, ",", {column: "c"})
     with pytest.raises(LingprobError, match=r"no columns \['d'\]"):
         read_times(path, ",", {"word": "d"})
-
-
-def test_damaged_workbooks_are_named(tmp_path):
-    path = tmp_path / "t.xlsx"
-    pd.DataFrame({"a": ["01"]}).to_excel(path, index=False)
-    path.write_bytes(path.read_bytes()[:900])
-    with pytest.raises(LingprobError, match=r"t\.xlsx: cannot be read .*Download it again"):
-        read(path, ",", ["a"])
 
 
 # A user's own tables.
@@ -568,21 +560,21 @@ def test_columns_conditions_and_first_index_of_own_times(tmp_path):
 
 def test_own_times_may_be_missing_but_not_seconds(tmp_path):
     """Twenty milliseconds in the middle are not yet seconds."""
-    header = "subject_id,passage_id,word_index,rt_ms,note\n"
-    path = saved(tmp_path / "t.csv", header + "s,1,0,20,\ns,1,1,.,x\ns,1,2,0,\n")
-    found = own_times(path, words_of("If you go."))
+    words = words_of("If you go.")
+    rows = "s,1,0,20,\ns,1,1,.,x\ns,1,2,0,\n"
+    found = own_times(simple_times(tmp_path, rows, "note"), words)
     assert found["rt_ms"].tolist()[::2] == [20, 0]
     assert np.isnan(found["rt_ms"][1])
-    with pytest.raises(LingprobError, match=r"below 19.9 ms \(1 of 1 readers\)\. Are they sec"):
-        own_times(saved(path, header + "s,1,0,19.9,\n"), words_of("If you go."))
-    rows = "s,1,0,300,\ns,1,1,300,\ns,1,2,300,\nt,1,0,0.3,\n"
-    with pytest.raises(LingprobError, match=r"reader 't' are below 0.3 ms \(1 of 2 readers"):
-        own_times(saved(path, header + rows), words_of("If you go."))
+    for rows, said in (
+        ("s,1,0,19.9\n", r"below 19.9 ms \(1 of 1 readers\)\. Are they sec"),
+        ("s,1,0,300\ns,1,1,300\ns,1,2,300\nt,1,0,0.3\n", r"'t' are below 0.3 ms \(1 of 2 readers"),
+    ):
+        with pytest.raises(LingprobError, match=said):
+            own_times(simple_times(tmp_path, rows), words)
 
 
 def test_names_of_own_times_ignore_outer_spaces(tmp_path, caplog):
-    path = saved(tmp_path / "t.csv", "subject_id,passage_id,word_index,rt_ms,Word\na,1,0,300,If\n"
-                 "a ,1 ,1,310,you\n")  # fmt: skip
+    path = simple_times(tmp_path, "a,1,0,300,If\na ,1 ,1,310,you\n", "Word")
     found = own_times(path, words_of("If you go."))
     assert found[["subject_id", "passage_id"]].to_numpy().tolist() == [["a", "1"]] * 2
     assert "spelling: {word: Word}." in caplog.text
@@ -601,8 +593,7 @@ def test_two_files_of_own_data_are_refused(tmp_path):
 
 
 def test_means_are_one_time_per_word(tmp_path):
-    path = saved(tmp_path / "t.csv", "subject_id,passage_id,word_index,rt_ms\na,1,0,300\n"
-                 "b,1,0,310\n")  # fmt: skip
+    path = simple_times(tmp_path, "a,1,0,300\nb,1,0,310\n")
     assert len(own_times(path, words_of("If you go."), unit="subject")) == 2
     with pytest.raises(LingprobError, match=r"data row 2.*second time.*unit: subject"):
         own_times(path, words_of("If you go."), unit="word")
