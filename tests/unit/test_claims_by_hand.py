@@ -445,14 +445,14 @@ def test_means_count_shared_suites_by_pairs():
 
 
 @pytest.mark.parametrize(
-    ("name", "statistic"),
+    ("statistic", "name", "less"),
     [
-        ("weighted", context.weighted({UP: 1, OTHER: -1})),
-        ("over_lengths", context.over_lengths(UP, 0.5)),
-        ("between_models", context.between_models(UP, "m", "n")),
+        (context.weighted({UP: 1, OTHER: -1}), "m/d", ("m", OTHER, 20)),
+        (context.over_lengths(UP, 0.5), "m/d", ("m", UP, 10)),
+        (context.between_models(UP, "m", "n"), "m less n/d", ("n", UP, 20)),
     ],
 )
-def test_contrasts_resample_shared_suites_once(name, statistic):
+def test_contrasts_resample_shared_suites_once(statistic, name, less):
     """Suites differ much and the differences within them little, in no order and with gaps."""
     random = np.random.default_rng(1)
     level, pairs = random.normal(0, 0.3, 12), random.integers(5, 30, 12)
@@ -469,10 +469,8 @@ def test_contrasts_resample_shared_suites_once(name, statistic):
         table = {**about, "level": "suite", "delta": values, "n_suites": 1, "n_pairs": pairs}
         suites.append(pd.DataFrame({**table, "group": [f"s{n}" for n in range(12)]}))
     table = pd.concat([pd.DataFrame(whole), *suites]).sample(frac=1, random_state=2)
-    other = "m less n/d" if name == "between_models" else "m/d"
-    found = dict(statistic({"context_accuracy": table}, RUN))[other]
-    key = {"weighted": keys[1], "over_lengths": keys[2], "between_models": keys[3]}
-    first, second = parts[keys[0]], parts[key[name]]
+    found = dict(statistic({"context_accuracy": table}, RUN))[name]
+    first, second = parts[keys[0]], parts[less]
     drawn = random.integers(12, size=(4000, 12))
     means = [np.average((first - second)[one], weights=pairs[one]) for one in drawn]
     assert found.value == pytest.approx(np.average(first - second, weights=pairs))
@@ -480,7 +478,7 @@ def test_contrasts_resample_shared_suites_once(name, statistic):
     assert (found.low, found.high) == pytest.approx(tuple(ends_of), abs=0.003)
     # As if independent, and if a suite is not in the table.
     few = table[table["group"] != "s3"]
-    apart = dict(statistic({"context_accuracy": few}, RUN))[other]
+    apart = dict(statistic({"context_accuracy": few}, RUN))[name]
     assert apart.high - apart.low > 10 * (found.high - found.low)
 
 

@@ -288,9 +288,8 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     # The interval of a table is the one that a claim is judged by.
     ends = trends.set_index(["of", "on"]).loc[("delta", "parameters"), ["slope_low", "slope_high"]]
     assert falls[["low", "high"]].tolist() == ends.tolist()
-    assert adds[["low", "high"]].to_numpy().tolist() == (
-        deltas[["delta_low", "delta_high"]].to_numpy().tolist()
-    )
+    ours = deltas[["delta", "delta_low", "delta_high"]]
+    assert adds[["ours", "low", "high"]].to_numpy().tolist() == ours.to_numpy().tolist()
     half = claims.loc[("exploratory_partition_is_half_the_fit_partition", "mine")]
     assert (half["ours"], half["verdict"]) == (0.5, "supported")
     figure = draw({"delta_log_likelihood": labelled}, run)["figure_2"]
