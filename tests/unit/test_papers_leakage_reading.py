@@ -45,32 +45,26 @@ OPTIONS: dict[str, Any] = {
 def study() -> dict[str, Any]:
     """Six readers of 60 sentences; times follow the surprisal of `small`, with noise for others."""
     random = np.random.default_rng(5)
-    rows = [("1", 0, s) for s in range(60) for _ in range(6)]
-    words = pd.DataFrame(rows, columns=["passage_id", "word_index", "sentence_index"])
-    words["word_index"] = np.arange(len(words))
-    words["word"] = ["x" * n for n in random.integers(1, 9, len(words))]
-    true = random.exponential(6, len(words))
+    place = np.arange(360)
+    at = pd.DataFrame({"passage_id": "1", "word_index": place})
+    lengths = random.integers(1, 9, len(place))
+    words = at.assign(sentence_index=place // 6, word=["x" * length for length in lengths])
+    true = random.exponential(6, len(place))
     surprisals = {}
     for noise, name in enumerate(MODELS):
-        values = true + 4 * noise * random.normal(size=len(words))
-        table = words[["passage_id", "word_index"]].assign(surprisal=values, n_tokens=1)
-        surprisals[name] = table.assign(surprisal_uncorrected=values + 0.1)
-    before = np.append(0, true[:-1])
-    inner = np.isin(np.arange(len(words)) % 6, [1, 2, 3, 4])
-    parts = []
+        values = true + 4 * noise * random.normal(size=len(place))
+        both = {"surprisal": values, "surprisal_uncorrected": values + 0.1}
+        surprisals[name] = at.assign(n_tokens=1, **both)
+    before, inner = np.append(0, true[:-1]), np.isin(place % 6, [1, 2, 3, 4])
+    names, parts = np.array(["fit", "fit", "exploratory", "held_out"]), []
     for subject in range(6):
         slope = random.normal(6, 2)
-        rt = 300 + 30 * subject + slope * true + 3 * before + random.normal(0, 40, len(words))
-        part = words[["passage_id", "word_index"]].assign(
-            subject_id=f"s{subject}", rt_ms=rt, previous_fixated=None
-        )
-        part["excluded"] = np.where(inner, None, "sentence_boundary")
-        names = np.array(["fit", "fit", "exploratory", "held_out"])
-        part["partition"] = np.where(
-            inner, names[((subject + words["sentence_index"]) % 4).to_numpy()], None
-        )
-        parts.append(part)
-    times = pd.concat(parts, ignore_index=True)
+        rt = 300 + 30 * subject + slope * true + 3 * before + random.normal(0, 40, len(place))
+        partition = np.where(inner, names[(subject + place // 6) % 4], None)
+        parts.append(at.assign(subject_id=f"s{subject}", rt_ms=rt, partition=partition))
+    times = pd.concat(parts, ignore_index=True).assign(
+        previous_fixated=None, excluded=np.tile(np.where(inner, None, "sentence_boundary"), 6)
+    )
     counts = pd.DataFrame({"word": ["x", "xx", "xxx"], "count": [50, 30, 9]})
     return {"words": words, "times": times, "surprisals": surprisals, "counts": [counts]}
 

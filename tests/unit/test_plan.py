@@ -528,10 +528,9 @@ def test_data_absent_from_a_scale_are_named():
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
     assert "CoLA" not in absent
     # A model without panels also sees it.
-    both = {"models": ["trigram", "gutenberg-2gram"]}
-    assert "CoLA" not in scope.absent_from_strings(plan("laptop", string_probability=both))
-    alone = {"models": ["trigram"]}
-    assert "CoLA" in scope.absent_from_strings(plan("laptop", string_probability=alone))
+    for models, seen in ((["trigram", "gutenberg-2gram"], True), (["trigram"], False)):
+        absent = scope.absent_from_strings(plan("laptop", string_probability={"models": models}))
+        assert ("CoLA" not in absent) == seen
 
 
 MADE = ["trained-tiny-*", "!*-ft*", "gutenberg-[23]gram"]
@@ -542,7 +541,8 @@ WITH_MADE = {
 }
 
 
-def test_training_states_and_ngrams_are_plain_models():
+def test_models_made_here_are_plain_models():
+    """They have panels if they are alone."""
     asked = plan("laptop", **WITH_MADE)
     step = "trained-tiny-small-step16"
     assert len(scope.fitted_models(asked)) == 1 + 3 * 2 + 2
@@ -554,10 +554,6 @@ def test_training_states_and_ngrams_are_plain_models():
     assert len(scope.unigram_sources(asked, step)) > 1
     assert scope.default_convention(asked, step) == ["none", "training_16"]
     assert scope.frequency_models(asked) == scope.fitted_models(asked)
-
-
-def test_made_models_have_panels_if_alone():
-    asked = plan("laptop", **WITH_MADE)
     assert scope.string_panels(asked) == ["smollm2-135m"]
     made = plan("laptop", string_probability={"models": ["gutenberg-[23]gram"]})
     assert scope.string_panels(made) == ["gutenberg-2gram", "gutenberg-3gram"]

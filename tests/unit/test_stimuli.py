@@ -588,7 +588,7 @@ def paradigms() -> pd.DataFrame:
     return table
 
 
-def test_a_sample_has_order_seed_and_no_identical_pair(paradigms):
+def test_samples_have_order_seed_and_different_sentences(paradigms):
     sample = sample_pairs(paradigms, 20, seed=1)
     assert "b3" not in set(sample["pair_id"])
     assert sample.equals(sample_pairs(paradigms, 20, seed=1))
