@@ -142,8 +142,8 @@ def test_numbers_of_chunks_and_sequences():
 MODELS = {f"m{n}": {"family": "trained", "parameters": 10 ** (7 + n)} for n in range(3)}
 
 
-def trends(items: int) -> pd.DataFrame:
-    """Three models with 8, 6 and 2 nats per word. All passages are alike."""
+def trends() -> pd.DataFrame:
+    """Three models with 8, 6 and 2 nats per word. Four passages are alike."""
     nats = [8.0, 6.0, 2.0]
     deltas = pd.DataFrame({"model": list(MODELS), "delta": [3.0, 5.0, 4.0], "dataset": "d",
                            "rt_source": "human", "context": "passage", "corrected": True,
@@ -151,13 +151,13 @@ def trends(items: int) -> pd.DataFrame:
     gains = pd.DataFrame([
         {"dataset": "d", "convention": "", "model": model, "of": "log_perplexity",
          "subject": "mean", "item": f"p{item}", "nats": 5 * value, "n": 5}
-        for model, value in zip(MODELS, nats, strict=True) for item in range(items)
+        for model, value in zip(MODELS, nats, strict=True) for item in range(4)
     ])  # fmt: skip
     return size_trends(deltas, gains, None, MODELS, draws=50, seed=0)
 
 
 def test_a_log_perplexity_slope_is_per_word():
-    found = trends(4).set_index(["of", "on"])
+    found = trends().set_index(["of", "on"])
     row = found.loc[("log_perplexity", "parameters")]
     assert (row["slope"], row["slope_low"], row["slope_high"]) == pytest.approx((-3, -3, -3))
     assert (row["items"], row["resampled"], row["models"]) == (4, "passages", 3)
@@ -168,14 +168,13 @@ def test_a_log_perplexity_slope_is_per_word():
     x = np.array([8, 6, 2]) / np.log(10)
     expected = stats.linregress(x, [3, 5, 4])
     on_perplexity = found.loc[("delta", "word_perplexity")]
-    assert on_perplexity["slope"] == pytest.approx(expected.slope)
-    assert on_perplexity["std_error"] == pytest.approx(expected.stderr)
-    assert on_perplexity["r"] == pytest.approx(expected.rvalue)
-    assert on_perplexity["p"] == pytest.approx(expected.pvalue)
+    assert on_perplexity[["slope", "std_error", "r", "p"]].tolist() == pytest.approx(
+        [expected.slope, expected.stderr, expected.rvalue, expected.pvalue]
+    )
 
 
 def test_a_trend_without_items_has_its_points_interval():
-    ((name, found),) = reading.STATISTICS["fit_falls_with_size"]({"reading_trends": trends(4)}, RUN)
+    ((name, found),) = reading.STATISTICS["fit_falls_with_size"]({"reading_trends": trends()}, RUN)
     error = stats.linregress([7, 8, 9], [3, 5, 4]).stderr
     reach = stats.t.ppf(0.975, 1) * error
     assert name == "d/trained, passage context"
@@ -254,26 +253,21 @@ def test_coefficients_have_95_percent_intervals_over_suites():
     rows = pd.DataFrame({"model": ["m", "m"], "dataset": "blimp", "n": 30, "prefixes": "related",
                          "term": ["t", "u"], "estimate": [2.0, 9], "suite_std_error": [0.5, 1],
                          "suite_df": [np.inf, 4], "std_error": 7.0})  # fmt: skip
-    ((name, found),) = coefficient("related", "t")({"context_regression": rows}, RUN)
-    assert name == "m/blimp"
-    assert ends(found) == pytest.approx((2, 2 - 0.979982, 2 + 0.979982), abs=1e-6)
-    assert (found.n, found.note) == (30, "30 judgments")
-    ((_, found),) = coefficient("related", "u")({"context_regression": rows}, RUN)
-    assert ends(found) == pytest.approx((9, 9 - 2.776445, 9 + 2.776445), abs=1e-6), "t of 4"
+    for term, value, reach in (("t", 2, 0.979982), ("u", 9, 2.776445)):  # normal, and t of 4
+        ((name, found),) = coefficient("related", term)({"context_regression": rows}, RUN)
+        assert ends(found) == pytest.approx((value, value - reach, value + reach), abs=1e-6)
+        assert (name, found.n, found.note) == ("m/blimp", 30, "30 judgments")
     unknown = rows[:1].assign(suite_std_error=np.nan)
     ((_, found),) = coefficient("related", "t")({"context_regression": unknown}, RUN)
     assert (np.isnan(found.low), found.note) == (True, "no standard error over suites")
-    others = [
-        rows.assign(estimate=9.0, **{column: value})
-        for column, value in (("prefixes", "unrelated"), ("dataset", "crows_pairs"))
-    ]
-    more = pd.concat([rows, *others, *(one.assign(estimate=np.nan, model="n")
-                                       for one in (rows[:1], *others))])  # fmt: skip
-    (nothing, missing), (name, found) = coefficient("related", "t")(
-        {"context_regression": more}, RUN
-    )
-    assert (nothing, name, found.value) == ("n/blimp", "m/blimp", 2)
-    assert np.isnan(ends(missing)).all()
+    others = [rows.assign(estimate=9.0, prefixes="unrelated"),
+              rows.assign(estimate=9.0, dataset="crows_pairs")]  # fmt: skip
+    missing = [one.assign(estimate=np.nan, model="n") for one in (rows[:1], *others)]
+    more = {"context_regression": pd.concat([rows, *others, *missing])}
+    found = dict(coefficient("related", "t")(more, RUN))
+    assert found.keys() == {"m/blimp", "n/blimp"}
+    assert found["m/blimp"].value == 2
+    assert np.isnan(ends(found["n/blimp"])).all()
 
 
 def changes(*rows: tuple[str, str, str, int, float]) -> dict[str, pd.DataFrame]:
@@ -360,9 +354,8 @@ def test_claims_sum_their_own_prefixes_and_data_sets(name):
     for column, level in (("accuracy", 1), ("margin", 3)):
         for end in ("", "_low", "_high"):
             table[column + end] = level + table[f"delta{end}"]
-    found = {about.split("/")[1]: one.value
-             for about, one in STATISTICS[name]({"context_accuracy": table}, RUN)
-             if "gpt2" in about}  # fmt: skip
+    every = values(STATISTICS[name]({"context_accuracy": table}, RUN))
+    found = {about.split("/")[1]: value for about, value in every.items() if "gpt2" in about}
     hundredths, datasets = SUMS[name]
     assert found == pytest.approx(dict.fromkeys(datasets, hundredths / 100))
 
@@ -372,10 +365,8 @@ def test_length_effects_use_a_long_and_short_prefix():
                        for model in "mn" for data in ("d", "crows_pairs", "syntaxgym")
                        for length in (10, 40, 70, 100)),
                      ("m", "d", OTHER, 100, 0.0), ("m", "e", UP, 30, 0.3))  # fmt: skip
-    found = dict(context.over_lengths(UP, 0.6)(tables, RUN))
-    assert {name: one.value for name, one in found.items()} == pytest.approx(
-        {"m/d": 0.3, "n/d": 0.3}
-    )
+    found = values(context.over_lengths(UP, 0.6)(tables, RUN))
+    assert found == pytest.approx({"m/d": 0.3, "n/d": 0.3})
     ((name, found),) = context.over_lengths(UP, 0, model="n")(tables, RUN)
     reach = np.hypot(0.1, 0.1)
     assert name == "n/d"
@@ -388,10 +379,8 @@ def test_models_are_compared_on_common_data_sets():
                                                   ("b", "e", 0.5), ("a", "f", 1), ("c", "e", 9),
                                                   ("a", "crows_pairs", 1),
                                                   ("b", "crows_pairs", 2))))  # fmt: skip
-    found = dict(context.between_models(UP, "b", "a")(tables, RUN))
-    assert {name: one.value for name, one in found.items()} == pytest.approx(
-        {"b less a/d": 0.2, "b less a/e": 0.4}
-    )
+    found = values(context.between_models(UP, "b", "a")(tables, RUN))
+    assert found == pytest.approx({"b less a/d": 0.2, "b less a/e": 0.4})
 
 
 def test_size_trends_vary_over_models_and_suites():

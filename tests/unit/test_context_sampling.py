@@ -96,14 +96,14 @@ def test_each_kind_draws_from_its_own_sentences(stimuli):
         assert set(sources["paradigm"]) <= suites
         assert set(sources["grammatical"]) == {grammatical}
         assert "a3" not in set(sources["pair_id"])
-        assert len(set(prefix.source_ids)) == len(prefix.source_ids)
+        assert sources.index.is_unique
     unrelated = sampler(stimuli).grow("a", ["a3"], "unrelated")
     assert set(unrelated.sentences) <= set(CONTROL)
 
 
-def good(suite: str, *but: int, count: int = 10) -> set[str]:
+def good(suite: str, *but: int) -> set[str]:
     """Items of a suite's acceptable sentences, but of some pairs."""
-    return {f"{suite}{pair}good" for pair in range(count) if pair not in but}
+    return {f"{suite}{pair}good" for pair in range(10) if pair not in but}
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_prepared_models_tokenizer_gives_offsets(tmp_path):
     found = tokenizer_of(tmp_path / "tiny.json")(texts)
     for text, spans in zip(texts, found, strict=True):
         assert "".join(text[start:end] for start, end in spans) == text
-    assert [spans.shape[1] for spans in found] == [2, 2, 2]
+        assert spans.shape[1] == 2
     assert len(found[1]) == 0
     assert len(found[2]) >= 4
 

@@ -361,27 +361,25 @@ def test_slopes_and_their_intervals_are_those_of_statsmodels(seed):
     gappy = table.assign(y=table["y"].where(table.index != 4, np.nan))
     found = slope_within(gappy["x"], gappy["y"], gappy["group"].tolist())
     assert ends(found) == pytest.approx(theirs("y ~ x + group", gappy.dropna(), "x"))
-    states = table[table["group"] != "c"].assign(
-        later=lambda rows: (rows["group"] == "b").astype(float)
-    )
+    states = table[table["group"] != "c"]
+    states = states.assign(later=states["group"].eq("b").astype(float))
     found = slope_difference(table["x"], table["y"], table["group"].tolist(), "a", "b")
     assert ends(found) == pytest.approx(theirs("y ~ x * later", states, "x:later"))
     assert (found.n, found.note) == (len(states), f"{len(states)} points")
 
 
 def test_a_slope_needs_two_degrees_of_freedom():
-    four = {"x": [1, 2, 4, 5], "y": [1, 3, 2, 4]}
+    four = pd.DataFrame({"x": [1, 2, 4, 5], "y": [1, 3, 2, 4]})
+    found = slope_within(four["x"], four["y"])
+    assert ends(found) == pytest.approx(theirs("y ~ x", four, "x"))
     assert math.isnan(slope_within([1, 2, 4], [1, 3, 2]).value)
-    assert ends(slope_within(four["x"], four["y"])) == pytest.approx(
-        theirs("y ~ x", pd.DataFrame(four), "x")
-    )
     assert math.isnan(slope_within(four["x"], four["y"], list("aabb")).value)
-    six = {"x": [1, 2, 4, 1, 3, 4], "y": [1, 3, 2, 0, 5, 6], "later": [0, 0, 0, 1, 1, 1]}
-    found = slope_difference(six["x"], six["y"], six["later"], 0, 1)
-    assert ends(found) == pytest.approx(theirs("y ~ x * later", pd.DataFrame(six), "x:later"))
-    assert math.isnan(slope_difference(*(six[key][:5] for key in ("x", "y", "later")), 0, 1).value)
-    flat = slope_difference([1, 2, 4, 3, 3, 3], six["y"], six["later"], 0, 1)
-    assert math.isnan(flat.value)
+    x, y, later = [1, 2, 4, 1, 3, 4], [1, 3, 2, 0, 5, 6], [0, 0, 0, 1, 1, 1]
+    six = pd.DataFrame({"x": x, "y": y, "later": later})
+    found = slope_difference(x, y, later, 0, 1)
+    assert ends(found) == pytest.approx(theirs("y ~ x * later", six, "x:later"))
+    for few in ((x[:5], y[:5], later[:5]), ([1, 2, 4, 3, 3, 3], y, later)):
+        assert math.isnan(slope_difference(*few, 0, 1).value)
 
 
 def test_a_constant_x_has_no_slope():
