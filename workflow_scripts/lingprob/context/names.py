@@ -25,10 +25,8 @@ def primary_dataset(datasets: Sequence[str]) -> str | None:
 
 def figures_of(datasets: Sequence[str]) -> list[str]:
     """Return the paper's figures that these data sets allow."""
-    numbers = [*FIGURES_OF_ALL]
-    for dataset, of_dataset in FIGURES_OF.items():
-        numbers += of_dataset if dataset in datasets else ()
-    return [f"figure_{number}" for number in sorted(numbers)]
+    of_some = [number for dataset in datasets for number in FIGURES_OF.get(dataset, ())]
+    return [f"figure_{number}" for number in sorted({*FIGURES_OF_ALL, *of_some})]
 
 
 def pairs_per_suite(

@@ -21,7 +21,7 @@ PERTURBATION_TITLES = {
     name: name.replace("_", " ").capitalize() for name in (ORIGINAL, *PERTURBATIONS)
 }
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
-NAME_POINTS = 6  # size of the name of a suite, less if there are many
+NAME_POINTS = 4.5, 6  # sizes of the names of many suites and of few
 
 
 def perturbation_scatter(accuracy: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
@@ -145,9 +145,12 @@ def each(rows: pd.DataFrame) -> str:
 
 
 def matrices(rows: int, columns: int, cells: pd.DataFrame) -> tuple[Figure, np.ndarray]:
-    """Return a figure and its panels (rows, columns), which are high enough for the suites."""
-    height = min(3.0, 2.2 + 0.1 * cells["target_suite"].nunique())
-    return grid(rows, columns, width=style.PAGE_INCHES, height=height, margins=(0.0, 0.6))
+    """Return a figure and its panels (rows, columns), which are large enough for the suites."""
+    suites = cells["target_suite"].nunique()
+    height = min(3.0, 2.2 + 0.1 * suites)
+    figure, axes = grid(rows, columns, width=style.PAGE_INCHES, height=height, margins=(0.0, 0.6))
+    figure.set_size_inches(figure.get_size_inches() * max(suites / 30, 1))
+    return figure, axes
 
 
 def draw_matrix(
@@ -156,7 +159,7 @@ def draw_matrix(
     """Draw a column by target suite (y) and prefix suite (x). Return the image and its numbers."""
     wide = rows.pivot(index="target_suite", columns="prefix_suite", values=column)
     image = ax.imshow(wide, **look)
-    points = min(NAME_POINTS, 25 * NAME_POINTS / len(wide))
+    points = np.clip(135 / len(wide), *NAME_POINTS)
     ax.set_xticks(range(len(wide.columns)), wide.columns, rotation=90, fontsize=points)
     ax.set_yticks(range(len(wide)), wide.index, fontsize=points)
     ax.set_xlabel("Suite of the prefix")
