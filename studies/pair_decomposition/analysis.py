@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from lingprob.papers.conventions import Convention, scores_under
 from lingprob.papers.morcela.analysis import (
     FITTED_COLUMNS,
     UNITS,
@@ -20,6 +19,7 @@ from lingprob.papers.morcela.analysis import (
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
+from lingprob.scoring.sentences import Convention, scores_under
 from studies.pair_decomposition.decomposition import decompose
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.io.tables import write_table
-from lingprob.papers.conventions import scores_under
 from lingprob.papers.morcela.analysis import (
     DataSet,
     correlate_participant_groups,
@@ -28,6 +27,7 @@ from lingprob.papers.morcela.tables import (
     tabulate,
 )
 from lingprob.papers.run import Run
+from lingprob.scoring.sentences import scores_under
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import fit_linking_functions
 from lingprob.stats.linking_fits import LINKING_FUNCTIONS

@@ -56,7 +56,7 @@ def of_model(options: argparse.Namespace) -> pd.DataFrame:
 
 def audit(options: argparse.Namespace) -> pd.DataFrame:
     """Return a table of the problems in minimal pairs."""
-    pairs = read_table(options)
+    pairs = read_pairs(options)
     return load(options).audit(pairs, corpora=options.corpus or ())
 
 
@@ -159,6 +159,12 @@ def read_texts(options: argparse.Namespace) -> pd.DataFrame | list[str]:
     return read_passages(path, options.passages)
 
 
+def read_pairs(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the input table of pairs, with one row per pair or per sentence."""
+    frame = read_table(options)
+    return frame if "sentence" in frame.columns else read_table(options, ("good", "bad"))
+
+
 def column_of_texts(options: argparse.Namespace) -> list[str]:
     """Return the passages of the input as a list of texts."""
     return list(as_frame(read_texts(options), "text", True)["text"])
@@ -183,7 +189,7 @@ METHODS: dict[str, tuple[Call, tuple[str, ...]]] = {
     "next-tokens": (attrgetter("input"), ("top", "bos")),
     "next-words": (attrgetter("input"), ("top", "bos")),
     "surprisal": (read_texts, ("bos",)),
-    "compare": (read_table, ("by", "bos")),
+    "compare": (read_pairs, ("by", "bos")),
 }
 CALLS: dict[str, Call] = {
     "audit": audit,
