@@ -129,22 +129,18 @@ def test_delta_is_that_of_two_held_out_densities(study, deltas):
     )
     baseline = "rt_ms ~ unigram_surprisal + length + index + (1 + length + index | subject_id)"
     data = read(fitted, [full, baseline])
-    sums = [
-        fit.held_out_log_likelihoods(other.assign(item=1), "item").sum()
-        for fit in fit_mixed_models(data, [full, baseline])
-    ]
-    columns = ["log_likelihood", "log_likelihood_baseline", "delta"]
+    fits = fit_mixed_models(data, [full, baseline])
+    sums = [fit.held_out_log_likelihoods(other.assign(item=1), "item").sum() for fit in fits]
+    columns = ["log_likelihood", "log_likelihood_baseline", "delta", "surprisal_ms", "n_fit"]
     row = deltas.set_index("model").loc["small", columns]
-    assert row.tolist() == pytest.approx([*sums, sums[0] - sums[1]], abs=1e-5)
-
-
-def test_better_surprisals_add_more(deltas):
-    by_model = deltas.set_index("model")
-    assert by_model["delta"]["small"] > by_model["delta"]["medium"] > by_model["delta"]["large"] > 0
-    assert by_model["delta"].between(by_model["delta_low"], by_model["delta_high"]).all()
-    # 6 ms a bit, at a standard deviation of about 6 bits.
-    assert by_model["surprisal_ms"]["small"] == pytest.approx(36, abs=10)
-    assert set(deltas["n_fit"]) == {6 * 30 * 4}
+    effect = fits[0].fixed_effects["surprisal_of_small"]
+    expected = [*sums, sums[0] - sums[1], effect, 6 * 30 * 4]
+    assert row.tolist() == pytest.approx(expected, abs=1e-5)
+    # Better surprisals add more.
+    assert deltas["model"].tolist() == ["small", "medium", "large"]
+    assert deltas["delta"].is_monotonic_decreasing
+    assert deltas["delta_low"].gt(0).all()
+    assert deltas["delta"].between(deltas["delta_low"], deltas["delta_high"]).all()
 
 
 def test_means_are_regressed_by_least_squares(study):
@@ -313,9 +309,8 @@ def test_trends_keep_contexts_and_corrections_apart(compared, tmp_path):
     assert sorted(map(str, sizes["corrected"])) == ["False", "None", *["True"] * 3]
 
 
-def test_unknown_sizes_are_in_no_trend(study, compared, tmp_path):
+def test_unknown_sizes_are_in_no_trend(study, deltas, compared, tmp_path):
     """But a figure names them."""
-    deltas = compared["delta_log_likelihood"]
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})
     table["word_perplexity"] = [40.0, 30.0, 20.0, 10.0]
     trends = trends_of(table, compared["reading_gains"][:0], models)

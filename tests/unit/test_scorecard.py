@@ -25,11 +25,6 @@ from lingprob.scorecard.sentences import count_sentences, judge_sentences
 from lingprob.scorecard.verdicts import Estimate, expected_range, judge_claim, judge_number
 
 
-def test_last_bits_of_large_numbers_do_not_count():
-    assert judge_number(Estimate.exact(1e9 + 0.5 + 1e-7), 1e9, 0.5, 0.02)[0] == "reproduced"
-    assert judge_number(Estimate.exact(1.5 + 1.5e-9), 1, 0.5, 0.02)[0] == "differs"
-
-
 @pytest.mark.parametrize(
     ("low", "high", "value", "verdict"),
     [
@@ -169,6 +164,7 @@ def test_claims_and_statistics_belong_together(statistics):
 
 ABOUT = {"models": ["gpt2", "opt-*"], "datasets": ["blimp", "sling*"], "scales": ["laptop"]}
 ENTRY = {"title": "Mine", "family": "opt", "family_title": "OPT", "source": "hub"}
+ELSEWHERE = ("smollm/blimp", "gpt2/mine", "opt-tiny/blimp", "opt-mask/blimp", "opt-gram/blimp")
 MODELS = describe_models({"gpt2": ENTRY, "opt-tiny": ENTRY | {"source": "trained", "size": "1m"},
                           "opt-mask": ENTRY | {"kind": "masked"}, "opt-gram": ENTRY | {
                               "source": "ngram", "tokenizer": "t", "corpus": "c"}})  # fmt: skip
@@ -179,11 +175,7 @@ MODELS = describe_models({"gpt2": ENTRY, "opt-tiny": ENTRY | {"source": "trained
     [
         ("gpt2/blimp", {}, "", "paper"),
         ("opt-1b/sling_sample9, long", {}, "", "paper"),
-        ("smollm/blimp", {}, "", "also"),
-        ("gpt2/mine", {}, "", "also"),
-        ("opt-tiny/blimp", {}, "", "also"),
-        ("opt-mask/blimp", {}, "", "also"),
-        ("opt-gram/blimp", {}, "", "also"),
+        *((about, {}, "", "also") for about in ELSEWHERE),
         ("opt-1b/long, blimp", {}, "", "paper"),
         ("opt-tiny/blimp", {"models": ["opt-*"]}, "", "paper"),
         ("smollm/blimp", {"models": ["*"]}, "", "paper"),
@@ -442,6 +434,9 @@ def test_an_interval_as_narrow_as_what_decides_decides():
     assert judge_number(exactly, 0.25, 0.0625, 0.0625) == (
         "undecided", "n = 10; about n = 40 would tell"
     )  # fmt: skip
+    # The last bits of large numbers do not count.
+    assert judge_number(Estimate.exact(1e9 + 0.5 + 1e-7), 1e9, 0.5, 0.02)[0] == "reproduced"
+    assert judge_number(Estimate.exact(1.5 + 1.5e-9), 1, 0.5, 0.02)[0] == "differs"
     # Half the published interval counts as rounding.
     assert judge_number(Estimate(0.5, 0.0, 1.0, 10), 0.0, 0.5, 0.1)[0] == "reproduced"
     assert judge_number(Estimate(1.0, 0.25, 1.75, 10), 0.0, 0.75, 0.1)[0] == "reproduced"
