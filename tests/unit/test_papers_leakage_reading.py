@@ -29,7 +29,6 @@ from lingprob.reading.predictors import regression_frame, standardised
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from mixed_data import read
 
-PUBLISHED = read_published("reading")
 MODELS: dict[str, Any] = {
     name: {"title": name, "family": "f", "family_title": "F", "parameters": size}
     for name, size in (("small", 10**7), ("medium", 10**8), ("large", 10**9))
@@ -95,7 +94,7 @@ def one_model(study: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_of(models: Any) -> Run:
-    return Run("test", describe_models(models), {"mine": "Mine"}, PUBLISHED)
+    return Run("test", describe_models(models), {"mine": "Mine"}, read_published("reading"))
 
 
 def trends_of(table: pd.DataFrame, gains: pd.DataFrame, models: Any) -> pd.DataFrame:
@@ -478,26 +477,19 @@ STATES = {
 }
 
 
-def gains_of(values: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Return a `reading_gains` table of values (subjects, sentences), its rows shuffled."""
-    rows = [
-        ("made", "", name, "delta", f"s{7 * s}", str(3 * i), value, 1)
-        for name, cells in values.items()
-        for (s, i), value in np.ndenumerate(cells)
-    ]
-    columns = ["dataset", "convention", "model", "of", "subject", "item", "nats", "n"]
-    return pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
-
-
 def trends_by_state(
     deltas: pd.DataFrame, values: dict[str, np.ndarray], **how: Any
 ) -> pd.DataFrame:
-    table = pd.concat([
-        deltas.iloc[[0]].assign(dataset="made", model=name, delta=cells.sum())
-        for name, cells in values.items()
-    ])  # fmt: skip
+    """Return trends of gains (subjects, sentences) by model, whose rows are shuffled."""
+    models, gains = [], []
+    for name, cells in values.items():
+        models.append(deltas.iloc[[0]].assign(dataset="made", model=name, delta=cells.sum()))
+        for (s, i), value in np.ndenumerate(cells):
+            gains.append(("made", "", name, "delta", f"s{7 * s}", str(3 * i), value, 1))
+    columns = ["dataset", "convention", "model", "of", "subject", "item", "nats", "n"]
+    table = pd.DataFrame(gains, columns=columns).sample(frac=1, random_state=0)
     options = {"draws": 2000, "seed": 1, **how}
-    found = size_trends(table, gains_of(values), None, STATES, **options)
+    found = size_trends(pd.concat(models), table, None, STATES, **options)
     return found[(found["of"] == "delta") & (found["on"] == "parameters")].set_index(STATE)
 
 

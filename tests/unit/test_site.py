@@ -189,20 +189,14 @@ def test_pages_contain_no_place_or_time(made, tmp_path):
     assert pages == site_pages(made)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.123456, "0.1235"), (-2.0, "\N{MINUS SIGN}2"), (12345.6, "12,346"), (float("nan"), ""),
-     (None, ""), ("word", "word"), (7, "7")],
-)  # fmt: skip
-def test_values_are_shown_in_four_places(value, text):
-    assert shown(value) == text
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "text"), [(1.0, 2.0, "1 to 2"), (1.0, 1.0, ""), (float("nan"), 2.0, "")]
-)
-def test_an_interval_is_shown_where_there_is_one(low, high, text):
-    assert interval({"low": low, "high": high}) == text
+def test_values_have_four_places_and_maybe_an_interval():
+    for value, text in (
+        (0.123456, "0.1235"), (-2.0, "\N{MINUS SIGN}2"), (12345.6, "12,346"), (np.nan, ""),
+        (None, ""), ("word", "word"), (7, "7"),
+    ):  # fmt: skip
+        assert shown(value) == text
+    for low, high, text in ((1.0, 2.0, "1 to 2"), (1.0, 1.0, ""), (np.nan, 2.0, "")):
+        assert interval({"low": low, "high": high}) == text
 
 
 def test_captions_are_those_of_the_report_by_room():
