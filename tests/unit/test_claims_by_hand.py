@@ -126,17 +126,15 @@ def test_numbers_of_chunks_and_sequences():
     )  # fmt: skip
     ours = table.assign(origin="ours", article_len=[2000, 2096], searched="mine")
     quantities = overlap_quantities(pd.concat([table, ours]))
-    numbers = {key: one.value for key, one in quantities.items()}
-    # The two passages with a separator between them: two windows of 2,048 tokens.
-    assert numbers[("published/fine_tuning_sequence", "tokens")] == 4096
-    assert numbers[("published/fine_tuning_sequence", "examples")] == 2
-    assert numbers[("geco", "same_length")] == 1
-    assert numbers[("provo", "same_length")] == 0
-    assert numbers[("provo", "tokens")] == 2096
-    assert numbers[("geco", "passages")] == 1
-    assert numbers[("the_pile", "same_flag")] == 1
-    assert quantities[("the_pile", "flagged")].value == 2
-    assert quantities[("the_pile", "flagged")].note == "1 with natural logarithms on both sides"
+    expected = {
+        # The two passages with a separator between them: two windows of 2,048 tokens.
+        ("published/fine_tuning_sequence", "tokens"): 4096,
+        ("published/fine_tuning_sequence", "examples"): 2,
+        ("geco", "same_length"): 1, ("provo", "same_length"): 0, ("provo", "tokens"): 2096,
+        ("geco", "passages"): 1, ("the_pile", "same_flag"): 1, ("the_pile", "flagged"): 2,
+    }  # fmt: skip
+    assert {key: quantities[key].value for key in expected} == expected
+    assert quantities["the_pile", "flagged"].note == "1 with natural logarithms on both sides"
 
 
 MODELS = {f"m{n}": {"family": "trained", "parameters": 10 ** (7 + n)} for n in range(3)}

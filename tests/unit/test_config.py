@@ -79,9 +79,8 @@ def test_null_removes_an_entry_of_the_scale():
     mine = {"layers": 1, "heads": 1, "width": 8}
     sizes = {"small": None, "medium": None, "mine": mine}
     context = {"pairs_per_suite_of": {"crows_pairs": None}}
-    settings, catalog = read_settings(
-        {"scale": "paper", "training": {"sizes": sizes}, "context": context}
-    )
+    config = {"scale": "paper", "training": {"sizes": sizes}, "context": context}
+    settings, catalog = read_settings(config)
     assert set(settings["training"]["sizes"]) == {"large", "mine"}
     assert settings["training"]["sizes"]["mine"] == mine
     assert settings["context"]["pairs_per_suite_of"] == {}

@@ -218,10 +218,8 @@ def test_a_second_data_set_leaves_the_first_unchanged():
 
 def test_scores_follow_one_convention_in_stimulus_order():
     conventions = [("a", "u"), ("a", "v"), ("b", "u"), ("b", "v")]
-    rows = [
-        (item, *one, float(place)) for place, one in enumerate(conventions) for item in ("s1", "s2")
-    ]
-    scores = pd.DataFrame(rows, columns=["item_id", "bos", "unigrams", "logprob"])
+    one = pd.DataFrame(conventions, columns=["bos", "unigrams"]).assign(logprob=np.arange(4.0))
+    scores = pd.DataFrame({"item_id": ["s1", "s2"]}).merge(one, how="cross")
     found = scores_under(scores, "d", ("a", "v"))
     assert list(found) == list(scores)
     assert found[["item_id", "logprob"]].to_numpy().tolist() == [["s1", 1.0], ["s2", 1.0]]

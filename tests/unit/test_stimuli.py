@@ -82,9 +82,8 @@ def test_simulated_ratings_follow_the_paper_s_model():
 
 
 def test_own_pairs_need_no_ratings(tmp_path):
-    path = write(
-        tmp_path / "mine.csv", "sentence,pair,grammatical,paradigm\nA b.,p,yes,x\nB a.,p,No,x\n"
-    )
+    rows = "A b.,p,yes,x\nB a.,p,No,x\n"
+    path = write(tmp_path / "mine.csv", f"sentence,pair,grammatical,paradigm\n{rows}")
     stimuli, _ = own(path)
     assert stimuli["rating"].isna().all()
     assert stimuli["rating_source"].isna().all()
@@ -130,10 +129,9 @@ def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
 
 
 def test_ids_lose_outer_spaces_and_sentences_keep_them(tmp_path, caplog):
-    text = (
-        "item,pair,sentence,grammatical,Rating\n1,p,A b. ,TRUE,1\n2 , p ,B.,FALSE ,2\n3,NA,C.,,3\n"
-    )
-    stimuli, _ = own(write(tmp_path / "mine.csv", text))
+    rows = "1,p,A b. ,TRUE,1\n2 , p ,B.,FALSE ,2\n3,NA,C.,,3\n"
+    path = write(tmp_path / "mine.csv", f"item,pair,sentence,grammatical,Rating\n{rows}")
+    stimuli, _ = own(path)
     assert stimuli["text"].tolist() == ["A b. ", "B.", "C."]
     assert "1 sentences, such as 'A b. ', have white space at their ends" in caplog.text
     assert stimuli["item_id"].tolist() == ["1", "2", "3"]
@@ -220,9 +218,8 @@ def test_a_workbook_has_one_table_without_dates(tmp_path):
 
 
 def test_hidden_rows_are_named_and_merged_cells_refused(tmp_path, caplog):
-    path = workbook(
-        tmp_path / "mine.xlsx", [["sentence", "pair"], ["It is.", "x"], ["It are.", None]]
-    )
+    rows = [["sentence", "pair"], ["It is.", "x"], ["It are.", None]]
+    path = workbook(tmp_path / "mine.xlsx", rows)
     own(path)
     assert "hidden" not in caplog.text
     book = load_workbook(path)
@@ -431,13 +428,10 @@ def test_scamp_reads_windows_line_ends(tmp_path):
 
 
 def test_zhoblimp_reads_all_files_of_its_archive(tmp_path):
-    for name, text in (("BA", "我把书看了。"), ("AB", "他来了。")):
-        json_lines(
-            tmp_path / f"{name}.jsonl", {**PAIR, "phenomenon": "verbs", "sentence_good": text}
-        )
     with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
-        for name in ("BA", "AB"):
-            archive.add(tmp_path / f"{name}.jsonl", f"ZhoBLiMP/{name}.jsonl")
+        for name, text in (("BA", "我把书看了。"), ("AB", "他来了。")):
+            pair = {**PAIR, "phenomenon": "verbs", "sentence_good": text}
+            archive.add(json_lines(tmp_path / "one", pair), f"ZhoBLiMP/{name}.jsonl")
     table = parse("zhoblimp", tmp_path, "all.tar.gz")
     assert table["item_id"].tolist() == ["AB.0.good", "AB.0.bad", "BA.0.good", "BA.0.bad"]
     assert table["text"].tolist()[::2] == ["他来了。", "我把书看了。"]
