@@ -445,15 +445,12 @@ def test_lost_letters_are_named_by_every_call(tmp_path, caplog):
 
 
 def test_decomposed_accents_have_the_surprisal_of_composed_ones(tmp_path):
-    folder = save(
-        tmp_path / "model", byte_level(normalizers.NFC()), causal(hf.GPTNeoXConfig(**SMALL))
-    )
-    lm = lingprob.load(folder)
+    model = causal(hf.GPTNeoXConfig(**SMALL))
+    lm = lingprob.load(save(tmp_path / "model", byte_level(normalizers.NFC()), model))
     for text in ("Le café était.", "Å Åse: été.", "Tiếng Việt ở đây."):
-        composed, decomposed = (
-            lm.surprisal(unicodedata.normalize(form, text))["surprisal"] for form in ("NFC", "NFD")
-        )
-        assert decomposed.tolist() == pytest.approx(composed.tolist(), abs=1e-5)
+        forms = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
+        composed, decomposed = (lm.surprisal(one)["surprisal"].tolist() for one in forms)
+        assert decomposed == pytest.approx(composed, abs=1e-5)
 
 
 def test_words_of_a_tokenizer_that_splits_none():
@@ -563,9 +560,8 @@ def test_weights_that_a_layer_would_need_are_refused(name, llama):
 def test_marks_around_a_text_need_no_letter(tmp_path, caplog):
     backend = Tokenizer(models.WordLevel({"<s>": 0, "</s>": 1, "<mask>": 2, "The": 3}))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    folder = save(
-        tmp_path / "plain", backend, hf.BertForMaskedLM(hf.BertConfig(**SMALL)), mask_token="<mask>"
-    )
+    bert = hf.BertForMaskedLM(hf.BertConfig(**SMALL))
+    folder = save(tmp_path / "plain", backend, bert, mask_token="<mask>")
     assert (load_masked_model(folder).before, load_masked_model(folder).after) == ((), ())
     assert "puts no marks" in caplog.text
     backend.post_processor = processors.TemplateProcessing(

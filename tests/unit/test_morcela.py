@@ -160,9 +160,8 @@ def test_the_scorecard_judges_claims_and_names_gaps(tmp_path):
     assert own["note"].startswith("too few models for a slope within families: pythia-70m")
     numbers = card[card["kind"] == "number"]
     assert len(numbers) == 3 + 1 + 1 + 2 * 3 + 16 + 16 * 3 + 64 * 3
-    assert set(card.loc[card["kind"] == "claim", "column"]) == {
-        claim["id"] for claim in PUBLISHED["claims"]
-    }
+    claims = {claim["id"] for claim in PUBLISHED["claims"]}
+    assert set(card.loc[card["kind"] == "claim", "column"]) == claims
 
 
 def test_agreement_is_that_of_equal_halves():
@@ -208,9 +207,8 @@ def test_a_second_data_set_leaves_the_first_unchanged():
     shown = {name: tabulate(tables_of(table), RUN) for name, table in (("1", alone), ("2", both))}
     for page in ("table_2", "table_4"):
         of_paper = shown["2"][page].query("dataset == 'linguistic_inquiry'")
-        pd.testing.assert_frame_equal(
-            of_paper.reset_index(drop=True), shown["1"][page], check_dtype=False
-        )
+        of_paper = of_paper.reset_index(drop=True)
+        pd.testing.assert_frame_equal(of_paper, shown["1"][page], check_dtype=False)
         own = shown["2"][page].query("dataset == 'mine'")
         assert len(own)
         assert own.filter(like="_published").isna().all(axis=None)
@@ -357,9 +355,8 @@ def test_sentences_have_one_row_each_with_their_columns():
     assert row["held_out"] == by_function.loc["morcela", "held_out"]
     scores = given["own"].scores.set_index(["item_id", "bos"]).loc[("a3", "bos")]
     assert row["mean_logprob"] == scores["logprob"] / scores["n_tokens"]
-    assert row["slor"] == pytest.approx(
-        row["mean_logprob"] - row["unigram_logprob"] / row["n_tokens"]
-    )
+    slor = row["mean_logprob"] - row["unigram_logprob"] / row["n_tokens"]
+    assert row["slor"] == pytest.approx(slor)
 
 
 def test_simulated_ratings_are_marked_and_unigrams_may_lack():

@@ -204,9 +204,8 @@ def test_reduced_structures_come_from_the_maximal_one(one_model, of_length, kept
         "rt_ms ~ surprisal + previous_surprisal + unigram_surprisal + length + index + "
         f"(1 + surprisal{length} | subject_id)"
     ]
-    assert found["baseline_formula"].unique().tolist() == [
-        f"rt_ms ~ unigram_surprisal + length + index + (1{length} | subject_id)"
-    ]
+    baseline = f"rt_ms ~ unigram_surprisal + length + index + (1{length} | subject_id)"
+    assert found["baseline_formula"].unique().tolist() == [baseline]
     assert found["converged"].all()
     assert not found["singular"].any()
 
@@ -367,9 +366,8 @@ def test_gains_and_effects_sum_and_agree(study, compared):
     assert added["sum"].to_dict() == pytest.approx(deltas["delta"].to_dict())
     assert set(added["size"]) == {6 * 15}
     parts = gains[gains["of"] == "log_perplexity"].groupby("model")[["nats", "n"]].sum()
-    assert (parts["nats"] / parts["n"]).to_dict() == pytest.approx(
-        np.log(deltas["word_perplexity"]).to_dict()
-    )
+    logarithms = np.log(deltas["word_perplexity"]).to_dict()
+    assert (parts["nats"] / parts["n"]).to_dict() == pytest.approx(logarithms)
     effects = compared["reading_effects"].set_index(["model", "term"])
     assert effects.loc["medium"].index.tolist() == [
         "(Intercept)", "surprisal", "previous_surprisal", "unigram_surprisal", "length", "index"

@@ -489,9 +489,8 @@ def test_limits_themselves_are_kept():
 
 def test_sentences_of_similar_numbers_are_apart():
     """Sentence 10 of passage 1 and sentence 0 of passage 11."""
-    words = pd.DataFrame(
-        {"passage_id": ["1"] * 3 + ["11"] * 3, "sentence_index": [10] * 3 + [0] * 3}
-    )
+    passages, sentences = ["1"] * 3 + ["11"] * 3, [10] * 3 + [0] * 3
+    words = pd.DataFrame({"passage_id": passages, "sentence_index": sentences})
     assert sentence_boundaries(words).tolist() == [True, False, True] * 2
     assert sentence_boundaries(words[:1]).tolist() == [True]
 
