@@ -180,6 +180,7 @@ def test_tokens_are_those_of_plain_passes(lm):
     expected = lm.score([text, SENTENCES[1]], context=context)
     np.testing.assert_allclose(after["logprob"].sum(), expected["logprob"], atol=1e-4)
     assert after.size().tolist() == expected["n_tokens"].tolist()
+    assert after["char_start"].min().tolist() == [0, 0]
     assert after["char_end"].max().tolist() == [len(text), len(SENTENCES[1])]
 
 

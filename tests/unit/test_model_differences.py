@@ -127,6 +127,15 @@ def test_intervals_draw_the_same_readers_for_both_models():
     assert row["difference_high"] == pytest.approx(noise.sum() + reach, abs=0.1 * reach)
 
 
+def test_intervals_belong_to_their_models_in_any_order():
+    random = np.random.default_rng(4)
+    values = {name: random.normal(size, size, 30).tolist() for name, size in zip("cab", (1, 9, 3))}
+    rows = compared(values).set_index(["model", "other"])
+    assert [*rows.index] == [("c", "a"), ("c", "b"), ("a", "b")]
+    middle = (rows["difference_low"] + rows["difference_high"]) / 2
+    np.testing.assert_allclose(middle, rows["difference"], atol=12)
+
+
 def test_models_of_one_data_set_share_reading_times():
     gains = pd.concat([gains_of({"a": [1, 2], "b": [2, 4]}), gains_of({"a": [1, 2]}, "other")])
     found = model_differences(gains, deltas_of(gains), **DRAWS)
