@@ -129,7 +129,10 @@ def test_intervals_draw_the_same_readers_for_both_models():
 
 def test_intervals_belong_to_their_models_in_any_order():
     random = np.random.default_rng(4)
-    values = {name: random.normal(size, size, 30).tolist() for name, size in zip("cab", (1, 9, 3))}
+    values = {
+        name: random.normal(size, size, 30).tolist()
+        for name, size in zip("cab", (1, 9, 3), strict=True)
+    }
     rows = compared(values).set_index(["model", "other"])
     assert [*rows.index] == [("c", "a"), ("c", "b"), ("a", "b")]
     middle = (rows["difference_low"] + rows["difference_high"]) / 2
