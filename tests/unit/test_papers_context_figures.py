@@ -1,5 +1,6 @@
 """The context paper's figures: which there are, and that curves are the tables' rows."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -103,6 +104,14 @@ def test_curves_begin_without_a_prefix_in_their_colour():
     assert (points.get_color(), len(points.get_xdata())) == (MODELS["large"]["colour"], 2)
     assert figures["figure_10"].axes[1].get_title().split("\n")[1] == "n = 1,340"
     assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}
+
+
+def test_figure_13_has_only_sentences_of_other_suites():
+    figure = draw(tables(["blimp"]), run(["blimp"]))["figure_13"]
+    for image in (image for ax in figure.axes for image in ax.images):
+        shown = np.ma.filled(image.get_array(), np.nan)
+        assert np.isnan(shown.diagonal()).all()
+        assert np.isfinite(shown[~np.eye(len(shown), dtype=bool)]).all()
 
 
 def test_figure_5_has_panels_by_tokens_and_sentences():

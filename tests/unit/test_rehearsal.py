@@ -53,6 +53,8 @@ def test_entries_of_files_replace_fetched_ones():
         ours, theirs = changed.datasets[name], CATALOG.datasets[name]
         assert [ours.get(key) for key in kept] == [theirs.get(key) for key in kept]
         assert not any("sha256" in file for file in ours["files"])
+        words = theirs.get("words") if theirs["kind"] == "corpus" else None
+        assert ours.get("words") == words
 
 
 def test_a_folder_has_models_data_and_configuration(tmp_path, monkeypatch):
