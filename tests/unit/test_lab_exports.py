@@ -145,9 +145,10 @@ def test_a_forced_choice_is_two_ratings(tmp_path):
     assert table["grammatical"].tolist() == ["True", "False"] * 2
     assert table["item"].tolist() == ["1/good", "1/bad"] * 2
     assert notes[1:-1] == ["2 rows are left out because of an empty choice"]
-    written(path, path.read_text() + "c,2,It is.,It are.,left\n")
-    with pytest.raises(LingprobError, match=r"column 'choice': another answer: 'left'"):
-        import_export(path, "ratings")
+    for pair, answer in (("It is.,It are.", "left"), ("It is.,It is.", "It is.")):
+        other = written(tmp_path / "other.csv", f"{path.read_text()}c,2,{pair},{answer}\n")
+        with pytest.raises(LingprobError, match=rf"'choice': another answer: '{answer}'"):
+            import_export(other, "ratings")
     written(path, path.read_text().replace("choice", "chosen"))
     with pytest.raises(LingprobError, match="no column for `rating` among"):
         import_export(path, "ratings")
