@@ -21,8 +21,9 @@ class Fault:
     """How the server fails at one GET request.
 
     `status`: an error status instead of the file. `break_after`: the connection ends after this
-    number of bytes, with `reset` abruptly. `ignore_range`: always the whole file. `content`:
-    other bytes than the file's. `extra_length`: the announced Content-Length exceeds the sent
+    number of bytes, with `reset` abruptly. `ignore_range`: always the whole file. `late_range`:
+    ranges begin this number of bytes too late. `content`: other bytes than the file's.
+    `extra_length`: the announced Content-Length exceeds the sent
     bytes by this number. `no_length`: none is announced, and the end of the connection ends the
     body.
     """
@@ -31,6 +32,7 @@ class Fault:
     break_after: int | None = None
     reset: bool = False
     ignore_range: bool = False
+    late_range: int = 0
     content: bytes | None = None
     extra_length: int = 0
     no_length: bool = False
@@ -129,7 +131,7 @@ class FileServer:
         status, body = 200, content
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", handler.headers.get("Range", ""))
         if asked and not fault.ignore_range:
-            first, last = int(asked[1]), int(asked[2] or len(content) - 1)
+            first, last = int(asked[1]) + fault.late_range, int(asked[2] or len(content) - 1)
             if first >= len(content):
                 send(handler, 416, b"", headers | {"Content-Range": f"bytes */{len(content)}"})
                 return

@@ -176,6 +176,7 @@ BREAK = 200_000 // download.CHUNK * download.CHUNK
         (CONTENT[:123_456], [], {}, ["bytes=123456-"]),
         (CONTENT, [], {}, []),
         (CONTENT[:1000], [Fault(ignore_range=True)], {}, ["bytes=1000-"]),
+        (CONTENT[:1000], [Fault(late_range=10)], {}, ["bytes=1000-", None]),
         (WRONG[:1000], [], {}, ["bytes=1000-", None]),
         (WRONG, [], {}, [None]),
         (WRONG + b"!", [], {}, [None]),
