@@ -16,10 +16,9 @@ from lingprob.papers.morcela.analysis import (
     sampling_units,
     with_ratings,
 )
-from lingprob.papers.run import Run
+from lingprob.papers.run import Convention, Run, scores_under
 from lingprob.scorecard.comparison import judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
-from lingprob.scoring.sentences import Convention, scores_under
 from studies.pair_decomposition.decomposition import decompose
 
 logger = logging.getLogger(__name__)

@@ -26,8 +26,7 @@ from lingprob.papers.morcela.tables import (
     printed_fits,
     tabulate,
 )
-from lingprob.papers.run import Run
-from lingprob.scoring.sentences import scores_under
+from lingprob.papers.run import Run, scores_under
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import fit_linking_functions
 from lingprob.stats.linking_fits import LINKING_FUNCTIONS

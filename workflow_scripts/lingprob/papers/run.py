@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec
 
 import pandas as pd
 
+from lingprob.errors import LingprobError
 from lingprob.scorecard.comparison import MADE_HERE, Quantities, Statistic
 from lingprob.scorecard.verdicts import Estimate
 
@@ -15,6 +16,7 @@ logger = logging.getLogger(__name__)
 Arguments = ParamSpec("Arguments")
 # The estimates that judge a claim, each with the name of its population ("MODEL/DATASET").
 Found = Iterator[tuple[str, Estimate]]
+Convention = tuple[str, str]  # BOS policy and unigram source
 FAILED = "failed"  # the only column of a table whose function raised an error
 # The tables of a run by the names of their schemas (`io.tables.read_tables`).
 Tables = Mapping[str, pd.DataFrame]
@@ -110,3 +112,16 @@ def failures(tables: Tables) -> dict[str, str]:
     """Return the message of the error of each table that `make_each` could not make, by name."""
     failed = {name: table for name, table in tables.items() if list(table) == [FAILED]}
     return {name: table[FAILED].iloc[0] for name, table in failed.items()}
+
+
+def scores_under(scores: pd.DataFrame, dataset: str, convention: Convention) -> pd.DataFrame:
+    """Return the rows of `sentence_scores` under a convention. LingprobError if there are none."""
+    bos, unigrams = convention
+    found = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
+    if found.empty:
+        there = sorted(set(zip(scores["bos"], scores["unigrams"], strict=True)))
+        raise LingprobError(
+            f"data set {dataset!r}: scored under {there}, and not under BOS policy {bos!r} with "
+            f"unigrams {unigrams!r}. List it among a paper's data sets, such as morcela.predicted."
+        )
+    return found.reset_index(drop=True)

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows
-
-Convention = tuple[str, str]  # BOS policy and unigram source
+from lingprob.errors import refuse_rows
 
 
 def summarise_sentences(
@@ -63,16 +61,3 @@ def summarise_sentences(
             summed = pd.Series(values).groupby(tokens["item_id"].to_numpy(), sort=False).sum()
             tables.append(sums.assign(unigrams=source, unigram_logprob=summed))
     return pd.concat(tables).reset_index()
-
-
-def scores_under(scores: pd.DataFrame, dataset: str, convention: Convention) -> pd.DataFrame:
-    """Return the rows of `sentence_scores` under a convention. LingprobError if there are none."""
-    bos, unigrams = convention
-    found = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
-    if found.empty:
-        there = sorted(set(zip(scores["bos"], scores["unigrams"], strict=True)))
-        raise LingprobError(
-            f"data set {dataset!r}: scored under {there}, and not under BOS policy {bos!r} with "
-            f"unigrams {unigrams!r}. List it among a paper's data sets, such as morcela.predicted."
-        )
-    return found.reset_index(drop=True)

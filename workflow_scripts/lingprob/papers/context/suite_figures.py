@@ -146,10 +146,9 @@ def each(rows: pd.DataFrame) -> str:
 
 def matrices(rows: int, columns: int, cells: pd.DataFrame) -> tuple[Figure, np.ndarray]:
     """Return a figure and its panels (rows, columns), which are large enough for the suites."""
-    suites = cells["target_suite"].nunique()
-    height = min(3.0, 2.2 + 0.1 * suites)
-    figure, axes = grid(rows, columns, width=style.PAGE_INCHES, height=height, margins=(0.0, 0.6))
-    figure.set_size_inches(figure.get_size_inches() * max(suites / 30, 1))
+    scale = max(cells["target_suite"].nunique() / 30, 1)
+    figure, axes = grid(rows, columns, width=style.PAGE_INCHES, height=3.2, margins=(0.0, 0.6))
+    figure.set_size_inches(figure.get_size_inches() * scale)
     return figure, axes
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from lingprob.errors import refuse_rows
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table
-from lingprob.scoring.sentences import Convention, scores_under
+from lingprob.papers.run import Convention, scores_under
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import MINIMUM_PER_FOLD, resample_linking_functions
 from lingprob.stats.linking_fits import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lingprob.errors import refuse_rows
 from lingprob.io.schemas import SCHEMAS
-from lingprob.scoring.sentences import scores_under
+from lingprob.papers.run import scores_under
 from lingprob.stimuli.distances import different_pairs, near_pairs
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
