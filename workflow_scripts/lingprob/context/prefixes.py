@@ -23,7 +23,7 @@ Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
 
 
 class Writing(NamedTuple):
-    """The way to join sentences of a language: a function like `joined`, and the text in between."""
+    """A way to join sentences of a language: a function like `joined`, and the text in between."""
 
     joined: Callable[[Sequence[str]], tuple[str, list[int]]]
     separator: str
