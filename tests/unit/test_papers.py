@@ -117,7 +117,7 @@ def test_a_failing_figure_is_reported_and_spares_others(inputs, tmp_path):
     assert all(path.stat().st_size for path in output.figures)
     card = read_table(output.scorecard, "scorecard")
     (failed,) = card[card["verdict"] == "failed"].itertuples()
-    assert (failed.kind, failed.item) == ("output", "inverse_scaling")
+    assert (failed.kind, failed.role, failed.item) == ("output", "paper", "inverse_scaling")
     assert "KeyError: 'nobody'" in failed.note
     assert "Traceback" in (tmp_path / "one" / "log.txt").read_text()
     page = output.pages[1].read_text()

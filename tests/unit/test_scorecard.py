@@ -130,7 +130,7 @@ PUBLISHED = {
 
 def statistic(tables, run):
     for row in tables["values"].itertuples():
-        yield row.model, Estimate(row.value, row.low, row.high)
+        yield row.model, Estimate(row.value, row.low, row.high, 10, "simulated ratings")
 
 
 def never(tables, run):
@@ -153,12 +153,17 @@ def test_populations_are_judged_and_exceptions_reversed():
     }  # fmt: skip
     assert card.loc[("up", "small/d"), "expected"] == "< 0"
     assert "exception" in card.loc[("up", "small/d"), "note"]
+    said = "simulated ratings; n = 10; about n = 23 would tell"
+    assert card.loc[("up", "large/d"), "note"] == said
+    about = set(card["role"] + ", " + card["item"] + ": " + card["sentence"])
+    assert about == {"simulated, §1: It rises.", "paper, §2: Nobody knows."}
     assert card.loc[("up", "huge/d"), "figure"] == "mine/figure_1"
 
 
-@pytest.mark.parametrize("statistics", [{"up": never}, {"up": never, "never": never, "x": never}])
-def test_claims_and_statistics_belong_together(statistics):
-    with pytest.raises(LingprobError, match="not both in the catalog"):
+@pytest.mark.parametrize(("names", "odd"), [("up", "never"), ("up never x", "x")])
+def test_claims_and_statistics_belong_together(names, odd):
+    statistics = dict.fromkeys(names.split(), never)
+    with pytest.raises(LingprobError, match=rf"\['{odd}'\] are not both in the catalog"):
         judge_claims(PUBLISHED, statistics, {}, Run("demo"))
 
 
@@ -219,12 +224,13 @@ def card_of(*rows: tuple[str, str, str]) -> pd.DataFrame:
     ],
 )
 def test_a_sentence_has_one_verdict_however_many_rows(verdicts, verdict):
-    others = [("x", "also", "contradicted"), ("x", "check", "supported"),
-              ("x", "simulated", "supported"), ("x", "paper", "not run")]  # fmt: skip
+    others = [("x", role, "not run") for role in ("paper", "also", "check", "simulated")]
+    others += [("x", "also", "undecided"), ("x", "also", "contradicted"),
+               ("x", "check", "supported"), ("x", "simulated", "supported")]  # fmt: skip
     card = card_of(*others, *[("x", "paper", word) for word in verdicts])
     (sentence,) = judge_sentences(card).to_dict("records")
     assert sentence["verdict"] == verdict
-    assert sentence["also"] == "1 contradicted"
+    assert sentence["also"] == "1 contradicted, 1 undecided"
     assert sentence["check"] == "1 supported"
     assert sentence["simulated"] == "yes"
     assert count_sentences(judge_sentences(card)) == [(verdict, 1)]
@@ -252,6 +258,7 @@ def test_holms_correction_is_over_the_papers_tested_sentences():
     strong, weak = (2 * stats.norm.sf(z * stats.norm.ppf(0.975)) for z in (2, 0.2))
     expected = {"a": weak, "b": strong, "c": math.nan, "d": strong}
     assert sentences["p"].to_dict() == pytest.approx(expected, nan_ok=True)
+    assert sentences["populations"].tolist()[::2] == ["1 supported, 1 undecided", ""]
     assert sentences.loc["b", "p_holm"] == pytest.approx(2 * strong)
     assert sentences.loc["a", "p_holm"] == pytest.approx(weak)
     assert sentences.loc[["c", "d"], "p_holm"].isna().all()
@@ -300,10 +307,10 @@ def test_numbers_are_judged_by_their_printed_places():
 
 def test_a_tolerance_says_why():
     rows = {"near": [0.5, 1], "far": [0.5, 1], "elsewhere": [0.5, 1]}
-    item = {**PUBLISHED["items"][0], "rows": rows, "tolerance": [0.25, 2],
+    item = {**PUBLISHED["items"][0], "rows": rows, "tolerance": [0.25, 0],
             "reason": "folds are not stated"}  # fmt: skip
     ours = {("near", "r"): Estimate(0.25, 0.2, 0.3), ("far", "r"): Estimate(0.2, 0.1, 0.6),
-            ("near", "n"): Estimate.exact(3.0)}  # fmt: skip
+            ("near", "n"): Estimate.exact(1.3)}  # fmt: skip
     card = make_scorecard(compare_numbers({**PUBLISHED, "items": [item]}, ours, "demo"))
     by_row = card[card["column"] == "r"].set_index("row")
     assert card["verdict"].tolist()[1] == "reproduced"
@@ -318,7 +325,7 @@ def test_low_power_is_stated_without_a_value():
     published = {**PUBLISHED, "claims": [{**up, "power": 0.4, "note": "few"}, never_run]}
     card = judged(published, ("m/d", 1, 0.5, 2))
     assert card["note"].tolist() == [
-        "power at the paper's size: 0.4; few", "nothing in this run tests it"
+        "simulated ratings; power at the paper's size: 0.4; few", "nothing in this run tests it"
     ]  # fmt: skip
     assert card["ours"].isna().tolist() == [False, True]
     assert card.loc[0, ["ours", "low", "high"]].tolist() == [1, 0.5, 2]
@@ -351,9 +358,9 @@ def test_slopes_and_their_intervals_are_those_of_statsmodels(seed):
     gappy = table.assign(y=table["y"].where(table.index != 4, np.nan))
     found = slope_within(gappy["x"], gappy["y"], gappy["group"].tolist())
     assert ends(found) == pytest.approx(theirs("y ~ x + group", gappy.dropna(), "x"))
-    states = table[table["group"] != "c"]
+    states = gappy[gappy["group"] != "c"].dropna()
     states = states.assign(later=states["group"].eq("b").astype(float))
-    found = slope_difference(table["x"], table["y"], table["group"].tolist(), "a", "b")
+    found = slope_difference(gappy["x"], gappy["y"], gappy["group"].tolist(), "a", "b")
     assert ends(found) == pytest.approx(theirs("y ~ x * later", states, "x:later"))
     assert (found.n, found.note) == (len(states), f"{len(states)} points")
 
