@@ -7,6 +7,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.io.tables import write_table
 from lingprob.scoring.imported import (
+    import_scores,
     import_sentence_scores,
     import_token_scores,
     refuse_shared_ids,
@@ -23,15 +24,11 @@ POLICIES = {
 
 def tokens(first: float | None) -> pd.DataFrame:
     """Sentence a has tokens 5, 6, 5 and b has 6, 7. `first` is each first token's score."""
-    return pd.DataFrame(
-        {
-            "item_id": ["a", "a", "a", "b", "b"],
-            "token_index": [0, 1, 2, 0, 1],
-            "token_id": [5, 6, 5, 6, 7],
-            "logprob": np.array([first, -2.0, -3.0, first, -4.0], dtype="float32"),
-            "scored": [first is not None, True, True, first is not None, True],
-        }
-    )
+    return pd.DataFrame({
+        "item_id": [*"aaabb"], "token_index": [0, 1, 2, 0, 1], "token_id": [5, 6, 5, 6, 7],
+        "logprob": np.array([first, -2.0, -3.0, first, -4.0], dtype="float32"),
+        "scored": [first is not None, True, True, first is not None, True],
+    })  # fmt: skip
 
 
 SCORES = {"none": tokens(None), "bos": tokens(-10.0)}
@@ -39,7 +36,10 @@ UNIGRAMS = {"u": pd.Series({5: -1.0, 6: -0.5, 7: -0.25})}
 
 
 def test_sums_and_lengths_by_hand():
-    table = summarise_sentences(STIMULI, SCORES, POLICIES, UNIGRAMS).set_index(["bos", "item_id"])
+    """With two sources of unigrams and without any. Two spaces lie between words."""
+    stimuli, both = STIMULI.replace("four five", "four  five"), UNIGRAMS | {"v": 3 * UNIGRAMS["u"]}
+    table = summarise_sentences(stimuli, SCORES, POLICIES, both)
+    table = table.set_index(["unigrams", "bos", "item_id"])
     expected = {
         ("none", "a"): (-5.0, -1.5, 2, 3), ("none", "b"): (-4.0, -0.25, 1, 2),
         ("bos", "a"): (-15.0, -2.5, 3, 3), ("bos", "b"): (-14.0, -0.75, 2, 2),
@@ -47,9 +47,14 @@ def test_sums_and_lengths_by_hand():
         ("bos_first_excluded", "b"): (-4.0, -0.25, 1, 2),
     }  # fmt: skip
     columns = ["logprob", "unigram_logprob", "n_tokens", "n_words"]
-    for key, values in expected.items():
-        assert tuple(table.loc[key, columns]) == values
-    assert len(table) == len(expected)
+    for key, (logprob, unigram, *lengths) in expected.items():
+        for source, times in (("u", 1), ("v", 3)):
+            found = table.loc[(source, *key), columns].tolist()
+            assert found == [logprob, times * unigram, *lengths]
+    assert len(table) == 2 * len(expected)
+    bare = summarise_sentences(STIMULI, SCORES, {"bos": POLICIES["bos"]}, {})
+    assert bare["unigrams"].tolist() == ["imported"] * 2
+    assert (bare["logprob"].tolist(), bare["unigram_logprob"].isna().all()) == ([-15, -14], True)
 
 
 def test_sums_are_in_float64():
@@ -61,13 +66,6 @@ def test_sums_are_in_float64():
     table = summarise_sentences(STIMULI, {"bos": many}, {"bos": POLICIES["bos"]}, UNIGRAMS)
     expected = 400 * float(np.float32(-1 / 3))
     assert table["logprob"].tolist() == pytest.approx([expected] * 2, abs=1e-10)
-
-
-def test_without_unigrams_the_sums_remain():
-    table = summarise_sentences(STIMULI, SCORES, {"bos": POLICIES["bos"]}, {})
-    assert table["logprob"].tolist() == [-15.0, -14.0]
-    assert table["unigram_logprob"].isna().all()
-    assert set(table["unigrams"]) == {"imported"}
 
 
 def test_a_sentence_without_a_scored_token_is_named():
@@ -94,15 +92,17 @@ def test_unigrams_of_another_tokenizer_are_refused():
 
 def test_imported_sentences_by_id_or_by_text(tmp_path):
     path = tmp_path / "scores.csv"
-    path.write_text("item_id,logprob,n_tokens\nb,-4,2\na,-5,3\n")
-    by_id = import_sentence_scores(path, STIMULI)
-    assert by_id["logprob"].tolist() == [-5, -4]
+    path.write_text("item_id,logprob,n_tokens\nb,-4,2\na,-5,3\nz,-1,1\nz,-2,1\n")
+    tokens, by_id = import_scores(tmp_path, "sentence", STIMULI, {}, {}, pd.read_csv(path))
+    assert (tokens, by_id["logprob"].tolist()) == (None, [-5, -4])
     assert by_id["unigram_logprob"].isna().all()
-    rows = ["four five,-4,2,-9", "one two three,-5,3,-8", "six,-1,1,-1"]  # of another study
+    # One twice, as in the stimuli, and one of another study.
+    rows = ["four five,-4,2,-9"] * 2 + ["one two three,-5,3,-8", "six,-1,1,-1"]
     path.write_text("\n".join(["sentence,logprob,n_tokens,unigram_logprob", *rows]))
-    by_text = import_sentence_scores(path, STIMULI)
-    assert by_text["unigram_logprob"].tolist() == [-8, -9]
-    assert by_text["n_words"].tolist() == [3, 2]
+    again = pd.DataFrame({"item_id": ["c"], "text": ["four five "]})
+    by_text = import_sentence_scores(path, pd.concat([STIMULI, again]))
+    assert by_text["unigram_logprob"].tolist() == [-8, -9, -9]
+    assert by_text["n_words"].tolist() == [3, 2, 2]
     for table in (by_id, by_text):
         named = table.assign(model="m", dataset="d")
         write_table(named, "sentence_scores", tmp_path / "t.parquet")
@@ -110,7 +110,7 @@ def test_imported_sentences_by_id_or_by_text(tmp_path):
 
 def test_ids_count_if_a_file_has_texts_too(tmp_path):
     path = tmp_path / "scores.csv"
-    path.write_text(f"{BOTH}b,Four five.,-4,2\na,one two  three,-5,3\n")
+    path.write_text(f"{BOTH}b,Four five.,-4,2\na,one_two  three,-5,3\n")
     assert import_sentence_scores(path, STIMULI)["logprob"].tolist() == [-5, -4]
     other = STIMULI.assign(text=["one two three", "six"])
     refuse_shared_ids(path, [STIMULI, STIMULI])
@@ -127,7 +127,7 @@ BOTH = "item_id,sentence,logprob,n_tokens\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"{IDS}a,-5,3\n", "no score for item 'b', 'four five' .*its data sets"),
+        (f"{IDS}a,-5,3\n", r"no score for item 'b', 'four five' \(1 of 2 .*its data sets"),
         ("item_id,logprob\na,-5\nb,-4\n", r"no columns \['n_tokens'\]"),
         ("logprob,n_tokens\n-4,2\n-5,3\n", r"no columns \['item_id'\]"),
         (f"{IDS}a,-5,3\nb,x,2\n", "data row 2, column 'logprob'"),
@@ -141,6 +141,7 @@ BOTH = "item_id,sentence,logprob,n_tokens\n"
          r"data row 1, column 'unigram_logprob': above 0: 9.0 \(2 such rows\)"),
         (f"{IDS}a,,3\nb,,2\n", r"data row 1, column 'logprob': no value"),
         (f"{IDS},-5,3\nb,-4,2\n", r"data row 1, column 'item_id': no value"),
+        (f"{TEXTS}four five,-4,2\n,-5,3\n", r"data row 2, column 'sentence': no value"),
     ],
 )  # fmt: skip
 def test_bad_imported_scores_are_named(tmp_path, text, said):
@@ -154,10 +155,9 @@ def test_imported_tokens_give_our_own_sentences(tmp_path):
     path = tmp_path / "tokens.csv"
     own = SCORES["bos"]
     own.sample(frac=1, random_state=0).drop(columns="scored").to_csv(path, index=False)
-    imported = import_token_scores(path, STIMULI)
-    policy = {"bos": POLICIES["bos"]}
-    ours = summarise_sentences(STIMULI, {"bos": own}, policy, UNIGRAMS)
-    theirs = summarise_sentences(STIMULI, {"bos": imported}, policy, UNIGRAMS)
+    policies = {"mine": POLICIES["bos"], "yours": POLICIES["none"]}
+    _, theirs = import_scores(path, "token", STIMULI, policies, UNIGRAMS, None)
+    ours = summarise_sentences(STIMULI, {"bos": own, "none": own}, policies, UNIGRAMS)
     pd.testing.assert_frame_equal(ours, theirs)
 
 
@@ -207,14 +207,14 @@ def test_bad_imported_tokens_are_named(tmp_path, change, said, suffix):
 
 def test_places_of_imported_tokens_are_kept(tmp_path):
     path = tmp_path / "tokens.csv"
-    path.write_text("item_id,token_index,token_id,logprob\na,0,5,-1\nb,0,6,-2\n")
+    path.write_text("item_id,token_index,token_id,logprob\na,0,5,-1\nz,0,7,-3\nb,0,6,-2\n")
     table = import_token_scores(path, STIMULI)
     assert table[["char_start", "char_end"]].to_numpy().tolist() == [[-1, -1], [-1, -1]]
     named = "sentence,token_index,token_id,logprob,char_start,char_end\n"
     path.write_text(f"{named}four five,0,6,-2,-1,-1\none two three,0,5,-1,0,3\n")
-    table = import_token_scores(path, STIMULI)
-    assert table[["char_start", "char_end"]].to_numpy().tolist() == [[0, 3], [-1, -1]]
-    assert table["item_id"].tolist() == ["a", "b"]
+    table = import_token_scores(path, STIMULI[::-1])
+    assert table[["char_start", "char_end"]].to_numpy().tolist() == [[-1, -1], [0, 3]]
+    assert table["item_id"].tolist() == ["b", "a"]
     write_table(table, "scores", tmp_path / "t.parquet")
     path.write_text(f"{named}four five,0,6,-2,-2,-1\none two three,0,5,-1,0,3\n")
     with pytest.raises(LingprobError, match=r"'char_start': below -1"):
