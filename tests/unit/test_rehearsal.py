@@ -1,6 +1,7 @@
 """Rehearsals: entries in the place of the catalog's, tiny models, made-up files."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -38,9 +39,8 @@ def test_rehearsal_settings_fit_the_workflow(short):
 
 def test_entries_of_files_replace_fetched_ones():
     shipped = read_yaml("models.yaml")["models"]
-    entries = {n: model_entry(n, shipped[n]) for n in ("gpt2", "smollm2-135m", "llama-3-70b")}
-    for name in entries:
-        entries[name]["path"] = f"/models/{name}"
+    names = ("gpt2", "smollm2-135m", "llama-3-70b")
+    entries = {n: model_entry(n, shipped[n]) | {"path": f"/models/{n}"} for n in names}
     _, changed = read_settings({"scale": "paper", "models": entries, "datasets": MADE_UP})
     same = ("family", "parameters", "tokenizer", "context_window", "bos_policies", "dtype")
     for name in entries:
@@ -53,21 +53,42 @@ def test_entries_of_files_replace_fetched_ones():
         ours, theirs = changed.datasets[name], CATALOG.datasets[name]
         assert [ours.get(key) for key in kept] == [theirs.get(key) for key in kept]
         assert not any("sha256" in file for file in ours["files"])
-        words = theirs.get("words") if theirs["kind"] == "corpus" else None
-        assert ours.get("words") == words
+        assert not {"subjects", "rows", "revision"} & {*ours}
+        assert ours.get("words") == (theirs.get("words") if theirs["kind"] == "corpus" else None)
 
 
-def test_a_folder_has_models_data_and_configuration(tmp_path, monkeypatch):
-    monkeypatch.setattr(room, "make_model", lambda *given: None)
-    monkeypatch.setattr(room, "fetch_files", lambda *files, dataset: None)
-    monkeypatch.setattr(room, "make_tokenizer", lambda *given: None)
-    room.write_rehearsal(tmp_path, "demo")
+@pytest.mark.parametrize("scale", ["demo", "paper"])
+def test_a_folder_has_models_data_and_configuration(tmp_path, monkeypatch, scale):
+    words = pd.DataFrame({"word_index": range(300), "word": ["a", "b" * 11] * 150})
+    monkeypatch.setattr(room, "read_words", lambda *_: words.assign(passage_id="1"))
+    for name in ("make_model", "fetch_files", "make_tokenizer"):
+        monkeypatch.setattr(room, name, lambda *_, **__: None)
+    room.write_rehearsal(tmp_path, scale)
     written = (tmp_path / "config.yaml").read_text()
     settings, catalog = read_settings(yaml.safe_load(written))
-    assert settings["training"]["sizes"].keys() == {"tiny-small", "tiny-medium"}
+    assert settings["scale"] == scale
+    sizes = read_settings({"scale": scale})[0]["training"]["sizes"]
+    layers = {name: size["layers"] for name, size in settings["training"]["sizes"].items()}
+    assert layers == dict(zip(sizes, (1, 2, 3), strict=False))
     assert catalog.models["smollm2-135m"]["title"] == "SmolLM2 135M (random)"
     assert not {"hub", "package"} & {entry["source"] for entry in catalog.models.values()}
-    assert (tmp_path / "resources/datasets/hll/hll.csv").exists()
+    data = tmp_path / "resources/datasets"
+    ratings = pd.read_csv(data / "hll/hll.csv").groupby("grammatical")["rating"]
+    assert ratings.mean().tolist() == pytest.approx([2.5, 5.5], abs=0.5)
+    assert len((data / "dundee/dundee.txt").read_text().splitlines()) == 67
+    one, other = (np.load(data / f"pile_pythia/chunk-00{n}.npy") for n in range(2))
+    assert (one.shape, one.max() < 50_000, (one == other).all()) == ((16, 2049), True, False)
+    files = sorted((data / "openwebtext").iterdir())
+    one, other = ({*pd.read_parquet(file)["text"]} for file in files[:2])
+    assert (len(one), one & other) == (120, set())
+    for name, skipped in {"provo_first_pass": 0.3, "brown_spr_times": 0}.items():
+        assert (data / name).exists() == (scale == "paper")
+        if scale == "paper":
+            times = pd.read_csv(data / name / f"{name}.csv")
+            by_reader = times.groupby("subject_id")["rt_ms"]
+            assert (by_reader.size().tolist(), by_reader.mean().std() > 8) == ([300] * 6, True)
+            assert times["rt_ms"].isna().mean() == pytest.approx(skipped, abs=0.05)
+            assert times.groupby("word")["rt_ms"].mean().diff()["b" * 11] > 100
     with pytest.raises(LingprobError, match="Name another folder"):
         room.write_rehearsal(tmp_path, "paper")
     assert (tmp_path / "config.yaml").read_text() == written
@@ -109,10 +130,12 @@ def test_models_have_family_or_made_tokenizers(mirror, tmp_path, monkeypatch):
     monkeypatch.setattr(room, "make_model", lambda name, *given: made.update({name: given}))
     monkeypatch.setenv("LINGPROB_MIRROR", str(mirror))
     shipped = {name: CATALOG.models[name] for name in ("pythia-70m", "gpt2", "gpt2-chinese")}
+    shipped["all-minilm-l6-v2"] = read_yaml("embeddings.yaml")["all-minilm-l6-v2"]
     entries = room.write_models(tmp_path, shipped, shipped, LESS)
     assert {entry["path"] for entry in entries.values()} == {f"models/{n}" for n in shipped}
     kind, window, tokenizer, _ = made["pythia-70m"]
     assert (kind, window) == ("causal", 2048)
+    assert made["all-minilm-l6-v2"][:2] == ("embedding", 256)
     assert tokenizer("Hello world", add_special_tokens=False)["input_ids"] == [12092, 1533]
     for name in ("gpt2", "gpt2-chinese"):
         tokenizer = made[name][2]
