@@ -275,10 +275,10 @@ def test_a_judgment_has_its_prefix_s_fewest_tokens():
 
 
 def test_tokens_are_summed_in_float64():
-    """In float32 the sum of these thirds is off by more than 1e-6."""
+    """In float32 the sum of these thirds is off by more than 1e-6. The first token has no score."""
     tokens = pd.DataFrame({
         "item_index": 0, "cut_index": 0, "target_index": 0, "prefix_tokens": 7,
-        "logprob": np.full(400, -1 / 3, dtype=np.float32),
+        "logprob": np.array([np.nan] + [-1 / 3] * 400, dtype=np.float32),
     })  # fmt: skip
     (row,) = sum_tokens(tokens).itertuples()
     assert (row.n_tokens, row.prefix_tokens) == (400, 7)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lingprob.demo import MINIMAL_PAIRS, demo_files
+from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS, demo_files
 from lingprob.errors import LingprobError
 from lingprob.io.parsers import STIMULI
 from lingprob.workflow import digests
@@ -249,8 +249,9 @@ def test_every_carrier_exists():
 
 
 def test_demo_data_count_for_their_parsers_alone(tmp_path):
-    assert demo_files("demo_sentences") == demo_files("minimal_pairs") == [MINIMAL_PAIRS]
-    assert demo_files("gutenberg") == []
+    for parser in ("demo_passages", "demo_reading", "demo_sentences", "minimal_pairs"):
+        assert demo_files(parser) == [MINIMAL_PAIRS]
+    assert (demo_files("demo_control"), demo_files("gutenberg")) == ([CONTROL_SENTENCES], [])
     changed = tmp_path / MINIMAL_PAIRS.name
     changed.write_text("good,bad\n")
     parts = ([], [MINIMAL_PAIRS], [changed])

@@ -203,7 +203,7 @@ def test_a_smaller_context_window_counts(lm, unigram_logprob, monkeypatch, conte
     ("documents", "unigrams", "message"),
     [
         (SENTENCES, np.zeros(VOCABULARY_SIZE - 1), "needs 320 finite ones"),
-        (SENTENCES, np.full(VOCABULARY_SIZE, -np.inf), "needs 320 finite ones"),
+        (SENTENCES, np.append(np.zeros(VOCABULARY_SIZE - 1), -np.inf), "needs 320 finite ones"),
         (SENTENCES, np.full(VOCABULARY_SIZE, -2.0), "three with different unigram"),
         (["The"], np.linspace(-9, -1, VOCABULARY_SIZE), "three with different unigram"),
     ],

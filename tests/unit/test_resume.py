@@ -153,6 +153,10 @@ JOBS = {
         score_sentences, "scores", "resources/shards/scores", {"start_tokens": {"start": "eos"}},
         stays=True,
     ),
+    "scoring in windows": Job(
+        score_sentences, "scores", "resources/shards/scores", {"entry": {"context_window": 8}},
+        stays=True,
+    ),
     "word surprisal": Job(
         score_words, "surprisal", "resources/shards/surprisal", {"start_token": "eos"}, stays=True
     ),

@@ -50,23 +50,17 @@ def slow(directory, text, begin, start_token):
 
 
 def check(table, directory, items, start_token, atol=1e-5):
+    by_target = table.set_index(["item_index", "cut_index", "target_index"])
     for item_index, item in enumerate(items):
         for cut_index, cut in enumerate(item.cuts):
             for target_index, target in enumerate(item.targets):
                 before = item.prefix[:cut] + " " if cut else ""
                 expected, n_before = slow(directory, before + target, len(before), start_token)
-                rows = table[
-                    (table["item_index"] == item_index)
-                    & (table["cut_index"] == cut_index)
-                    & (table["target_index"] == target_index)
-                ]
-                token_id, char_start, char_end, logprob = map(list, zip(*expected, strict=True))
-                assert rows["token_index"].tolist() == list(range(len(expected)))
-                assert rows["token_id"].tolist() == token_id
-                assert rows["char_start"].tolist() == char_start
-                assert rows["char_end"].tolist() == char_end
+                rows = by_target.loc[[(item_index, cut_index, target_index)]]
+                found = rows[["token_index", "token_id", "char_start", "char_end"]].to_numpy()
+                assert found.tolist() == [[k, *row[:3]] for k, row in enumerate(expected)]
                 assert (rows["prefix_tokens"] == n_before).all()
-                np.testing.assert_allclose(rows["logprob"], logprob, atol=atol)
+                np.testing.assert_allclose(rows["logprob"], [row[3] for row in expected], atol=atol)
 
 
 @pytest.mark.parametrize("start_token", ["bos", "none"])
@@ -157,7 +151,7 @@ def test_a_model_with_a_state_is_not_shared(llama, monkeypatch, caplog, kind):
     assert threading.get_ident() not in seen
     seen.clear()
     rotation = {"rope_type": kind, "original_max_position_embeddings": 64}
-    monkeypatch.setattr(llama.model.config, "rope_parameters", rotation)
+    monkeypatch.setattr(llama.model.config, "rope_parameters", {"full_attention": rotation})
     with caplog.at_level(logging.INFO):
         score_in_context(Scorer(llama), [ITEM, OTHER] * 4, start_token="bos", workers=2)
     assert seen == {threading.get_ident()}
@@ -201,13 +195,15 @@ def test_an_empty_first_token_is_the_targets():
 
 @pytest.mark.parametrize(("start_token", "longest"), [("bos", 52), ("none", 53)])
 def test_texts_fill_the_window_after_the_start_token(llama, start_token, longest):
-    """Each letter and the space is a token, and ten letters are the target."""
-    items = [ContextItem("Q" * n, [n], ["Q" * 10]) for n in (longest, longest + 1)]
-    table = score_in_context(Scorer(llama), items[:1], start_token=start_token)
-    check(table, llama.directory, items[:1], start_token, atol=1e-5)
-    assert table["prefix_tokens"].iloc[0] == longest
-    with pytest.raises(LingprobError, match="window of 64 tokens, 1 too few"):
-        score_in_context(Scorer(llama), items[1:], start_token=start_token)
+    """Each letter and the space is a token, and ten letters are the longer target."""
+    item = ContextItem("Q" * 60, [longest], ["Q", "Q" * 10])
+    table = score_in_context(Scorer(llama), [item], start_token=start_token)
+    check(table, llama.directory, [item], start_token, atol=1e-5)
+    assert (table["prefix_tokens"] == longest).all()
+    longer = replace(item, cuts=[longest + 1, 60])
+    said = f"window of 64 tokens, 1 too few for {longest + 1} characters .* the target 'Q{{10}}'"
+    with pytest.raises(LingprobError, match=said):
+        score_in_context(Scorer(llama), [longer], start_token=start_token)
 
 
 @pytest.mark.parametrize(

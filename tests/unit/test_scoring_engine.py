@@ -223,10 +223,11 @@ def test_checks_allow_for_rounding(llama, monkeypatch, dtype, tolerance):
 
 
 def test_a_sliding_window_as_wide_takes_trees(llama, monkeypatch):
-    for window, takes in ((CONTEXT_WINDOW, True), (CONTEXT_WINDOW - 1, False)):
-        monkeypatch.setattr(llama.model.config, "sliding_window", window, raising=False)
-        monkeypatch.setattr(llama.model.config, "window_size", 4 * CONTEXT_WINDOW, raising=False)
-        assert exact_scorer(llama).forward.takes_trees == takes
+    for name in ("sliding_window", "attention_window", "window_size", "attention_chunk_size"):
+        for window, takes in ((CONTEXT_WINDOW, True), (CONTEXT_WINDOW - 1, False)):
+            monkeypatch.setattr(llama.model.config, name, window, raising=False)
+            assert exact_scorer(llama).forward.takes_trees == takes
+        monkeypatch.setattr(llama.model.config, name, 4 * CONTEXT_WINDOW)
 
 
 def test_the_last_tokens_of_the_vocabulary_are_probes(llama):
