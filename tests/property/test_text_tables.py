@@ -148,11 +148,7 @@ def test_tables_as_programs_write_them(name, content, rows, tmp_path):
         ("m.csv", "w,ms\na,1\nw,ms\nb,2\n", r"line 3: the names of the columns again"),
         ("p.csv", "PK\x03\x04", r"is a workbook or a zip archive"),
         ("k.csv", "\ufeff\n<!DOCTYPE html>\n", r"is a web page \(HTML\)"),
-        (
-            "j.jsonl",
-            '{"w": "a", "ms": 1, "ms": 2}\n',
-            r"line 1: .* \('ms' occurs twice",
-        ),
+        ("j.jsonl", '{"w": "a", "ms": 1, "ms": 2}\n', r"line 1: .* \('ms' occurs twice"),
     ],
 )
 def test_tables_that_are_refused_with_their_cause(name, content, match, tmp_path):

@@ -621,8 +621,7 @@ def test_damaged_weights_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("tokenizer", '{"model": {"type": "New"}}'), ("tokenizer_config", "{")],
+    ("name", "content"), [("tokenizer", '{"model": {"type": "New"}}'), ("tokenizer_config", "{")]
 )
 def test_files_that_cannot_be_read_are_named(name, content, llama):
     (llama / f"{name}.json").write_text(content)

@@ -192,19 +192,13 @@ def test_own_models_leave_the_papers_trend_alone(tables):
     fits, run = tables["linking_functions"], Run("demo", Catalog().models, published=PUBLISHED)
     alone = {"linking_functions": fits}
     looks, added = dict(run.models), []
-    for name, size, kind in (
-        ("a", 8, None),
-        ("b", 9, None),
-        ("c", 10, None),
-        ("opt-1t", 11, "masked"),
-    ):
+    names, kinds = ("a", "b", "c", "opt-1t"), (None, None, None, "masked")
+    for name, size, kind in zip(names, range(8, 12), kinds, strict=True):
         looks[name] = {"family": "opt", "parameters": 10**size, "kind": kind}
         added.append(fits[:1].assign(model=name, r_cv=-size))
     more = {"linking_functions": pd.concat([fits, *added], ignore_index=True)}
-    for claim, about in (
-        ("r_rises_with_size", "models"),
-        ("r_rises_less_in_opt", "opt and pythia"),
-    ):
+    claims = {"r_rises_with_size": "models", "r_rises_less_in_opt": "opt and pythia"}
+    for claim, about in claims.items():
         expected = dict(STATISTICS[claim](alone, run))
         found = dict(STATISTICS[claim](more, replace(run, models=looks)))
         assert found.pop(f"{about}/mine") == expected[f"{about}/mine"]

@@ -17,12 +17,7 @@ from lingprob.figures.palette import describe_models
 from lingprob.io.tables import read_table, write_table
 from lingprob.papers.leakage.reading_claims import compare, reading_quantities
 from lingprob.papers.leakage.reading_figures import draw
-from lingprob.papers.leakage.regressions import (
-    Study,
-    compare_regressions,
-    reading_counts,
-    table_2,
-)
+from lingprob.papers.leakage.regressions import Study, compare_regressions, reading_counts, table_2
 from lingprob.papers.leakage.trends import STATE, size_trends
 from lingprob.papers.run import Run
 from lingprob.reading.predictors import regression_frame, standardised

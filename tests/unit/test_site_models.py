@@ -9,13 +9,7 @@ import pytest
 
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
-from lingprob.site.models import (
-    COLUMNS,
-    main_rows,
-    own_rows,
-    rows_by_model,
-    titled,
-)
+from lingprob.site.models import COLUMNS, main_rows, own_rows, rows_by_model, titled
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run
