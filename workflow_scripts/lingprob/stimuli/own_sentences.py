@@ -55,7 +55,7 @@ def own_sentences(dataset: str, entry: Entry, directory: Path, seed: int) -> Par
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     setting = f"datasets.{dataset}.columns"
     frame, judgments, label = read_frame(path), None, str(path)
-    named = entry.get("columns", {})
+    named = {"sentence": entry.get("column", "sentence"), **entry.get("columns", {})}
     alike = names_alike(frame, ("participant", *COLUMNS))
     unread = {ours: name for ours, name in alike.items() if name not in named.values()}
     participant = named.get("participant", "participant")
@@ -106,7 +106,7 @@ def average(
     again); and the entry without names of columns. Raises LingprobError that names the row at
     fault.
     """
-    named = entry.get("columns", {})
+    named = {"sentence": entry.get("column", "sentence"), **entry.get("columns", {})}
     columns = {key: named.get(key, key) for key in ("participant", *COLUMNS)}
     needed = {**named, **{key: columns[key] for key in ("sentence", "rating")}}
     need_columns(path, frame, needed.values(), f"Set {setting}.")
