@@ -113,6 +113,7 @@ def test_written_tables_are_read_or_refused(folder, attempt, strategy, examples)
         ("r.tsv", '"w"\t"ms"\n"I"\t1\n"a ""b"""\t2\n', [["I", "1"], ['a "b"', "2"]]),
         ("p.tsv", 'w\tms\n"""I"""\t1\nb\t2\n', [['"I"', "1"], ["b", "2"]]),
         ("q.tsv", 'w\tms\n"I"\t1\nb\t2\n', [['"I"', "1"], ["b", "2"]]),
+        ("t.tsv", 'w\tms\n"I\tam"\t1\nb\t2\n', [["I\tam", "1"], ["b", "2"]]),
         ("a.csv", 'w,ms\n"Stop" is it.,1\nb,2\n', [['"Stop" is it.', "1"], ["b", "2"]]),
         ("b.csv", 'w,ms\n"Stop, it is.",1\nb,2\n', [["Stop, it is.", "1"], ["b", "2"]]),
         ("c.csv", "sep=;\nw;ms\na,b;1\n", [["a,b", "1"]]),
@@ -140,12 +141,12 @@ def test_tables_as_programs_write_them(name, content, rows, tmp_path):
         ("i.tsv", 'w\tms\n"a ""b"""\t1\n"d"\t2\n', r"may quote the field or be text"),
         ("d.csv", "w;ms\na;1,5\n", r"separated by a semicolon"),
         ("e.csv", "# of May\nw,ms\na,1\n", r"line 2: 2 fields.*title or comment"),
-        ("f.csv", "w,ms\na,1\nb\n", r"line 3: 1 fields, but the header has 2 \(1 such lines"),
+        ("f.csv", "w,ms\n\na,1\nb\n", r"line 4: 1 fields, but the header has 2 \(1 such lines"),
         ("g.tsv", 'w\tms\n"a\tb\t1\nc\t2\n', r"line 2: 3 fields"),
         ("n.csv", "", r"n\.csv: no rows"),
         ("s.csv", "sep=;\n", r"s\.csv: no rows"),
         ("n.csv", "w,ms\na\0b,1\n", r"null characters, so it is damaged"),
-        ("m.csv", "w,ms\na,1\nw,ms\nb,2\n", r"line 3: the names of the columns again"),
+        ("m.csv", "w,ms\n\na,1\nw,ms\nb,2\n", r"line 4: the names of the columns again"),
         ("p.csv", "PK\x03\x04", r"is a workbook or a zip archive"),
         ("k.csv", "\ufeff\n<!DOCTYPE html>\n", r"is a web page \(HTML\)"),
         ("j.jsonl", '{"w": "a", "ms": 1, "ms": 2}\n', r"line 1: .* \('ms' occurs twice"),
@@ -181,9 +182,9 @@ def test_letters_in_a_wrong_encoding_are_named(letters, said, tmp_path, caplog):
 
 
 def test_utf16_and_byte_order_marks(tmp_path):
-    for number, encoding in enumerate(("utf-16", "utf-8-sig", "utf-8")):
+    for number, encoding in enumerate(("utf-16-le", "utf-16-be", "utf-8")):
         path = tmp_path / f"{number}.csv"
-        path.write_text("w,ms\né,1\n", encoding=encoding)
+        path.write_text("\ufeffw,ms\né,1\n", encoding=encoding)
         assert read_frame(path).to_numpy().tolist() == [["é", "1"]]
 
 
