@@ -23,9 +23,8 @@ class Fault:
     `status`: an error status instead of the file. `break_after`: the connection ends after this
     number of bytes, with `reset` abruptly. `ignore_range`: always the whole file. `late_range`:
     ranges begin this number of bytes too late. `content`: other bytes than the file's.
-    `extra_length`: the announced Content-Length exceeds the sent
-    bytes by this number. `no_length`: none is announced, and the end of the connection ends the
-    body.
+    `extra_length`: the announced Content-Length exceeds the sent bytes by this number. `no_length`:
+    none is announced, and the end of the connection ends the body.
     """
 
     status: int | None = None

@@ -175,15 +175,15 @@ def test_a_hub_table_of_ratings_becomes_stimuli(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("row", "columns"),
     [
-        {"sentence": "A.", "rating": 1, "participant": "p", "condition": "c", "item": "1"},
-        {"good": "A b.", "bad": "B a.", "pair": "1"},
+        ({name: "x" for name in ("sentence", "rating", "participant", "condition", "item")}, {}),
+        ({name: "x" for name in ("ok", "bad", "pair", "phenomenon", "paradigm")}, {"good": "ok"}),
     ],
 )
-def test_a_hub_table_may_have_judgments_or_pairs(row, tmp_path):
+def test_a_hub_table_may_have_judgments_or_pairs(row, columns, tmp_path):
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 3)
-    entry = {key: value for key, value in STIMULI.items() if key != "columns"}
+    entry = {**STIMULI, "columns": columns}
     keep(local_stream(tmp_path, "json", "jsonl"), tmp_path / "rows.parquet", entry=entry)
     assert set(pq.read_schema(tmp_path / "rows.parquet").names) == {*row}
 
@@ -242,7 +242,7 @@ def hub(monkeypatch):
         "data/000.parquet": parquet(["of another configuration"]),
         **{f"sample/10BT/{n:03d}.parquet": parquet(TEXTS[30 * n :][:30]) for n in range(3)},
     }
-    repository = Repository(COMMIT, files, tags={"main", "v1"})
+    repository = Repository(COMMIT, files, tags={"main", "v1", "403", "503"})
     monkeypatch.setattr(download, "RETRY_SECONDS", ())
     with HubServer({"lab/web": repository}) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
@@ -251,16 +251,16 @@ def hub(monkeypatch):
 
 def test_hidden_repositories_and_no_network_are_reported_once(hub, tmp_path):
     target = tmp_path / "rows.parquet"
+    hub.always |= {f"api/datasets/lab/web/revision/{n}": Fault(status=n) for n in (403, 503)}
+    unreachable = r"could not be fetched(.|\n)*HTTP 503(.|\n)*HF_ENDPOINT(.|\n)*config.yaml `path:`"
     for changes, said in (
+        ({"revision": "403"}, rf"needs an accepted licence.* {hub.url}/datasets/lab/web, "),
+        ({"revision": "503"}, unreachable),
         ({"revision": "v2"}, r"'lab/web' at .* has no revision 'v2'.*`revision` of the data set's"),
         ({"repository": "lab/wed"}, r"data set repository 'lab/wed': .*`repository` of the data"),
     ):
         with pytest.raises(LingprobError, match=said):
             fetch_rows("mine", entry_of(CORPUS, **changes), target, code="c")
-    hub.always["api/datasets/lab/web/revision/v1"] = Fault(status=503)
-    unreachable = r"could not be fetched from .*HTTP 503(.|\n)*HF_ENDPOINT"
-    with pytest.raises(LingprobError, match=unreachable):
-        fetch_rows("mine", entry_of(CORPUS), target, code="c")
     os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # an address without a server
     with pytest.raises(LingprobError, match=r"could not be fetched from http://127\.0\.0\.1:9"):
         fetch_rows("mine", entry_of(CORPUS), target, code="c")
