@@ -93,18 +93,20 @@ def test_pcibex_without_items_numbers_the_sentences(tmp_path):
 
 
 def test_two_participants_at_one_address_are_refused(tmp_path):
-    text = pcibex_reading("same", "x", ["It", "rains."]) * 2
+    text = pcibex_reading("same", "x", ["It", "rains."])
+    text += text.replace(",B,3,", ",C,3,")
     with pytest.raises(LingprobError, match=r"column 'md5_hash': a second time.*participant="):
         import_export(written(tmp_path / "r.csv", text), "reading_times")
+    path = written(tmp_path / "r.csv", text.replace("# 13. group.", "# 13. id."))
+    assert import_export(path, "reading_times")[0]["subject_id"].tolist() == ["B", "B", "C", "C"]
 
 
 def pcibex_answers(rows: list[tuple[str, str, str, str]]) -> str:
-    """Scale and selector answers: who, type, value and sentence."""
-    names = {"Scale": "Choice", "Selector": "Selection", "Key": "PressedKey"}
+    """Answers: who, type, value and sentence."""
     head = PCIBEX_HEAD.partition("# 13. group.")[0].format(who="a")
     head += "# 13. item.\n# 14. sentence.\n# 15. Comments.\n"
     return head + "".join(
-        f"1,{who},PennController,{n},0,main,NULL,{kind},judge,{names[kind]},{value},1636,"
+        f"1,{who},PennController,{n},0,main,NULL,{kind},judge,Choice,{value},1636,"
         f"{n},{sentence.replace(',', '%2C')},NULL\n"
         for n, (who, kind, value, sentence) in enumerate(rows)
     )
@@ -112,14 +114,15 @@ def pcibex_answers(rows: list[tuple[str, str, str, str]]) -> str:
 
 def test_pcibex_ratings_have_their_sentences(tmp_path):
     sentences = ("Well, he ran.", "He run.", "Ran he.")
+    kinds = ["Scale", "Selector", "DropDown", "Controller-Question", "Controller-RateJudgment"]
     rows = [
-        (who, "Scale", value, sentence)
-        for who, values in (("a", "714"), ("b", "633"))
-        for value, sentence in zip(values, sentences, strict=True)
+        (kind, kind, value, sentence)
+        for kind in kinds
+        for value, sentence in zip("714", sentences, strict=True)
     ]
     text = pcibex_answers(rows)
     table, notes = import_export(written(tmp_path / "results.csv", text), "ratings")
-    assert table["rating"].tolist() == [7, 1, 4, 6, 3, 3]
+    assert table["rating"].tolist() == [7, 1, 4] * 5
     assert table["sentence"][0] == "Well, he ran."
     assert notes[1:-1] == ["1 rows are left out because of pennelementtype"]
 
@@ -134,16 +137,13 @@ def test_answers_that_are_no_numbers_need_a_meaning(tmp_path):
 
 
 def test_a_forced_choice_is_two_ratings(tmp_path):
-    path = written(
-        tmp_path / "choices.csv",
-        "participant,item,good,bad,choice\na,1,He ran.,He run.,good\nb,1,He ran.,He run.,He run.\n"
-        "b,2,It is.,It are.,\n",
-    )
+    rows = "a,1,He ran.,He run.,good\n" * 20 + "b,1,He ran.,He run.,He run.\nb,2,It is.,It are.,\n"
+    path = written(tmp_path / "choices.csv", f"participant,item,good,bad,choice\n{rows}")
     table, notes = import_export(path, "ratings")
-    assert table["sentence"].tolist() == ["He ran.", "He run."] * 2
-    assert table["rating"].tolist() == [1, 0, 0, 1]
-    assert table["grammatical"].tolist() == ["True", "False"] * 2
-    assert table["item"].tolist() == ["1/good", "1/bad"] * 2
+    assert table["sentence"].tolist() == ["He ran.", "He run."] * 21
+    assert table["rating"].tolist() == [1, 0] * 20 + [0, 1]
+    assert table["grammatical"].tolist() == ["True", "False"] * 21
+    assert table["item"].tolist() == ["1/good", "1/bad"] * 21
     assert notes[1:-1] == ["2 rows are left out because of an empty choice"]
     for pair, answer in (("It is.,It are.", "left"), ("It is.,It is.", "It is.")):
         other = written(tmp_path / "other.csv", f"{path.read_text()}c,2,{pair},{answer}\n")
@@ -295,8 +295,9 @@ def test_jspsych_answers_without_lists_are_named(tmp_path):
 
 def test_sentences_of_browsers_lose_their_html(tmp_path):
     shown = ["<p style='x'>He <b>ran</b>.<br>Away &amp; out.</p>", "1 < 2 & 3 > 2"]
-    rows = [{"trial_type": "html-slider-response", "trial_index": n, "subject": "s1",
-             "stimulus": text, "response": n} for n, text in enumerate(shown)]  # fmt: skip
+    texts = {"stimulus": shown[0]}, {"stimulus": "Is it good?", "sentence": shown[1]}
+    rows = [{"trial_type": "html-slider-response", "trial_index": n, "subject": "s1", "response": n,
+             **text} for n, text in enumerate(texts)]  # fmt: skip
     table, _ = import_export(written(tmp_path / "data.json", json.dumps(rows)), "ratings")
     assert table["sentence"].tolist() == ["He ran. Away & out.", "1 < 2 & 3 > 2"]
 
@@ -346,7 +347,7 @@ def test_opensesame_words_counted_from_zero(tmp_path):
     path = written(
         tmp_path / "subject-1.csv",
         '"subject_nr","response_time","response","word","word_number","Trial"\n'
-        '"1","301","space","He","0","A"\n"1","302","space","ran.","1","A"\n',
+        '"1","301","","He","0","A"\n"1","302","","ran.","1","A"\n"1","NA","","now.","2","A"\n',
     )
     table, _ = import_export(path, "reading_times", columns={"item": "Trial"})
     assert table["passage_id"].tolist() == ["A", "A"]
@@ -374,12 +375,12 @@ def test_wrong_names_of_the_command_are_named(tmp_path, capsys, options, said):
 def test_the_command_says_what_it_drops(tmp_path, capsys):
     path = written(
         tmp_path / "r.csv",
-        "subject,text,answer,list\na,He ran.,yes,1\nb,He ran.,no,1\nb,He ran.,,2\n",
+        "subject,text,answer,list\na,He ran.,yes,1+\nb,He ran.,no,1+\nb,He ran.,,2\n",
     )
     output = tmp_path / "ratings.csv"
     with pytest.raises(SystemExit) as end:
         main(["import", str(path), "--as", "ratings", "--column", "rating=answer",
-              "--rows", "list=1", "--rows", "list=2", "--value", "yes=1", "--value", "no=0",
+              "--rows", "list=1+", "--rows", "list=2", "--value", "yes=1", "--value", "no=0",
               "--output", str(output)])  # fmt: skip
     assert end.value.code == 0
     assert pd.read_csv(output).to_numpy().tolist() == [["a", "He ran.", 1], ["b", "He ran.", 0]]
@@ -387,8 +388,8 @@ def test_the_command_says_what_it_drops(tmp_path, capsys):
 
 
 def test_guarded_tables_have_no_formulas(tmp_path):
-    path = written(tmp_path / "t.csv", '=a,b\n=1+1,-3.5\n-x,+4\n@y,He - ran.\n"\t=z",- \n')
+    path = written(tmp_path / "t.csv", '=a,b\n=1+1,-3.5\n-x,+4\n@y,He - ran.\n"\t=z",- \n+x,1\n')
     output = tmp_path / "guarded.csv"
     with pytest.raises(SystemExit):
         main(["guard", str(path), "--output", str(output)])
-    assert output.read_text() == "'=a,b\n'=1+1,-3.5\n'-x,+4\n'@y,He - ran.\n'\t=z,'- \n"
+    assert output.read_text() == "'=a,b\n'=1+1,-3.5\n'-x,+4\n'@y,He - ran.\n'\t=z,'- \n'+x,1\n"
