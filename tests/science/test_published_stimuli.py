@@ -73,7 +73,7 @@ def test_a_blimp_pair_equals_the_file(mirror):
 def test_syntaxgym_gives_the_paper_s_1018_pairs(mirror):
     stimuli = read_pairs(mirror, "syntaxgym_pairs")
     pairs = pair_texts(stimuli, "syntaxgym_pairs")
-    assert len(pairs) == 1018
+    assert stimuli["condition"].tolist() == ["good", "bad"] * 1018
     assert (pairs["good"] != pairs["bad"]).all()
     by_suite = stimuli.groupby("paradigm")["pair_id"].nunique()
     suites = ["number_orc", "center_embed", "cleft", "fgd_hierarchy"]
@@ -194,9 +194,9 @@ def test_the_stimulus_table_has_a_row_a_sentence(mirror):
     assert text["subordination/1/sub_matrix"] == (
         "As the doctor studied the book, the nurse walked into the room."
     )
-    assert set(stimuli["phenomenon"]) == {
-        "agreement", "center_embedding", "garden_path_effects", "gross_syntactic_state",
-        "licensing", "long_distance_dependencies",
+    assert stimuli.groupby("phenomenon")["paradigm"].nunique().to_dict() == {
+        "agreement": 3, "center_embedding": 2, "garden_path_effects": 6, "gross_syntactic_state": 4,
+        "licensing": 10, "long_distance_dependencies": 9,
     }  # fmt: skip
     assert ratings.empty
 

@@ -300,7 +300,7 @@ def stimuli_of(*pairs: tuple[str, str]) -> pd.DataFrame:
 
 
 def test_edits_and_cosine_by_hand():
-    vectors = {"a b": [1, 0], "a c": [0.6, 0.8], "we": [0, 1]}
+    vectors = {"a b": [1, 0], "a c": [0.6, 0.8], "we": [0, 1 + 1e-7]}
 
     def embed(texts):
         assert sorted(texts) == sorted(vectors)
@@ -331,6 +331,7 @@ def test_sentences_without_pairs_have_no_distances():
 def test_bins_keep_the_order_of_ties():
     found = equal_bins(pd.Series([0.0, 3, 0, 0], index=[7, 5, 6, 9]), 2)
     assert found.to_dict() == {7: 1, 5: 2, 6: 1, 9: 2}
+    assert equal_bins(pd.Series([0, 1] * 50), 3)[::2].tolist() == [1] * 34 + [2] * 16
 
 
 def rated_pairs(edits: list[int], ratings: list[float | None]) -> tuple[pd.DataFrame, pd.DataFrame]:

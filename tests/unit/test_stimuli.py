@@ -51,8 +51,9 @@ def test_the_demo_s_ratings_are_simulated_by_seed():
     assert stimuli["phenomenon"].nunique() >= 12
     assert set(stimuli["rating_source"]) == {"simulated"}
     assert stimuli["text"].is_unique
-    assert stimuli.groupby("pair_id")["grammatical"].agg(["size", "sum"]).eq([2, 1]).all(axis=None)
-    assert ratings["participant_id"].str.startswith("simulated").all()
+    assert stimuli["grammatical"].tolist() == [True, False] * stimuli["pair_id"].nunique()
+    assert [*ratings["participant_id"].unique()] == [f"simulated-{n:02d}" for n in range(1, 25)]
+    assert set(ratings["rating"]) == {*range(1, 8)}
     by_participant = ratings.groupby("participant_id")["z"]
     assert by_participant.mean().abs().max() < 1e-12
     assert (by_participant.std() - 1).abs().max() < 1e-12
@@ -94,9 +95,9 @@ def test_own_pairs_need_no_ratings(tmp_path):
 
 
 def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
-    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,\n")
-    stimuli, ratings = own(path, ratings="some")
-    assert stimuli["item_id"].tolist() == ["1", "2"]
+    path = write(tmp_path / "mine.csv", "text,rating\nA.,1\nB.,\n")
+    stimuli, ratings = own(path, ratings="some", column="text", language="de")
+    assert stimuli[["item_id", "language"]].to_numpy().tolist() == [["1", "de"], ["2", "de"]]
     assert stimuli["rating"].isna().tolist() == [False, True]
     assert stimuli["rating_source"].unique().tolist() == ["human"]
     assert ratings.empty
@@ -112,7 +113,7 @@ def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
         ("sentence,rating\nA.,1\n  ,2\n", r"data row 2, column 'sentence': an empty sentence"),
         ("item,sentence,rating\na,A.,1\na,B.,2\n", r"data row 2, column 'item': an id that"),
         ("sentence,rating,grammatical\nA.,1,perhaps\n", r"neither true nor false: 'perhaps'"),
-        ("sentence,rating\nA.,inf\n", "infinite"),
+        ("sentence,rating\nA.,-inf\n", "infinite"),
         ("sentence,rating\nA.,1\nB.,2\nA.,3\n", "data row 3.*earlier row has.*Name the `particip"),
         ("sentence;rating\nA.;1\n", r"separated by a semicolon, and those of \.csv by a comma"),
         ("sentence\trating\nA.\t1\n", r"separated by a tab"),
@@ -146,9 +147,8 @@ def test_meanings_may_be_empty_or_a_boolean(tmp_path):
     path = write(tmp_path / "mine.csv", "sentence,grammatical\nA.,\nB.,*\n")
     assert own(path, grammatical={"": True, "*": False})[0]["grammatical"].tolist() == [True, False]
     write(path, "sentence,grammatical\nA.,yes\nB.,No\n")
-    assert own(path, grammatical={True: False, False: True})[0]["grammatical"].tolist() == [
-        False, True
-    ]  # fmt: skip
+    other, _ = own(path, grammatical={True: False, False: True})
+    assert other["grammatical"].tolist() == [False, True]
 
 
 def test_other_files_and_numbers_of_items_are_refused(tmp_path):
@@ -180,7 +180,7 @@ def test_another_encoding_is_named(tmp_path, content):
 
 def test_every_form_of_table_is_read_alike(tmp_path):
     frame = pd.DataFrame(
-        {"item": ["01", "2", "x"], "sentence": ["A “b”, c.", "NA", "Zoë can’t."],
+        {"item": ["01", "2", "x"], "sentence": ["A “b”, c.", "NA", "Zoë can’t."], "condition": "c",
          "rating": [1.5, -2.0, 3.0], "pair": ["p", "p", None], "grammatical": [True, False, None]}
     )  # fmt: skip
     frame.to_csv(tmp_path / "mine.csv", index=False)
@@ -207,11 +207,14 @@ def test_a_workbook_has_one_table_without_dates(tmp_path):
     rows = [["sentence", "rating", "item"], ["A.", 1, 7], [None, None, None], ["B.", 2.5, 8]]
     stimuli, _ = own(workbook(tmp_path / "mine.xlsx", [], rows, []))
     assert stimuli["item_id"].tolist() == ["7", "8"]
-    dated = [["item", "sentence"], ["1-1", "A."], [pd.Timestamp("2026-02-01"), "B."]]
+    dated = [[None, None], ["item", "sentence"], ["1-1", "A."], [pd.Timestamp("2026-02-01"), "B."]]
     for sheets, said in (
         ([rows, rows], r"2 sheets have rows \(s0, s1\).*save that as CSV"),
         ([[], []], r"mine.xlsx: no rows"),
-        ([dated], r"sheet .s0., row 3: a date .*as text"),
+        ([dated], r"sheet .s0., row 4: a date .*as text"),
+        ([[["My study", None, None], *rows]], r"its first row is 'My study' alone"),
+        ([[["sentence"], ["=1/0"]]], r"row 2, column A: the formula =1/0 without a stored value"),
+        ([[["sentence", "item"], ["A.", "#N/A"]]], r"row 2, column B: the error #N/A"),
     ):
         with pytest.raises(LingprobError, match=said):
             own(workbook(tmp_path / "mine.xlsx", *sheets))
@@ -275,13 +278,15 @@ def test_parquet_has_texts_and_maybe_an_index(tmp_path):
 
 
 def test_a_row_may_be_a_pair(tmp_path):
-    path = write(tmp_path / "pairs.csv", "good,bad,paradigm\nA b.,B a.,x\nA b.,B a.,y\n")
+    rows = "A b.,B a.,x,z\nA b.,B a.,y,w\n" * 20
+    path = write(tmp_path / "pairs.csv", f"good,bad,paradigm,phenomenon\n{rows}")
     stimuli, _ = own(path)
-    assert stimuli["text"].tolist() == ["A b.", "B a."] * 2
-    assert stimuli["pair_id"].tolist() == ["1", "1", "2", "2"]
-    assert stimuli["item_id"].tolist() == ["1.good", "1.bad", "2.good", "2.bad"]
-    assert stimuli["grammatical"].tolist() == [True, False] * 2
-    assert stimuli["paradigm"].tolist() == ["x", "x", "y", "y"]
+    assert stimuli["text"].tolist() == ["A b.", "B a."] * 40
+    assert stimuli["pair_id"].tolist()[:4] == ["1", "1", "2", "2"]
+    assert stimuli["item_id"].tolist()[:4] == ["1.good", "1.bad", "2.good", "2.bad"]
+    assert stimuli["grammatical"].tolist() == [True, False] * 40
+    about = stimuli["paradigm"] + stimuli["phenomenon"]
+    assert about.tolist() == ["xz", "xz", "yw", "yw"] * 20
     write(path, "ok,ko,name\nA b.,B a.,p\nC d.,D c.,q\n")
     named, _ = own(path, columns={"good": "ok", "bad": "ko", "pair": "name"})
     assert named["item_id"].tolist() == ["p.good", "p.bad", "q.good", "q.bad"]
@@ -337,8 +342,8 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
 def test_judgments_of_one_sentence_share_its_letters(tmp_path):
     """Composed in one row, decomposed in another, with other spaces and apostrophes."""
     rows = "p,Zo\u00eb ran.,1,x\nq ,Zoe\u0308  ran.\u00a0,2,x\np,I  don't.,3,\nq,I don’t.\t,2,\n"
-    path = write(tmp_path / "mine.csv", f"participant,sentence,rating,pair\n{rows}")
-    stimuli, ratings = own(path, standardise=False, ratings="some")
+    path = write(tmp_path / "mine.csv", f"participant,text,rating,pair\n{rows}")
+    stimuli, ratings = own(path, standardise=False, ratings="some", column="text")
     assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "I  don't."]
     assert stimuli["pair_id"].fillna("none").tolist() == ["x", "none"]
     assert stimuli["rating"].tolist() == [1.5, 2.5]
@@ -421,10 +426,11 @@ def test_crows_pairs_sides_and_directions_by_hand(tmp_path):
 
 
 def test_scamp_reads_windows_line_ends(tmp_path):
-    (tmp_path / "order_implausible.tsv").write_bytes(b"a b .\tb a .\r\nc d .\td c .\r\n")
-    table = parse("scamp", tmp_path, "order_implausible.tsv")
-    assert list(table["text"]) == ["a b .", "b a .", "c d .", "d c ."]
-    assert set(table["paradigm"] + table["phenomenon"]) == {"orderorder"}
+    for name in ("order_implausible.tsv", "order_plausible.tsv"):
+        (tmp_path / name).write_bytes(b"a b .\tb a .\r\nc d .\td c .\r\n")
+        table = parse("scamp", tmp_path, name)
+        assert list(table["text"]) == ["a b .", "b a .", "c d .", "d c ."]
+        assert set(table["paradigm"] + table["phenomenon"]) == {"orderorder"}
 
 
 def test_zhoblimp_reads_all_files_of_its_archive(tmp_path):
@@ -523,7 +529,7 @@ def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
     """The n-gram model's SLOR times the length is log-probability less unigram log-probability."""
     pairs = pd.DataFrame(
         {
-            "dataset": ["LI", "LI"], "phenomenon": "other", "ungramm_id": ["1.a.1", "1.a.2"],
+            "dataset": ["LI", "LI"], "phenomenon": "other", "ungramm_id": ["A.1", "A.2"],
             "gramm_sentence": ["Kim left.", "No score."],
             "ungramm_sentence": ["Left Kim, no?", "Score no."], "gramm_judgement": [1.0, 0.5],
             "ungramm_judgement": [-1.0, -0.5], "logProb_gramm": [-6.0, np.nan],
@@ -534,7 +540,7 @@ def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
     pairs.to_csv(tmp_path / "p.csv", index=False)
     about = ["pair_id", "text", "rating", "phenomenon", "paradigm"]
     assert parse("li_adger", tmp_path, "p.csv")[about].to_numpy().tolist() == [
-        ["pair.0", "Kim left.", 1, "LI", "1"], ["pair.0", "Left Kim, no?", -1, "LI", "1"]
+        ["pair.0", "Kim left.", 1, "LI", "a"], ["pair.0", "Left Kim, no?", -1, "LI", "a"]
     ]  # fmt: skip
     scores = published_scores(tmp_path / "p.csv", "trigram").set_index("item_id")
     assert list(scores.index) == ["pair.0.good", "pair.0.bad"]
