@@ -41,8 +41,14 @@ def assert_equal(one: Matches, other: Matches) -> None:
     np.testing.assert_array_equal(one.frequencies, other.frequencies)
 
 
-def check_everything(passages: Sequences, documents: Sequences) -> None:
-    """Compare all ways and all minimal lengths with the table of substrings."""
+@settings(deadline=None, max_examples=300)
+@given(passages=sequences, documents=sequences, data=st.data())
+def test_scans_and_graphs_equal_the_table(passages, documents, data):
+    """All ways and all minimal lengths. Some passages are stretches of documents or passages."""
+    for _ in range(data.draw(st.integers(0, 5))):
+        source = data.draw(st.sampled_from([*documents, *passages]))
+        start = data.draw(st.integers(0, len(source)))
+        passages.append(source[start : data.draw(st.integers(start, len(source)))])
     lengths, frequencies = slow_matches(passages, documents)
     index = index_of(passages)
     for min_length in MIN_LENGTHS:
@@ -51,20 +57,8 @@ def check_everything(passages: Sequences, documents: Sequences) -> None:
         np.testing.assert_array_equal(found.lengths, np.where(known, lengths, 0))
         np.testing.assert_array_equal(found.frequencies, np.where(known, frequencies, 0))
     graph = graph_of(documents)
-    found, counted = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="t")
-    np.testing.assert_array_equal(found, lengths)
-    np.testing.assert_array_equal(counted, frequencies)
-
-
-@settings(deadline=None, max_examples=300)
-@given(passages=sequences, documents=sequences, data=st.data())
-def test_scans_and_graphs_equal_the_table(passages, documents, data):
-    """Some passages are stretches of documents or of other passages, so their matches are long."""
-    for _ in range(data.draw(st.integers(0, 5))):
-        source = data.draw(st.sampled_from([*documents, *passages]))
-        start = data.draw(st.integers(0, len(source)))
-        passages.append(source[start : data.draw(st.integers(start, len(source)))])
-    check_everything(passages, documents)
+    found = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="t")
+    np.testing.assert_array_equal(found, [lengths, frequencies])
 
 
 @settings(deadline=None, max_examples=60)

@@ -174,7 +174,7 @@ def test_token_rows_end_at_their_separators(folder, place):
 def test_chance_levels_by_hand():
     """1 - (1 - p)^n by hand for p = 0.01 and n = 10, with the limits of the thresholds."""
     assert chance.chance_level(np.array([-2.0]), 10)[0] == pytest.approx(1 - 0.99**10)
-    assert chance.chance_level(np.array([0.0, -400.0]), 1e9).tolist() == [1.0, 0.0]
+    assert chance.chance_level(np.array([0.0, 1e-9, -400.0]), 1e9).tolist() == [1.0, 1.0, 0.0]
     log10_prob = np.linspace(-14, 0, 400)
     for n_words in (1e3, 3.7e6, 1.77e11):
         below = log10_prob * np.log(10) < logprob_threshold(n_words)
@@ -183,8 +183,9 @@ def test_chance_levels_by_hand():
     assert logprob_threshold(3, level=0.875) == pytest.approx(np.log(0.5))
     # p far below the spacing of numbers around 1: 1 - (1 - p)^n is n p there.
     assert logprob_threshold(1e10, level=1e-10) == pytest.approx(np.log(1e-20))
-    with pytest.raises(LingprobError, match="must be positive"):
-        logprob_threshold(0)
+    for n_words in (0, np.nan):
+        with pytest.raises(LingprobError, match="must be positive"):
+            logprob_threshold(n_words)
 
 
 def test_files_of_kenlm_are_read_or_refused(tmp_path: Path) -> None:
@@ -210,6 +211,7 @@ def test_files_of_kenlm_are_read_or_refused(tmp_path: Path) -> None:
         (("I saw", " the cat", " sleep"), "the cat"),
         (("I saw th", "e cat s", "leep"), "cat"),
         (("", "the cat", ""), "the cat"),
+        (("I saw ", "the cat ", "sleep"), "the cat"),
         (("I saw ", "the", "m"), ""),
         (("o", "n", "e"), ""),
         (("", "", ""), ""),
@@ -272,6 +274,8 @@ def test_verdicts_use_corrected_chance_levels():
     many = chance.with_chance_level(overlaps(100), Improbable(), 1e6)
     assert many["chance_level"][1] < 0.05 < many["chance_level_holm"][1]
     assert chance.verdicts(many).tolist()[:3] == [chance.WHOLE, chance.CHANCE, chance.CHANCE]
+    at_limit = overlaps(4).assign(chance_level_holm=[np.nextafter(0.05, 0), 0.05, 1, 1])
+    assert chance.verdicts(at_limit).tolist()[:2] == [chance.WHOLE, chance.CHANCE]
     assert set(chance.verdicts(overlaps(5).assign(chance_level_holm=None))) == {
         chance.OPEN, chance.ABSENT,
     }  # fmt: skip

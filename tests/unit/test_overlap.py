@@ -41,7 +41,6 @@ from overlap_reference import Sequences, arrays, block, graph_of, index_of, slow
 
 HELLOWORLD = [ord(letter) for letter in "helloworld"]
 LLOYD = [ord(letter) for letter in "lloyd"]
-OF_TINY = {"tokenizer_hash": "t", "vocabulary_size": 300}
 MARK = 2**16 - 1
 
 
@@ -70,12 +69,9 @@ def test_the_papers_example(index: PassageIndex) -> None:
     assert found.lengths.tolist() == [1, 2, 3, 0, 1, 0, 0, 0]
     assert found.frequencies.tolist() == [3, 1, 1, 0, 1, 0, 0, 0]
     assert found_by(graph_of([HELLOWORLD]), LLOYD) == [[1, 2, 3, 0, 1], [3, 1, 1, 0, 1]]
-
-
-@pytest.mark.parametrize("blocks", [[], [[]]])
-def test_graph_without_text_has_no_matches(blocks: list[list[list[int]]]) -> None:
-    graph = build_cdawg(map(block, blocks), **OF_TINY)
-    assert found_by(graph, LLOYD) == [[0] * 5, [0] * 5]
+    for blocks in ([], [block([])]):
+        graph = build_cdawg(blocks, tokenizer_hash="t", vocabulary_size=300)
+        assert found_by(graph, LLOYD) == [[0] * 5, [0] * 5]
 
 
 def test_texts_of_the_longest_overlaps(index: PassageIndex) -> None:
@@ -141,7 +137,7 @@ def test_merging_refuses_doubled_and_unlike_files(index: PassageIndex) -> None:
     part = matched(index, [HELLOWORLD])
     with pytest.raises(LingprobError, match="'a' and 'b' have the same tokens"):
         merge([part, matched(index, [HELLOWORLD], "b")])
-    with pytest.raises(LingprobError, match=r"minimal lengths \(1 and 5\)"):
+    with pytest.raises(LingprobError, match=r"files 'a' and 'b' .* lengths \(1 and 5\)"):
         merge([part, matched(index, [[1]], "b", min_length=5)])
     other = index_of([[1]])
     with pytest.raises(LingprobError, match="different passages"):
@@ -173,7 +169,7 @@ def test_file_digests_depend_on_ids_and_order() -> None:
 # Input that cannot be right.
 
 
-def test_scanning_refuses_other_tokenizers_and_ids(index: PassageIndex) -> None:
+def test_wrong_tokenizers_and_ids_are_refused(index: PassageIndex) -> None:
     with pytest.raises(LingprobError, match="same tokenizer"):
         scan(index, [], file="a", tokenizer_hash="other")
     with pytest.raises(LingprobError, match=r"ids from 5 to 300.*wrong dtype"):
@@ -189,9 +185,6 @@ def test_scanning_refuses_other_tokenizers_and_ids(index: PassageIndex) -> None:
         found_by(graph, [300])
     with pytest.raises(LingprobError, match="ids from 400"):
         graph_of([[400]])
-
-
-def test_indexing_refuses_wrong_passages() -> None:
     for passages, said in (
         ([[1], [3, -1]], "the passages: token ids from -1 to 3"),
         ([[10]], "the passages: token ids from 10"),
@@ -255,14 +248,19 @@ def test_broken_files_are_named(index: PassageIndex, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content[: len(content) // 2])
         objects: Any = {field.name: np.array({}, dtype=object) for field in fields(kind)}
         np.savez(tmp_path / "objects.npz", **objects)
-        for file in (name, "absent.npz", "objects.npz"):
+        np.savez(tmp_path / "other.npz", lengths=content)
+        (tmp_path / "empty.npz").touch()
+        for file in (name, "absent.npz", "objects.npz", "other.npz", "empty.npz"):
             with pytest.raises(LingprobError, match=f"not a whole file of {kind.__name__}"):
                 load_arrays(kind, tmp_path / file)
     graph_of([HELLOWORLD]).save(tmp_path / "cdawg")
-    edges = tmp_path / "cdawg" / "edges.npy"
-    edges.write_bytes(edges.read_bytes()[:-4])
-    with pytest.raises(LingprobError, match="not a whole CDAWG"):
-        load_cdawg(tmp_path / "cdawg")
+    graph_of([[1]]).save(tmp_path / "small")
+    edges, facts = (tmp_path / "cdawg" / name for name in ("edges.npy", "cdawg.json"))
+    whole, others = edges.read_bytes(), (tmp_path / "small" / "edges.npy").read_bytes()
+    for path, content in ((edges, whole[:-4]), (edges, b""), (edges, others), (facts, b"{}")):
+        path.write_bytes(content)
+        with pytest.raises(LingprobError, match="not a whole CDAWG"):
+            load_cdawg(tmp_path / "cdawg")
 
 
 @pytest.mark.parametrize(
@@ -283,7 +281,11 @@ def test_token_rows_are_read_in_blocks(tmp_path, monkeypatch, suffix, dtype, row
         assert one.offsets.tolist() == list(range(0, size + 1, row_length))
         read += one.tokens.tolist()
     assert read == tokens.tolist()
+    blocks = read_rows(path, row_length=row_length)
+    next(blocks)
     path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(LingprobError, match="became shorter"):
+        list(blocks)
     with pytest.raises(LingprobError, match="cut short"):
         map_rows(path, row_length)
     with pytest.raises(LingprobError, match="cannot be read"):
@@ -317,11 +319,9 @@ def test_a_file_without_tokens_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "empty.npy"
     np.save(path, np.zeros((0, 2049), dtype=np.uint16))
     file = CorpusFile("c/empty.npy", {"parser": "token_rows"}, [path])
-    with (
-        pytest.raises(LingprobError, match=r"empty\.npy: no token in it"),
-        Progress(None, "scanning", "tokens") as progress,
-    ):
-        file.find_matches(index_of([[1]]), Tokenizer(None, 300, "t"), 1, progress)
+    given = Tokenizer(None, 300, "t"), 1, Progress(None, "scanning", "tokens")
+    with pytest.raises(LingprobError, match=r"empty\.npy: no token in it"):
+        file.find_matches(index_of([[1]]), *given)
 
 
 def test_texts_are_normalised_and_tokenised(tiny_tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -331,7 +331,13 @@ def test_texts_are_normalised_and_tokenised(tiny_tokenizer: Tokenizer, tmp_path:
     ids = token_ids(tiny_tokenizer.tokenizer, ["the cat sat on", "a"])
     assert one.tokens.tolist() == [*ids[0], *ids[1]]
     assert one.offsets.tolist() == [0, len(ids[0]), len(ids[0]) + 1]
-    assert one.n_words == 5
+    given: Any = {"tokenizer_hash": "t", "vocabulary_size": VOCABULARY_SIZE}
+    scanned = scan(build_index([np.array([1])], **given), [one, one], file="a", tokenizer_hash="t")
+    assert [each.n_words for each in (one, scanned, build_cdawg([one, one], **given))] == [
+        5,
+        10,
+        10,
+    ]
     assert normalise(" a\r\n\tb\u00a0c ") == "a b c"
     empty = block_of([])
     assert (len(empty.tokens), empty.offsets.tolist()) == (0, [0])
@@ -381,7 +387,7 @@ def words_of(passages: dict[str, str]) -> pd.DataFrame:
 
 # "to-day" is two words, the dash none. Places in the passage are those of its own words.
 TEXTS = {
-    "one": words_of({"a": "He -- came to-day and went.", "b": "Nothing of the kind, Sir"}),
+    "one": words_of({"b": "He -- came to-day and went.", "a": "Nothing of the kind, Sir"}),
     "two": words_of({"a": "...", "b": "dont worry be happy"}),
 }
 
@@ -399,7 +405,7 @@ def test_soft_overlaps_have_places_and_texts(tmp_path: Path) -> None:
     write_table(table, "soft_overlap", tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet", "soft_overlap")
     assert list(table) == SCHEMAS["soft_overlap"].names
-    assert list(table["corpus"] + table["passage_id"]) == ["onea", "oneb", "twoa", "twob"]
+    assert list(table["corpus"] + table["passage_id"]) == ["oneb", "onea", "twoa", "twob"]
     assert set(table["searched"]) == {"corpus"}
     assert table["passage_words"].tolist() == [6, 5, 0, 4]
     assert results(table) == [
@@ -418,15 +424,16 @@ def test_soft_overlaps_of_files_are_put_together() -> None:
     ]
     tables = [soft_overlaps(TEXTS, documents, "all", **OPTIONS) for documents in files]
     assert results(tables[0])[3] == (4, 1, "dont worry and be happy")
-    longest = longest_of_files([*tables, tables[0].assign(searched="other")])
+    longest = longest_of_files([*tables, tables[0].assign(searched="a")])
     assert results(longest) == [
         (5, 1, "He came to day then went"), NO_OVERLAP, NO_OVERLAP, (4, 0, "dont worry be happy"),
         NO_OVERLAP, NO_OVERLAP, NO_OVERLAP, (4, 1, "dont worry and be happy"),
     ]  # fmt: skip
     summary = summarise_soft_overlaps(longest).set_index(["searched", "corpus"])
+    assert summary.index.get_level_values("searched").tolist() == ["all", "all", "a", "a"]
     columns = ["passages", "words", "overlapping", "whole", "median_overlap", "longest_overlap"]
     assert summary.loc[("all", "one"), columns].tolist() == [2, 11, 1, 0, 2.5, 5]
-    assert summary.loc[("other", "two"), columns].tolist() == [2, 4, 1, 1, 2, 4]
+    assert summary.loc[("a", "two"), columns].tolist() == [2, 4, 1, 1, 2, 4]
 
 
 def found_in(passage: str, *documents: str, min_words: int, gaps: int) -> list[tuple[Any, ...]]:
