@@ -2,6 +2,7 @@
 
 import logging
 import math
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -124,6 +125,9 @@ def test_word_models_score_as_kenlm_does():
 def test_word_models_by_the_definition(tmp_path, monkeypatch):
     """A document is one sentence of white-space words, across its lines."""
     monkeypatch.setattr(words_module, "has_kenlm", lambda: False)
+    with pytest.raises(LingprobError, match="without a sentence"):
+        estimate_word_model(["", " "], 3, 10, tmp_path / "small.ngrams")
+    assert list(tmp_path.iterdir()) == []
     documents = [*TEXT, "The\u00a0cat\tsat .", " \n "]
     estimate_word_model(documents, 3, 10, tmp_path / "small.ngrams")
     model = load_word_model(tmp_path / "small.ngrams")
@@ -143,13 +147,7 @@ def test_word_models_by_the_definition(tmp_path, monkeypatch):
     assert list(model.full_scores("", bos=False, eos=False)) == []
     with pytest.raises(LingprobError, match="more than 6 words, which do not fit"):
         count_words(["a b c d", "e f g"], 2, memory_mb=0.001)
-
-
-def test_a_corpus_without_words_has_no_word_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(words_module, "has_kenlm", lambda: False)
-    with pytest.raises(LingprobError, match="without a sentence"):
-        estimate_word_model(["", " "], 3, 10, tmp_path / "small.ngrams")
-    assert list(tmp_path.iterdir()) == []
+    assert len(count_words(["a b c d", "e f"], 2, memory_mb=0.001).ids) == 6
 
 
 @pytest.fixture
@@ -175,6 +173,9 @@ def test_kenlm_is_there_with_package_and_programs(programs, monkeypatch):
     assert lmplz.has_kenlm()
     packages.clear()
     assert not lmplz.has_kenlm()
+    monkeypatch.setitem(sys.modules, "kenlm", None)
+    with pytest.raises(LingprobError, match=r"a\.arpa: the package kenlm.*is not installed"):
+        lmplz.load_kenlm("a.arpa")
 
 
 def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch):
@@ -187,10 +188,12 @@ def test_kenlms_programs_get_documents_as_lines(programs, tmp_path, monkeypatch)
     target = tmp_path / "results" / "small.ngrams"
     estimate_word_model(["the a\n sees  the f", "it\u00a0does"], 5, 100, target)
     assert target.read_text() == "the a sees the f\nit does\n"
-    assert (tmp_path / "asked").read_text().startswith("-o 5 -S 100M ")
-    programs("lmplz", "echo no room here >&2; exit 3")
+    *asked, folder, fixed, skip = (tmp_path / "asked").read_text().split()[:8]
+    assert [*asked, fixed] == ["-o", "5", "-S", "100M", "-T", "--discount_fallback"]
+    assert (skip, Path(folder).parent) == ("--skip_symbols", target.parent)
+    programs("lmplz", "for n in 1 2 3 4 5 6 7 8; do echo $n; done; echo no room >&2; exit 3")
     target.unlink()
-    with pytest.raises(LingprobError, match=r"(?s)lmplz failed.*no room here"):
+    with pytest.raises(LingprobError, match=r"(?s)lmplz failed[^:]*:\n  2\n.*8\n  no room$"):
         estimate_word_model(["a b"], 5, 100, target)
     assert list(target.parent.iterdir()) == []
 
@@ -226,7 +229,9 @@ def test_rare_words_are_unknown():
     assert tokenizer.bos_token == tokenizer.eos_token == "</s>"
     tokenizer.eos_token = None
     assert (with_mark(tokenizer, "t"), tokenizer.eos_token) == (0, "</s>")
-    tokenizer.eos_token = tokenizer.bos_token = None
+    tokenizer.eos_token, tokenizer.sep_token = None, "<unk>"
+    assert (with_mark(tokenizer, "t"), tokenizer.bos_token) == (1, "<unk>")
+    tokenizer.eos_token = tokenizer.bos_token = tokenizer.sep_token = None
     with pytest.raises(LingprobError, match="'t': no token for the ends of a sentence"):
         with_mark(tokenizer, "t")
 
