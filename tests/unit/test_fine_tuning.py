@@ -26,12 +26,14 @@ TEXTS = [" ".join(f"w{n % 95 + 1}" for n in range(start, start + 29)) for start 
 
 
 def test_a_batch_by_hand():
-    """20 tokens and 2 separators make 5 rows of 4, and 2 tokens are left."""
+    """20 tokens and 2 separators make 5 rows of 4, with 2 tokens left, and no row of 23."""
     for step in (1, 2):
         order = np.random.default_rng([7, step]).permutation(3)
         joined = [token for number in order for token in [*PASSAGES[number], 0]]
         rows = fine_tuning_rows(PASSAGES, 0, 4, seed=7, step=step)
         assert rows.tolist() == np.reshape(joined[:20], (5, 4)).tolist()
+    with pytest.raises(LingprobError, match=r"22 tokens together, fewer than one row of 23"):
+        fine_tuning_rows(PASSAGES, 0, 23, seed=0, step=1)
 
 
 def test_the_paper_s_tokens_make_its_batch():
@@ -43,11 +45,6 @@ def test_the_paper_s_tokens_make_its_batch():
     assert fine_tuning_rows(passages, 0, 2048, seed=0, step=1).shape == (80, 2048)
 
 
-def test_too_little_text_for_a_row_is_refused():
-    with pytest.raises(LingprobError, match=r"22 tokens together, fewer than one row of 23"):
-        fine_tuning_rows(PASSAGES, 0, 23, seed=0, step=1)
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
@@ -57,10 +54,8 @@ def trained(tmp_path_factory) -> Path:
 
 
 def how(**changes):
-    settings = {
-        "learning_rate": 1e-3, "seed": 5, "precision": "float32", "micro_batch_size": 2, **changes,
-    }  # fmt: skip
-    return FineTuning(**settings)
+    settings = {"learning_rate": 1e-3, "seed": 5, "precision": "float32", "micro_batch_size": 2}
+    return FineTuning(**{**settings, **changes})
 
 
 def plain_fine_tuning(directory: Path, steps: int) -> list[float]:
@@ -83,8 +78,11 @@ def test_steps_are_those_of_a_plain_loop(trained, tmp_path):
     targets = {2: tmp_path / "two", 4: tmp_path / "four"}
     found = fine_tune(trained, TEXTS, targets, how(), "cpu")
     np.testing.assert_allclose(found, plain_fine_tuning(trained, 4), rtol=1e-4)
-    weights = [load_language_model(path).model.lm_head.weight for path in targets.values()]
-    assert not torch.equal(*weights)
+    models = [load_language_model(path).model for path in (trained, *targets.values())]
+    first, two, four = (model.gpt_neox.embed_in.weight for model in models)
+    assert not torch.equal(two, four)
+    # The word w36 does not occur, so its row only decays, by 0.01 times the rate in each step.
+    torch.testing.assert_close(four[36], first[36] * (1 - 1e-5) ** 4, rtol=2e-6, atol=0)
 
 
 def test_batch_gradients_are_those_of_the_scaled_sum():
@@ -108,21 +106,22 @@ def test_an_infinite_loss_stops_and_keeps_saved_work(trained, tmp_path):
 def test_fine_tuning_lowers_perplexity_as_defined(trained, tmp_path):
     fine_tune(trained, TEXTS, {20: tmp_path / "tuned"}, how(learning_rate=3e-3), "cpu")
     models = {}
-    for name, directory, steps in (("plain", trained, 0), ("tuned", tmp_path / "tuned", 20)):
+    for name, directory, steps in (("plain", trained, 0), ("a", tmp_path / "tuned", 20)):
         manifest = tmp_path / f"{name}.json"
         write_manifest(name, "trained", "test", directory, manifest)
         models[name] = manifest, {"size": "s", "parameters": 1, "fine_tuning_steps": steps}
-    corpora = {"first": TEXTS[:1], "others": TEXTS[1:]}
+    corpora = {"first": TEXTS[:1], "a": TEXTS[1:]}
     table = perplexities(passage_logprobs(models, corpora, device="cpu", scale="demo"))
     found = table.set_index(["model", "corpus"])["perplexity"]
-    assert found["tuned", "all"] < 0.8 * found["plain", "all"]
-    assert table.loc[table["corpus"] == "all", "n_tokens"].tolist() == [87, 87]
-    logs = [math.log(found["plain", corpus]) for corpus in ("first", "others")]
+    assert found["a", "all"] < 0.8 * found["plain", "all"]
+    expected = [["first", 29], ["a", 58], ["all", 87]] * 2
+    assert table[["corpus", "n_tokens"]].to_numpy().tolist() == expected
+    logs = [math.log(found["plain", corpus]) for corpus in corpora]
     assert math.log(found["plain", "all"]) == pytest.approx((29 * logs[0] + 58 * logs[1]) / 87)
     # Of one corpus there is no other row than its own.
     passages = passage_logprobs(models, {"first": TEXTS[:1]}, device="cpu", scale="demo")
     alone = perplexities(passages)
-    assert alone["model"].tolist() == ["plain", "tuned"]
+    assert alone["model"].tolist() == ["plain", "a"]
     assert alone["perplexity"].tolist() == found.xs("first", level="corpus").tolist()
     assert found["plain", "first"] == pytest.approx(math.exp(obvious(trained, TEXTS[0])), rel=1e-4)
 

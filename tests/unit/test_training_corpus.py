@@ -120,10 +120,10 @@ def test_selected_chunks_train_and_others_validate():
         split_chunks(chunks, table.assign(selected=False))
 
 
-def prepare(chunks, folder: Path, tokenizer: Path | None, **changes):
+def prepare(chunks, folder: Path, tokenizer: Path | None, held_out=(), **changes):
     options = {"vocabulary": VOCABULARY, "context_window": 4, "folder": folder, "code": "c"}
     options |= changes
-    parts = {"training": chunks, "validation": []}
+    parts = {"training": chunks, "validation": held_out}
     return prepare_corpus(parts, tokenizer_file=tokenizer, progress=QUIET, **options)
 
 
@@ -149,12 +149,15 @@ def test_text_and_rows_go_through_one_description(tmp_path):
 
 def test_an_own_tokenizer_is_made_of_the_text(tmp_path):
     (tmp_path / "text.txt").write_text("the cat and the hat\n" * 20)
-    chunks = [chunk("text.txt", tmp_path / "text.txt")]
-    described = prepare(chunks, tmp_path / "work", None, vocabulary=280)
+    (tmp_path / "held_out.txt").write_text("zqzq\n" * 20)
+    chunks = [chunk(name, tmp_path / name) for name in ("text.txt", "held_out.txt")]
+    described = prepare(chunks[:1], tmp_path / "work", None, chunks[1:], vocabulary=280)
+    assert described["chunks"] == {one.name: one.identity for one in chunks}
     tokenizer = AutoTokenizer.from_pretrained(described["tokenizer"])
     ids = tokenizer("the cat and the hat").input_ids
     assert tokenizer.decode(ids) == "the cat and the hat"
     assert len(ids) == 5  # of 19 bytes: the pairs that the text repeats are merged
+    assert len(tokenizer("zqzq").input_ids) == 4
     rows = TrainingData(described, validation_examples=0).take(np.array([0]))[0]
     assert rows.tolist() == [*ids, 0][:5]
     assert tokenizer.eos_token == "<|endoftext|>"
@@ -246,14 +249,16 @@ def test_an_id_outside_the_vocabulary_is_located(held_out, place, tmp_path):
 
 def test_missing_examples_are_named_with_the_remedy(tmp_path):
     described = save_corpus(tmp_path)
-    (tmp_path / "b.npy").unlink()
-    with pytest.raises(LingprobError, match=r"b\.npy: these examples are gone.*corpus\.json"):
-        TrainingData(described, 10)
+    for name in ("held_out.npy", "b.npy"):
+        (tmp_path / name).unlink()
+        with pytest.raises(LingprobError, match=rf"{name}: these examples are gone.*corpus\.json"):
+            TrainingData(described, 10)
 
 
 def test_without_other_chunks_some_examples_are_held_out(tmp_path):
-    described = {**save_corpus(tmp_path), "validation": []}
-    data = TrainingData(described, 10)
+    described = save_corpus(tmp_path)
+    assert len(TrainingData(described, 30).validation) == 20  # each of them once
+    data = TrainingData({**described, "validation": []}, 10)
     assert (len(data.validation), data.n_examples) == (10, 80)
     # Every tenth, from the first to the last: 89 / 9 apart, rounded down.
     every = [0, 9, 19, 29, 39, 49, 59, 69, 79, 89]
@@ -288,10 +293,9 @@ def test_counts_are_of_the_rows_trained_on(corpus, tmp_path, monkeypatch):
     read: list[np.ndarray] = []
     take = TrainingData.take
 
-    def recorded(self, numbers):
-        rows = take(self, numbers)
-        read.append(rows)
-        return rows
+    def recorded(*of):
+        read.append(take(*of))
+        return read[-1]
 
     monkeypatch.setattr(TrainingData, "take", recorded)
     losses(job(corpus, tmp_path, plan={"steps": 5}))
@@ -362,12 +366,7 @@ def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path, monkeypatc
 def test_what_has_arrived_is_not_fetched_again(server, tmp_path, monkeypatch, rows):
     """Two rows, or half a header. The bytes and their count continue from there."""
     counted: list[int] = []
-
-    class Noted(Progress):
-        def resume_at(self, done: int) -> None:
-            counted.append(done)
-
-    monkeypatch.setattr(preshuffled, "Progress", Noted)
+    monkeypatch.setattr(Progress, "resume_at", lambda _, done: counted.append(done))
     header = preshuffled.npy_header(ROWS, ROW_LENGTH, np.dtype("<u2"))
     there = TOKENS[: 5 * rows].tobytes()
     (tmp_path / "chunk-0.npy.part").write_bytes(header + there if rows else header[:50])
@@ -376,19 +375,19 @@ def test_what_has_arrived_is_not_fetched_again(server, tmp_path, monkeypatch, ro
     assert server.ranges("0.bin") == [f"bytes={10 * rows}-59"]
 
 
-def test_an_unavailable_shard_is_one_clear_message(server, tmp_path):
-    server.always["2.bin"] = Fault(status=404)
-    with pytest.raises(LingprobError, match=r"chunk-2\.npy could not be fetched.*HTTP 404"):
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [(Fault(status=404), "HTTP 404"), (Fault(ignore_range=True), "HTTP 200 to a request for byte")],
+)
+def test_an_unavailable_shard_is_one_clear_message(server, tmp_path, fault, said):
+    server.always["2.bin"] = fault
+    with pytest.raises(LingprobError, match=rf"chunk-2\.npy could not be fetched.*{said}"):
         fetch(server, 2, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["chunk-2.npy.part"]
     server.always.clear()
     assert (fetch(server, 2, tmp_path) == TOKENS[60:90].reshape(ROWS, ROW_LENGTH)).all()
-
-
-def test_a_server_without_ranges_is_refused(server, tmp_path):
-    server.always["0.bin"] = Fault(ignore_range=True)
-    with pytest.raises(LingprobError, match="HTTP 200 to a request for bytes"):
-        fetch(server, 0, tmp_path)
+    with pytest.raises(LingprobError, match="from batch 3 on"):  # after 512 chunks of six rows
+        fetch(server, 512, tmp_path)
 
 
 CHUNK_1 = {
@@ -405,40 +404,31 @@ def hub(server, monkeypatch):
     return server
 
 
-def test_a_passing_chunk_is_deleted_after_reading(hub, tmp_path):
-    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
-        assert (np.load(path) == TOKENS[30:60].reshape(ROWS, ROW_LENGTH)).all()
-    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
-
-
 def test_a_chunk_with_failed_scan_is_fetched_once(hub, tmp_path):
     where = ("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing")
     with pytest.raises(ZeroDivisionError), passing_chunk(*where):
         raise ZeroDivisionError
     asked = len(hub.requests)
     with passing_chunk(*where) as path:
-        assert np.load(path)[0, 0] == 30
+        assert (np.load(path) == TOKENS[30:60].reshape(ROWS, ROW_LENGTH)).all()
     assert len(hub.requests) == asked
-    assert not path.exists()
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
 
 
-def test_a_user_s_chunk_is_read_and_kept(hub, tmp_path):
-    obtain_file("pile", CHUNK_1, tmp_path / "kept")
-    asked = len(hub.requests)
-    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
-        assert path == tmp_path / "kept/chunk-001.npy"
-    assert path.is_file()
-    assert len(hub.requests) == asked
-
-
-def test_a_mirror_s_chunk_is_not_downloaded(hub, tmp_path, monkeypatch):
-    (tmp_path / "mirror/pile").mkdir(parents=True)
-    np.save(tmp_path / "mirror/pile/chunk-001.npy", np.ones((ROWS, ROW_LENGTH), np.uint16))
+@pytest.mark.parametrize("folder", ["kept", "mirror/pile"])
+def test_a_user_s_chunk_is_read_and_kept(hub, tmp_path, monkeypatch, folder):
+    there = tmp_path / folder / "chunk-001.npy"
+    there.parent.mkdir(parents=True)
+    np.save(there, np.ones((ROWS, ROW_LENGTH), np.uint16))
     monkeypatch.setenv("LINGPROB_MIRROR", str(tmp_path / "mirror"))
     with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
         assert (np.load(path) == 1).all()
+        assert (path == there) == (folder == "kept")
     assert hub.requests == []
-    assert (tmp_path / "mirror/pile/chunk-001.npy").is_file()
+    assert there.is_file()
+    absent = {"file": {"name": "b.txt"}, "instructions": "Ask its authors."}
+    with pytest.raises(LingprobError, match="Ask its authors"):
+        obtain_file("pile", absent, tmp_path)
 
 
 def test_only_leakage_free_chunks_are_fetched_again():
