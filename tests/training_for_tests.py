@@ -61,8 +61,7 @@ def plan(**changes: Any) -> dict[str, Any]:
     return {
         "size": SIZE, "vocabulary": VOCABULARY, "context_window": CONTEXT_WINDOW, "batch_size": 8,
         "steps": 30, "seed": 3, "precision": "float32", "learning_rate": 0.01,
-        "lowest_learning_rate": 0.001, "warmup": 0.1, "betas": [0.9, 0.95], "weight_decay": 0.1,
-        "clip": 1.0, **changes,
+        "lowest_learning_rate": 0.001, "warmup": 0.1, **changes,
     }  # fmt: skip
 
 

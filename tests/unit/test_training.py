@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from lingprob.training.corpus import TrainingData, examples_of_step
 from lingprob.training.launch import SCRIPTS, kept_model
 from lingprob.training.model import build_model
 from lingprob.training.sizes import ModelSize
-from lingprob.training.trainer import World, world_of
+from lingprob.training.trainer import World
 from lingprob.training.updates import loss_scaler, move_weights
 from small_disk import on_small_disk
 from training_for_tests import (
@@ -104,13 +105,16 @@ def test_the_loss_scale_is_pythias():
 
 def test_no_pass_has_more_examples_than_allowed(corpus, tmp_path):
     """Eight in two equal parts, ten held out in three."""
-    training = trainer(corpus, tmp_path, means={"micro_batch_size": 4})
+    training = trainer({**corpus, "separator": 7}, tmp_path, means={"micro_batch_size": 4})
+    assert training.model.config.eos_token_id == 7
     sizes: list[int] = []
     training.loss.register_forward_pre_hook(lambda _, given: sizes.append(len(given[0])))
     training.step(1)
     assert sizes == [4, 4]
     training.validation_loss()
     assert sizes[2:] == [4, 3, 3]
+    training.data.validation = training.data.validation[:0]
+    assert training.validation_loss() is None
 
 
 def test_the_loss_scale_does_not_change_steps(corpus, uninterrupted, tmp_path):
@@ -249,9 +253,10 @@ def test_a_killed_training_ends_the_same(corpus, uninterrupted, tmp_path):
     written = first.stat().st_mtime_ns
     with open(folder / "log.jsonl", "a") as stream:
         stream.write('{"step": 29, "lo')  # a kill leaves such a line
+    described["means"] |= {"validation_steps": 7, "checkpoint_steps": 9}
     np.testing.assert_array_equal(losses(described), uninterrupted[1])
     assert first.stat().st_mtime_ns == written
-    for name in ("model.safetensors", "tokenizer.json"):
+    for name in ("model.safetensors", "tokenizer.json", "tokenizer_config.json"):
         found, expected = (Path(d["directory"]) / name for d in (described, uninterrupted[0]))
         assert found.read_bytes() == expected.read_bytes()
     again = trainer(corpus, tmp_path / "again")
@@ -394,19 +399,19 @@ def test_the_processes_of_a_killed_job_end(corpus, tmp_path):
         time.sleep(2)
 
 
-@pytest.mark.parametrize(("gpu", "backend"), [(True, "nccl"), (False, "gloo")])
-def test_processes_join_and_part(gpu, backend, monkeypatch):
-    events: list[str] = []
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
-    monkeypatch.setattr(torch.cuda, "set_device", lambda device: events.append(str(device)))
-    monkeypatch.setattr(dist, "init_process_group", events.append)
-    monkeypatch.setattr(dist, "destroy_process_group", lambda: events.append("parted"))
-    monkeypatch.setenv("RANK", "1")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.delenv("LOCAL_RANK", raising=False)
-    with world_of("auto") as world:
-        assert (world.rank, world.size) == (1, 2)
-    assert events == [*(["cuda:0"] if gpu else []), backend, "parted"]
+def test_failed_trainings_name_the_remedy(corpus, tmp_path, monkeypatch):
+    """In one process or several, whose earlier message is deleted."""
+    described = job(corpus, tmp_path)
+    monkeypatch.setattr(launch.Trainer, "train", Mock(side_effect=torch.OutOfMemoryError("full")))
+    with pytest.raises(LingprobError, match=r"memory on cpu \(full\).*micro_batch_size \(3\)"):
+        losses(described)
+    monkeypatch.setattr(launch.Trainer, "train", Mock(side_effect=OSError(5, "broken")))
+    with pytest.raises(LingprobError, match="work could not be written: broken"):
+        losses(described)
+    (tmp_path / "work/error.txt").write_text("an earlier message")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 3))
+    with pytest.raises(LingprobError, match="torchrun ended with status 3"):
+        losses(described, processes=2)
 
 
 def test_other_processes_than_the_first_write_nothing(corpus, tmp_path, group_of_one):

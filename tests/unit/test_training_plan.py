@@ -4,13 +4,14 @@ import math
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from lingprob.catalog import read_yaml
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import group_of
 from lingprob.training.model import build_model
 from lingprob.training.sizes import ModelSize
-from lingprob.training.trainer import world_of
+from lingprob.training.trainer import Plan, world_of
 from lingprob.training.updates import choose_dtype, learning_rate, warmup_steps
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
@@ -39,14 +40,14 @@ def test_operations_on_a_token_by_hand():
 
 
 def test_the_architecture_is_pythia_s():
-    model = build_model(ModelSize(2, 2, 32), 64, 16, seed=0)
+    model = build_model(ModelSize(2, 2, 32), 64, 16, seed=0, separator=5)
     config = model.config
     assert config.use_parallel_residual
     assert not config.tie_word_embeddings
     assert config.rope_parameters["partial_rotary_factor"] == 0.25
     assert config.rope_parameters["rope_theta"] == 10_000
     assert config.use_cache
-    assert (config.bos_token_id, config.eos_token_id) == (0, 0)
+    assert (config.bos_token_id, config.eos_token_id) == (5, 5)
     assert (config.attention_dropout, config.hidden_dropout) == (0.0, 0.0)
     assert config.intermediate_size == 128
     assert model.lm_head.weight.data_ptr() != model.gpt_neox.embed_in.weight.data_ptr()
@@ -54,9 +55,10 @@ def test_the_architecture_is_pythia_s():
 
 def test_first_weights_have_pythia_s_spread():
     """sqrt(2 / (5 d)) = 0.0559, and 2 / (L sqrt(d)) = 0.0589 at the end of a layer."""
-    model = build_model(ModelSize(3, 2, 128), 4096, 16, seed=0)
+    model, other = (build_model(ModelSize(3, 2, 128), 4096, 16, seed=seed) for seed in (0, 1))
     layer = model.gpt_neox.layers[1]
     assert model.gpt_neox.embed_in.weight.std().item() == pytest.approx(0.0559, rel=0.01)
+    assert (other.gpt_neox.embed_in.weight != model.gpt_neox.embed_in.weight).any()
     assert model.gpt_neox.embed_in.weight.mean().item() == pytest.approx(0, abs=1e-3)
     assert layer.mlp.dense_h_to_4h.weight.std().item() == pytest.approx(0.0559, rel=0.01)
     assert layer.mlp.dense_4h_to_h.weight.std().item() == pytest.approx(0.0589, rel=0.01)
@@ -88,8 +90,8 @@ def test_heads_must_share_the_width(heads, width):
 )
 def test_the_paper_s_schedule(step, expected):
     """Linear over the first 100 of 10,000 steps, then a cosine (leakage, Appendix A)."""
-    assert warmup_steps(10_000, 0.01) == 100
-    found = learning_rate(step, 10_000, warmup=100, highest=1e-3, lowest=1e-4)
+    assert warmup_steps(10_000, Plan.warmup) == 100
+    found = learning_rate(step, 10_000, warmup=100, highest=1e-3, lowest=Plan.lowest_learning_rate)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -106,8 +108,11 @@ def test_a_model_s_entry_follows_from_its_size():
     assert (entry["source"], entry["size"], entry["fine_tuning_steps"]) == ("trained", "large", 10)
     assert entry["parameters"] == PAPER["large"]
     assert (entry["context_window"], entry["tokenizer"]) == (2048, "gpt-neox-20b")
+    assert entry["title"] == "Large, fine-tuned 10 steps"
     trained = [name for name, e in catalog.models.items() if e["family"] == "trained"]
     assert len(trained) == 9
+    with pytest.raises(LingprobError, match="unknown trained model 'trained-huge'"):
+        read_settings({"models": {"trained-huge": {**entry, "size": "huge"}}})
 
 
 def test_a_kept_model_has_its_entry_and_state():
@@ -139,25 +144,23 @@ def test_a_mistake_in_the_configuration_is_refused(training, said):
         read_settings({"training": training})
 
 
-def test_entries_of_untrained_models_are_refused():
-    entry = {"title": "M", "family": "trained", "source": "trained", "size": "huge"}
-    with pytest.raises(LingprobError, match="unknown trained model 'trained-huge'"):
-        read_settings({"models": {"trained-huge": {**entry, "fine_tuning_steps": 0}}})
-
-
 @pytest.mark.parametrize(
-    ("device", "there", "chosen"),
-    [("auto", True, "cuda:1"), ("auto", False, "cpu"), ("cpu", True, "cpu"),
-     ("cuda", True, "cuda:1")],
+    ("device", "there", "place", "chosen"),
+    [("auto", True, {"LOCAL_RANK": "1"}, "cuda:1"), ("auto", False, {"LOCAL_RANK": "1"}, "cpu"),
+     ("cpu", True, {}, "cpu"), ("cuda", True, {}, "cuda:0")],
 )  # fmt: skip
-def test_each_process_takes_its_own_gpu(device, there, chosen, monkeypatch):
-    taken: list[torch.device] = []
+def test_each_process_takes_its_own_gpu(device, there, place, chosen, monkeypatch):
+    events: list[str] = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
-    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
-    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: events.append(str(device)))
+    monkeypatch.setattr(dist, "init_process_group", events.append)
+    monkeypatch.setattr(dist, "destroy_process_group", lambda: events.append("parted"))
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    for name, value in {"RANK": "1", "WORLD_SIZE": "2", **place}.items():
+        monkeypatch.setenv(name, value)
     with world_of(device) as world:
-        assert (world.device, world.rank, world.size) == (torch.device(chosen), 0, 1)
-    assert taken == ([world.device] if chosen != "cpu" else [])
+        assert (world.device, world.rank, world.size) == (torch.device(chosen), 1, 2)
+    assert events == [*(["gloo"] if chosen == "cpu" else [chosen, "nccl"]), "parted"]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(LingprobError, match="torch finds no GPU"), world_of("cuda"):
         pass
@@ -185,7 +188,8 @@ def test_auto_precision_follows_the_hardware(features, gpu, on_cpu, on_gpu, monk
 
 def test_each_step_s_model_has_its_unigrams():
     kept = {"training": {"keep_checkpoints": [1, 2, 4]}}
-    settings, catalog = read_settings(kept)
+    corpora = {"corpora": ["demo_sentences", "demo_control"]}
+    settings, catalog = read_settings({**kept, "overlap": corpora})
     listed = {
         name: catalog.model(f"trained-tiny-small{name}")["unigrams"]
         for name in ("", "-ft5", "-step1", "-step4")
