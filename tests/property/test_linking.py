@@ -77,8 +77,8 @@ def wider(value: float, ends: tuple[float, float], unit: np.ndarray, limit: floa
     return np.clip(value + factor * (np.array(ends) - value), -limit, limit)
 
 
-def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, bootstrap: int,
-          seed: int) -> dict[str, float]:  # fmt: skip
+def loops(name: str, data: Data, unit: np.ndarray, cluster: np.ndarray, folds: int, repeats: int,
+          bootstrap: int, seed: int) -> dict[str, float]:  # fmt: skip
     """Cross-validate and resample row by row; a resample repeats its rows."""
     x, y, units = design(name, data), data["rating"], unit.max() + 1
     shuffles = [
@@ -88,9 +88,9 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
     averages = [cross_validated(name, x, y, fold_of, folds) for fold_of in shuffles]
     drawn: dict[str, list[float]] = {"r": [], "logprob_slope": [], "beta": [], "gamma": []}
     held_out = []
-    resampled = resample_counts(units, bootstrap, np.random.default_rng([seed, 1]))
+    resampled = resample_counts(cluster.max() + 1, bootstrap, np.random.default_rng([seed, 1]))
     for draw, counts in enumerate(resampled):
-        rows = [row for row in range(len(y)) for _ in range(counts[unit[row]])]
+        rows = [row for row in range(len(y)) for _ in range(counts[cluster[row]])]
         fold_of = shuffles[draw % repeats]
         held_out.append(cross_validated(name, x[rows], y[rows], fold_of[rows], folds))
         drawn["r"].append(r_of(name, x[rows], y[rows], x[rows], y[rows]))
@@ -102,9 +102,11 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
             drawn["gamma"].append(slopes[-1] / slopes[1])
     value = float(np.mean(averages))
     low, high = np.nanpercentile(held_out, [5, 95]) - np.nanmean(held_out) + value
-    low, high = wider(value, (low, high), unit, 1)
+    low, high = wider(value, (low, high), cluster, 1)
     expected = {"r_cv": value, "r_cv_low": low, "r_cv_high": high}
-    params = OLS(y, x).fit().params
+    model, (n, k) = OLS(y, x).fit(), x.shape
+    params, level = model.params, n * np.log(model.ssr / n)
+    expected |= {"sse": model.ssr, "aic": level + 2 * k, "bic": level + k * np.log(n)}
     whole = {"r": r_of(name, x, y, x, y), "logprob_slope": params[1]}
     whole |= {"beta": -params[2] / params[1] if drawn["beta"] else np.nan}
     whole |= {"gamma": params[-1] / params[1] if drawn["gamma"] else np.nan}
@@ -113,7 +115,7 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
     for column, values in drawn.items():
         low, high = np.percentile(values, [5, 95]) if values else (np.nan, np.nan)
         limit = 1 if column == "r" else np.inf
-        low, high = wider(whole[column], (low, high), unit, limit)
+        low, high = wider(whole[column], (low, high), cluster, limit)
         expected |= {f"{column}_low": low, f"{column}_high": high}
     return expected
 
@@ -125,10 +127,11 @@ def test_matches_loops_over_fits(
 ) -> None:
     data, pairs = drawn
     unit = np.arange(len(data["rating"])) if pairs is None else pd.factorize(pairs)[0]
+    cluster = unit // 2  # of two units that folds may divide
     options: dict[str, Any] = {"folds": folds, "repeats": 3, "bootstrap": 15, "seed": seed}
-    fits = fit_linking_functions(**data, **options, confidence=0.9, together=unit, clusters=unit)
+    fits = fit_linking_functions(**data, **options, confidence=0.9, together=unit, clusters=cluster)
     for _, row in fits.iterrows():
-        expected = loops(row.linking_function, data, unit, **options)
+        expected = loops(row.linking_function, data, unit, cluster, **options)
         np.testing.assert_allclose(
             row[list(expected)].to_numpy(float), list(expected.values()), rtol=1e-9, atol=1e-9
         )

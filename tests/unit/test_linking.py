@@ -316,15 +316,14 @@ def test_predictions_and_intervals_equal_the_plain_formulas(function):
     k = design.shape[1]
     correction = len(groups) / (len(groups) - 1) * 59 / (60 - k)
     covariance = correction * bread @ meat @ bread
-    quantile = {11: 2.200985160}[len(groups) - 1]
-    half = quantile * np.sqrt(design[0] @ covariance @ design[0])
+    mean, variance = design[0] @ slopes, design[0] @ covariance @ design[0]
     spread = residual @ residual / (60 - k)
-    wide = quantile * np.sqrt(design[0] @ covariance @ design[0] + spread)
-
-    found = predict_ratings(rated(function, *given, unit), p, u, length).iloc[0]
-    mean = design[0] @ slopes
-    wanted = [mean, mean - half, mean + half, mean - wide, mean + wide]
-    assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
+    assert len(groups) - 1 == 11
+    for confidence, quantile in (((), 2.200985160), ((0.8,), 1.363430318)):
+        found = predict_ratings(rated(function, *given, unit), p, u, length, *confidence).iloc[0]
+        half, wide = (quantile * np.sqrt(one) for one in (variance, variance + spread))
+        wanted = [mean, mean - half, mean + half, mean - wide, mean + wide]
+        assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
 
 
 def test_held_out_predictions_equal_refits():

@@ -204,8 +204,9 @@ def test_formulas_that_are_not_of_the_data() -> None:
     data = read(broken(), [EYE_TRACKING])
     with pytest.raises(LingprobError, match=r"'lenth'.* 'length'"):
         fit_mixed_models(data, ["rt_ms ~ lenth + (1 | subject_id)"])
-    with pytest.raises(LingprobError, match="the data have rt_ms by subject_id"):
-        fit_mixed_models(data, ["log_rt ~ length + (1 | subject_id)"])
+    for other in ("log_rt ~ length + (1 | subject_id)", "rt_ms ~ length + (1 | length)"):
+        with pytest.raises(LingprobError, match="the data have rt_ms by subject_id"):
+            fit_mixed_models(data, [other])
 
 
 def test_a_subject_with_one_observation_is_fine() -> None:

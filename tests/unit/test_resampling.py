@@ -212,7 +212,7 @@ def test_a_tie_is_half_a_preference():
 
 def test_accuracies_of_groups_have_wilson_s_intervals():
     right = pd.Series([1.0, 1.0, 0.0, 0.5, 0.5, 1.0], index=list("abcdef"))
-    table = accuracies(right, pd.Series(["y", "y", "x", "y", None, "y"], index=right.index))
+    table = accuracies(right, pd.Series(["y", "y", "x", "y", None, "y"]))
     assert table.index.tolist() == ["y", "x"]
     assert table["n"].tolist() == [4, 1]
     assert table["accuracy"].tolist() == [0.875, 0.0]
