@@ -438,8 +438,8 @@ def test_conditions_are_a_factor_only_on_request(study):
         condition=np.where(late, "late", "early"), rt_ms=times["rt_ms"] + 80 * late
     )
     changed = {**study, "times": times[[*study["times"].columns, "condition"]]}
-    without = compared_of({}, changed)
-    assert "condition" not in without["delta_log_likelihood"]["formula"][0]
+    without = compared_of({"method": "eye_tracking"}, changed)["delta_log_likelihood"]
+    assert without["formula"][0].endswith("h + index + (1 + surprisal + index | subject_id)")
     tables = compared_of({"factors": ["condition"]}, changed)
     formula = tables["delta_log_likelihood"]["formula"][0]
     assert formula.startswith(

@@ -18,8 +18,8 @@ from words_for_tests import words_of
 
 
 def regression_tables(surprisals: dict[str, Any]) -> tuple[Any, ...]:
-    """Two passages of three words, each read by two readers."""
-    words = words_of("A bb ccc", "Dd e f")
+    """Two passages of three words, one of two sentences, each read by two readers."""
+    words = words_of("A bb ccc", "Dd e f").assign(sentence_index=[0, 0, 1, 0, 0, 0])
     times = pd.concat([words.assign(subject_id=name) for name in "st"], ignore_index=True)
     times = times.assign(
         rt_ms=np.arange(12.0), excluded=None, partition="fit", previous_fixated=None
@@ -86,9 +86,9 @@ def test_columns_and_rows_of_a_regression():
     assert list(frame) == ["subject_id", "sentence", "partition", "rt_ms", *predictors.all]
     assert frame["rt_ms"].tolist() == [1, 2, 4, 5, 7, 8, 10, 11]
     assert frame[list(predictors.all)].to_numpy()[:4].tolist() == [
-        [1, 0, 0.5, 2, 2], [4, 1, 1.0, 3, 3], [16, 9, 2.0, 1, 2], [25, 16, 2.5, 1, 3]
+        [1, 0, 0.5, 2, 2], [4, 1, 1.0, 3, 1], [16, 9, 2.0, 1, 2], [25, 16, 2.5, 1, 3]
     ]  # fmt: skip
-    assert frame["sentence"].tolist() == [0, 0, 1, 1] * 2
+    assert frame["sentence"].tolist() == [0, 1, 2, 2] * 2
     times, *others, surprisals = tables
     plain = {"one": surprisals["one"].assign(surprisal_uncorrected=np.arange(6.0))}
     for fixated, known in (

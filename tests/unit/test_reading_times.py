@@ -22,6 +22,7 @@ from lingprob.reading.times import (
     partitions,
     saccades,
     sentence_boundaries,
+    sentence_numbers,
 )
 from words_for_tests import words_of
 
@@ -55,16 +56,16 @@ def saved(path: Path, content: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-MOTR = "expr_id,cond_id,para_nr,word,word_nr,gaze_duration\n"
-NUMBERS = range(1, 31)
-
-
 @pytest.mark.parametrize(
     ("parser", "name", "content", "words", "found"),
     [
         ("brown_spr_means", "brown.tsv",
-         "docid\tsentid\tsentpos\tword\tmean_rt\nd00\t0\t1\tIn\t\nd00\t0\t2\tIreland's\t335.85\n",
-         text(pd00="In Ireland's"), [("mean", "d00", 0, None), ("mean", "d00", 1, 335.85)]),
+         "docid\tsentid\tsentpos\tword\tmean_rt\nd00\t0\t1\tIn\t\nd00\t0\t2\tIreland's\t335.85\n"
+         "d01\t1\t1\tIt\t300\n", text(pd00="In Ireland's", pd01="It"),
+         [("mean", "d00", 0, None), ("mean", "d00", 1, 335.85), ("mean", "d01", 0, 300.0)]),
+        ("natural_stories_means", "processed_wordinfo.tsv",
+         "word\tzone\titem\tnItem\tmeanItemRT\tsdItemRT\tgmeanItemRT\nyou\t2\t1\t9\t301.5\t80\t290\n",
+         text(p1="If you"), [("mean", "1", 1, 301.5)]),
         # Of the raw report, with words numbered by area. Skipped words are not fixated. The last
         # word is fixated in a later pass.
         ("provo_first_pass", "Provo.csv",
@@ -74,14 +75,9 @@ NUMBERS = range(1, 31)
          '80,Sub01,1,4,"space,",4,"space,",204,204,1\n80,Sub01,1,NA,NA,1,There,169,169,0\n',
          text(p1="There are now space,"),
          [("Sub01", "1", place, time) for place, time in enumerate([169.0, 147.0, None, None])]),
-        # Words are found again, whatever their numbers.
-        ("provo_motr", "reader_9_reading_measures.csv",
-         MOTR + "".join(f"1,1,1,w{n},{n + 5},{n * 10}\n" for n in NUMBERS if n != 7),
-         text(p1=" ".join(f"w{n}" for n in NUMBERS)),
-         [("9", "1", n - 1, n * 10.0) for n in NUMBERS if n != 7]),
         ("ucl_first_pass", "eyetracking.RT.txt",
          "subj_nr\tsent_nr\tsent_pos\tcorrect\tanswer_time\tword_pos\tword\tRTfirstfix\tRTfirstpass"
-         "\tRTrightbound\tRTgopast\n1\t7\t127\t-\tNaN\t1\tIt\u2019s\t216\t348\t348\t348\n",
+         "\tRTrightbound\tRTgopast\n1\t7\t127\t-\tNaN\t1\tIt\u2019s\t216\t348\t350\t360\n",
          text(p7="It\u2019s here."), [("1", "7", 0, 348.0)]),
     ],
 )  # fmt: skip
@@ -97,7 +93,7 @@ def test_natural_stories_by_subject(tmp_path):
         header
         + 'A1\t9\t6\t1\t1\t400\t"If\t2\nA1\t9\t6\t1\t3\t500.5\tgo.\t2\nB2\t8\t4\t1\t1\t99\tif\t2\n',
     )
-    words = text(p1='"If you go.')
+    words = text(p1='"If you go.', p2="So we do it.")
     assert parsed("natural_stories_spr", words, path) == [
         ("A1", "1", 0, 400.0), ("A1", "1", 2, 500.5), ("B2", "1", 0, 99.0)
     ]  # fmt: skip
@@ -158,7 +154,7 @@ def printed(tmp_path) -> list[Path]:
     return [saved(tmp_path / "material.csv", MATERIAL), saved(tmp_path / "novel.txt", NOVEL)]
 
 
-def test_geco_first_pass(tmp_path, printed):
+def test_geco_first_pass(tmp_path, printed, monkeypatch):
     """A dot means no fixation. Later fixations of a word that was skipped do not count.
 
     The material has lost the word 'bitter', but not its number.
@@ -176,17 +172,25 @@ def test_geco_first_pass(tmp_path, printed):
     saved(printed[0], MATERIAL.replace("1-5-1", "9-5-1"))
     with pytest.raises(LingprobError, match=r"only 75% of the words.*'1-5-1'"):
         parsed("geco_first_pass", PRINTED, data, *printed)
+    # Fewer such rows are left out.
+    monkeypatch.setattr("lingprob.reading.eye_tracking.SMALLEST_SHARE", 0.75)
+    assert len(parsed("geco_first_pass", PRINTED, data, *printed)) == 3
 
 
-def test_geco_total(tmp_path, printed):
-    reader = saved(
-        tmp_path / "pp21-relfix-feats.csv",
-        ",sentence_id,word_id,word_id_orig,word,TRT,relFix\n"
-        "0,0,0,1-5-1,the,381.0,.1\n2,1,0,1-5-3,end,0.0,.2\n",
-    )
-    assert parsed("geco_total", PRINTED, *printed, reader) == [
-        ("pp21", "1", 0, 381.0), ("pp21", "1", 2, 0.0)
-    ]  # fmt: skip
+def test_readers_have_files_of_their_own(tmp_path, printed):
+    rows = ",sentence_id,word_id,word_id_orig,word,TRT,relFix\n0,0,0,1-5-1,the,381.0,.1\n"
+    rows += "2,1,0,1-5-3,end,0.0,.2\n"
+    files = [saved(tmp_path / f"pp{reader}-relfix-feats.csv", rows) for reader in (21, 3)]
+    assert parsed("geco_total", PRINTED, *printed, *files) == [
+        (reader, "1", *time) for reader in ("pp21", "pp3") for time in ((0, 381.0), (2, 0.0))
+    ]
+    # Words are found again, whatever their numbers.
+    rows = "".join(f"8,9,1,w{n},{n + 5},{n * 10}\n" for n in range(1, 31) if n != 7)
+    rows = f"expr_id,cond_id,para_nr,word,word_nr,gaze_duration\n{rows}"
+    files = [saved(tmp_path / f"reader_{reader}_measures.csv", rows) for reader in (3, 9)]
+    assert parsed("provo_motr", text(p1=" ".join(f"w{n}" for n in range(1, 31))), *files) == [
+        (reader, "1", n - 1, n * 10.0) for reader in "39" for n in range(1, 31) if n != 7
+    ]
 
 
 def test_ucl_self_paced_typing_errors_are_corrected(tmp_path):
@@ -214,13 +218,13 @@ def test_saccades_start_at_the_nearest_fixated_word(tmp_path):
         {
             "subject_id": ["b"] * 3 + ["a"] * 7,
             "passage_id": ["1"] * 10,
-            "word_index": [0, 1, 2, 0, 1, 2, 3, 4, 5, 7],
-            "rt_ms": [0, 0, 300, 100, 0, np.nan, 200, 100, 0, 50.0],
+            "word_index": [2, 1, 0, 0, 1, 2, 3, 4, 5, 7],
+            "rt_ms": [300, 0, 0, 100, 0, np.nan, 200, 100, 0, 50.0],
         }
     )
     before, distance = saccades(times)
-    assert distance.tolist() == [1, 2, 3, 1, 1, 2, 3, 1, 1, 3]
-    assert before.tolist() == [True, False, False, True, True, False, False, True, True, False]
+    assert distance.tolist() == [3, 2, 1, 1, 1, 2, 3, 1, 1, 3]
+    assert before.tolist() == [False, False, True, True, True, False, False, True, True, False]
 
 
 def simple_times(folder: Path, rows: str, *more: str) -> Path:
@@ -403,13 +407,14 @@ def test_dundee_first_passes_of_several_texts(tmp_path):
         DUNDEE(Source([fault, *files[3:4], dundee_text(files[4], first)], words, {}, 0))
 
 
-def test_first_passes_end_off_the_screen(tmp_path):
-    """Reader a looks away between two fixations of word 2, and reader b blinks."""
+def test_first_passes_end_off_the_screen(tmp_path, monkeypatch):
+    """Reader a looks away between two fixations of b, and reader b blinks. The text has no dash."""
+    monkeypatch.setattr("lingprob.reading.tables.SMALLEST_SHARE", 0.75)
     files = [
-        dundee_text(tmp_path / "tx01wrdp.dat", [("a", 1, 1), ("b", 1, 1), ("c", 1, 1)]),
-        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 0, 2, 3),
-        fixations(tmp_path / "sb01ma1p.dat", 1, 2, -2, 2, 3),
-        fixations(tmp_path / "sc01ma1p.dat", 1, 2, -2, 2, 3),
+        dundee_text(tmp_path / "tx01wrdp.dat", [(word, 1, 1) for word in "a-bc"]),
+        fixations(tmp_path / "sa01ma1p.dat", 1, 3, 0, 3, 4),
+        fixations(tmp_path / "sb01ma1p.dat", 1, 3, -3, 3, 4),
+        fixations(tmp_path / "sc01ma1p.dat", 1, 3, -3, 3, 4),
     ]
     saved(files[3], files[3].read_text().replace("*Blink", "*Off-screen"))
     found = DUNDEE(Source(files, words_of("a b c"), {}, 0))
@@ -488,10 +493,11 @@ def test_limits_themselves_are_kept():
 
 
 def test_sentences_of_similar_numbers_are_apart():
-    """Sentence 10 of passage 1 and sentence 0 of passage 11."""
-    passages, sentences = ["1"] * 3 + ["11"] * 3, [10] * 3 + [0] * 3
+    """Sentence 0 of passage 11 and sentence 10 of passage 1, which follows."""
+    passages, sentences = ["11"] * 3 + ["1"] * 3, [0] * 3 + [10] * 3
     words = pd.DataFrame({"passage_id": passages, "sentence_index": sentences})
     assert sentence_boundaries(words).tolist() == [True, False, True] * 2
+    assert sentence_numbers(words).tolist() == [0] * 3 + [1] * 3
     assert sentence_boundaries(words[:1]).tolist() == [True]
 
 
@@ -499,14 +505,14 @@ def test_sentences_of_similar_numbers_are_apart():
 def test_means_have_no_previous_fixation(tmp_path, unit, known):
     """A saccade over five words that were passed over is too long."""
     words = words_of(*["One two three four five six seven eight nine."] * 8)
-    times = words.assign(subject_id="mean", rt_ms=200, sentence_index=0)
+    times = words.assign(subject_id="mean", rt_ms=200, sentence="x", condition="c")
     times.loc[times["word_index"].between(2, 6), "rt_ms"] = 0
     times.to_csv(tmp_path / "t.csv", index=False)
     entry = {"parser": "reading_times_table", "method": "eye_tracking", "unit": unit}
-    words = words.assign(sentence_index=0)
     found = build_reading_times("mine", entry, words, [tmp_path / "t.csv"])
     expected = [True, True, True, *[False] * 5, True] if known else [None] * 9
     assert found["previous_fixated"].tolist() == expected * 8
+    assert set(found["condition"]) == {"c"}
     assert found["excluded"].fillna("").tolist()[1:8] == ["", *["unfixated"] * 5, "saccade"]
 
 

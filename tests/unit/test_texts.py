@@ -104,13 +104,13 @@ def test_own_texts_state_their_sentences(tmp_path):
     """Two readers, words out of order, and sentences that the rule would not find."""
     rows = [
         ("s2", "b", 1, "etc.", "x"), ("s1", "a", 2, "No.", "2"), ("s1", "a", 1, "7", "1"),
-        ("s1", "b", 1, "etc.", "x"), ("s1", "a", 3, "7", "2"), ("s1", "b", 2, "Then", "x"),
+        ("s1", "b", 1, "etc.", "x"), ("s1", "a", 3, "7", "1"), ("s1", "b", 2, "Then", "x"),
     ]  # fmt: skip
     names = ["subject_id", "passage_id", "word_index", "word", "sentence"]
     words = words_table(tmp_path, rows, *names)
     assert words[["passage_id", "word_index", "word", "sentence_index"]].to_numpy().tolist() == [
         ["b", 0, "etc.", 0], ["b", 1, "Then", 0],
-        ["a", 0, "7", 0], ["a", 1, "No.", 1], ["a", 2, "7", 1],
+        ["a", 0, "7", 0], ["a", 1, "No.", 1], ["a", 2, "7", 2],
     ]  # fmt: skip
     plain = words_table(tmp_path, [("a", "Go."), ("a", "On"), ("b", "Go.")], "passage_id", "word")
     assert plain["sentence_index"].tolist() == [0, 1, 0]
@@ -334,6 +334,8 @@ def test_counting_words_from_zero_warns(tmp_path, caplog):
     assert "by number alone" not in caplog.text
     assert len(read_times(tmp_path, rows_of(), with_words=False)) == 120
     assert "by number alone" in caplog.text
+    of_one = [row for row in rows_of() if row[1] == 2]  # nobody read the first passage
+    assert len(read_times(tmp_path, of_one, with_words=False)) == 60
 
 
 @pytest.mark.parametrize(
