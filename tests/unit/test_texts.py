@@ -334,7 +334,7 @@ def test_counting_words_from_zero_warns(tmp_path, caplog):
     assert "by number alone" not in caplog.text
     assert len(read_times(tmp_path, rows_of(), with_words=False)) == 120
     assert "by number alone" in caplog.text
-    of_one = [row for row in rows_of() if row[1] == 2]  # nobody read the first passage
+    of_one = [row for row in rows_of() if row[1] == 2]  # the first passage has no reader
     assert len(read_times(tmp_path, of_one, with_words=False)) == 60
 
 
