@@ -9,7 +9,7 @@ def judgments(rows) -> pd.DataFrame:
     return table.assign(
         model="m", dataset="d", phenomenon=table["suite"].str[0],
         prefix_id=table["kind"] + "/" + table["pair_id"], source_suite=None, perturbation=None,
-        prefix_tokens=table["length"], n_sentences=1, margin=2.0,
+        prefix_tokens=table["length"], n_sentences=1, margin=2.0 + (table["kind"] == "none"),
         correct=table["correct"].astype(bool),
     )  # fmt: skip
 

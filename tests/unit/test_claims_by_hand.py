@@ -12,7 +12,7 @@ from lingprob.papers.context import effects as context
 from lingprob.papers.context.effects import STATISTICS, coefficient
 from lingprob.papers.leakage import overlap_claims as overlap
 from lingprob.papers.leakage import reading_claims as reading
-from lingprob.papers.leakage.overlap_claims import chunk_quantities, overlap_quantities
+from lingprob.papers.leakage.overlap_claims import overlap_quantities
 from lingprob.papers.leakage.trends import size_trends
 from lingprob.papers.morcela import claims as morcela
 from lingprob.papers.morcela.trends import points_of
@@ -113,25 +113,22 @@ def test_the_shortest_improbable_overlap_is_of_the_pile():
     assert not of(overlap.shortest_improbable, table.assign(searched="owt"))
 
 
-def test_numbers_of_chunks_and_sequences():
-    chunks = pd.DataFrame({"searched": "pile_pythia", "n_tokens": [10**9, 5 * 10**8, 10**8],
-                           "leakage_free": [True, True, False],
-                           "selected": [True, False, False]})  # fmt: skip
-    found = {key: one.value for (_, key), one in chunk_quantities(chunks).items()}
-    assert found == pytest.approx({"chunks": 3, "all_billion_tokens": 1.6, "leakage_free": 2,
-                                   "selected": 1, "billion_tokens": 1.0})  # fmt: skip
-    table = passages(("geco", 2000, 10, 3), ("provo", 2095, 9, 3)).assign(
-        below_threshold=[True, False], below_threshold_compat=[True, True],
-        below_threshold_corrected=[False, True],
+def test_numbers_of_overlaps_and_of_the_sequence():
+    table = passages(("geco", 600, 10, 3), ("geco", 700, 9, 8), ("geco", 698, 17, 5),
+                     ("provo", 2095, 9, 3)).assign(
+        below_threshold=[True, False, True, False], below_threshold_compat=True,
+        below_threshold_corrected=[False, False, False, True],
     )  # fmt: skip
-    ours = table.assign(origin="ours", article_len=[2000, 2096], searched="mine")
+    ours = table.assign(origin="ours", searched="pile_pythia", article_len=[600, 700, 698, 2096])
     quantities = overlap_quantities(pd.concat([table, ours]))
     expected = {
-        # The two passages with a separator between them: two windows of 2,048 tokens.
+        # The passages with a separator between them: two windows of 2,048 tokens.
         ("published/fine_tuning_sequence", "tokens"): 4096,
         ("published/fine_tuning_sequence", "examples"): 2,
-        ("geco", "same_length"): 1, ("provo", "same_length"): 0, ("provo", "tokens"): 2096,
-        ("geco", "passages"): 1, ("the_pile", "same_flag"): 1, ("the_pile", "flagged"): 2,
+        ("geco", "same_length"): 3, ("provo", "same_length"): 0, ("provo", "tokens"): 2096,
+        ("geco", "passages"): 3, ("the_pile", "same_flag"): 2, ("the_pile", "flagged"): 4,
+        ("the_pile/geco", "median_overlap"): 10, ("the_pile/geco", "longest_overlap"): 17,
+        ("the_pile/geco", "highest_frequency"): 8, ("the_pile/provo", "median_overlap"): 9,
     }  # fmt: skip
     assert {key: quantities[key].value for key in expected} == expected
     assert quantities["the_pile", "flagged"].note == "1 with natural logarithms on both sides"
@@ -524,15 +521,6 @@ def test_two_overlaps_have_one_set_of_permutations():
     assert same == apart
 
 
-def test_rows_of_suites_follow_the_longest_prefixes():
-    rows = [("suite", UP, None, 20, 0.2), ("suite", UP, None, 10, 0.1),
-            ("suite", OTHER, None, 30, 0.3), ("suite", UP, "all", 40, 0.4),
-            ("all", UP, None, 50, 0.5)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["level", "kind", "perturbation", "length", "delta"])
-    found = context.suite_points(table.assign(model="m", dataset="d", group="s"), UP)
-    assert found["delta"].tolist() == [0.2]
-
-
 def test_correlations_are_named_by_what_they_are_of():
     rows = [("suites", "accuracy", "x", 0.5), ("suites", "delta", "x", 0.4),
             ("suites", "accuracy", "z", 0.3), ("pairs", "correct", "x", 0.2),
@@ -564,8 +552,9 @@ def test_figure_14_means_leave_out_the_own_suite():
     tables = {"context_matrix": pd.concat([cells, elsewhere])}
     ((name, found),) = context.mean_improvement("x", "y", after="_masc")(tables, RUN)
     assert (name, ends(found), found.n) == ("m/syntaxgym, x", (15.0, 0.0, 40.0), 18)
-    ((_, found),) = context.mean_improvement("x", "y")(tables, RUN)
-    assert found.value == pytest.approx((10 + 20 + 99) / 3)
+    named = {"context_matrix": cells.fillna(1.0).replace({"x": "npi_src_any", "y": "fgd_subject"})}
+    found = values(STATISTICS["any_prefix_helps"](named, RUN))
+    assert found == {"m/syntaxgym, npi_src_any": 43, "m/syntaxgym, fgd_subject": 1}
 
 
 def test_feminine_reflexives_are_compared_between_both_genders():

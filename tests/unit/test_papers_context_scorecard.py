@@ -110,12 +110,17 @@ def test_numbers_and_claims_are_compared(tables):
 def test_the_paper_s_suites_appear_below_computed_ones(tables):
     published, models = read_published("context"), {"gpt2": {"title": "GPT-2"}}
     run = Run("paper", models, {"blimp": "B"}, published)
-    shown = tabulate(tables["context_accuracy"], run)
-    assert list(shown) == ["table_1", "table_2"]
-    assert shown["table_1"]["suite"].tolist() == [SUITE]
-    assert shown["table_1"]["GPT-2: delta"].tolist() == [0.5]
-    assert shown["table_1"]["published mean_delta"].tolist() == [0.603]
-    assert shown["table_2"]["published mean_delta"].isna().all()
+    own = tables["context_accuracy"].query("level == 'suite'")
+    more = [own.assign(group=name, delta=own["delta"] * (1.5 if name < "k" else 0.1))
+            for name in "abcdefghijk"]  # fmt: skip
+    one, two = tabulate(pd.concat([*more, own]), run).values()
+    assert (one["suite"].tolist(), two["suite"].tolist()) == (
+        [*"abcdefghij", SUITE],
+        [*"abcdefghij"],
+    )
+    last = one.iloc[-1][["GPT-2: delta", "published mean_delta"]]
+    assert last.tolist() == [0.5, 0.603]
+    assert two["published mean_delta"].isna().all()
     mine = tables["context_accuracy"].assign(dataset="mine")
     elsewhere = tabulate(mine, replace(run, titles={"mine": "M"}))
     assert "published mean_delta" not in elsewhere["table_1"]

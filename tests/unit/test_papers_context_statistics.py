@@ -22,9 +22,9 @@ from lingprob.papers.context.statistics import (
     pair_correlation,
     perturbation_correlations,
     perturbation_points,
-    regression,
     regressions,
 )
+from lingprob.stats.resampling import correlation_interval, widened
 
 
 def test_correlations_are_those_of_the_points():
@@ -56,6 +56,8 @@ def test_overlap_correlates_by_pairs_and_by_suites():
             "f1": [[sign * (n % 2) + 0.5, 0.0] for sign in (1, -1) for n in range(6)],
         }
     )
+    opposite = overlaps["f1"].map(lambda grown: [1 - grown[0], 0.0])
+    overlaps = pd.concat([overlaps, overlaps.assign(measure="dependency", f1=opposite)])
     pairs = [(target, prefix) for target in "xyz" for prefix in "xyz"]
     matrix = pd.DataFrame(pairs, columns=["target_suite", "prefix_suite"]).assign(
         model="m", dataset="d", accuracy=np.linspace(0, 1, 9), delta=np.linspace(1, 0, 9)
@@ -63,7 +65,9 @@ def test_overlap_correlates_by_pairs_and_by_suites():
     overlap = matrix[["dataset", "target_suite", "prefix_suite"]].assign(
         measure="token", f1=np.linspace(0, 1, 9) ** 2, scale="demo"
     )
+    overlap = pd.concat([overlap, overlap.assign(measure="dependency", f1=-overlap["f1"])])
     table = overlap_correlations(judged, overlaps, matrix, overlap, "demo", 10, 0)
+    table = table[table["x"].str.startswith("token")]
     of_pairs = table[table["analysis"] == "pairs"].set_index("x")["value"]
     wanted = dict(zip(kinds[1:], (1, -1), strict=True))
     named = {f"token overlap with {kind} prefixes": r for kind, r in wanted.items()}
@@ -112,22 +116,6 @@ def test_correlations_need_three_points_that_vary():
         assert np.isnan(value(low[1:], high[1:]))
 
 
-def test_a_regression_uses_the_prefix_s_actual_tokens():
-    """Prefixes that end early: doubling the lengths asked for changes nothing."""
-    generator = np.random.default_rng(1)
-    rows = [
-        (suite, f"{suite}{pair}", "unrelated", length, generator.random() < 0.4 + 0.05 * length)
-        for suite in "abcd"
-        for pair in range(8)
-        for length in (1, 2, 4, 8)
-    ]
-    table = judgments(rows)
-    exhausted = table.assign(length=np.where(table["length"] == 8, 1000, table["length"]))
-    for column in ("estimate", "std_error", "suite_std_error"):
-        expected = regressions(table, "demo")[column]
-        assert regressions(exhausted, "demo")[column].tolist() == expected.tolist()
-
-
 def test_without_changed_judgments_there_is_no_error():
     """It would be rounding noise, which made an estimate of 5e-15 significant."""
     rows = [
@@ -143,10 +131,10 @@ def test_without_changed_judgments_there_is_no_error():
 
 
 def test_factors_are_signs_and_lengths_are_centred():
-    """The lengths' logarithms are 1, 2, 3 and 4 times that of 10."""
+    """The logarithms of the prefixes' actual tokens are 1, 2, 3 and 4 times that of 10."""
     kinds = enumerate([*MATCHED, *MISMATCHED], start=1)
     rows = [("s", "p", kind, 10**n, 1) for n, kind in kinds]
-    terms = design(judgments(rows), related=True)
+    terms = design(judgments(rows).assign(length=1000), related=True)
     assert terms["matched"].tolist() == [1, 1, -1, -1]
     assert terms["acceptable"].tolist() == [1, -1, 1, -1]
     log_length = np.log(10) * np.array([-1.5, -0.5, 0.5, 1.5])
@@ -207,23 +195,6 @@ def test_no_fit_is_a_row_without_numbers():
     assert unrelated["estimate"].isna().all()
 
 
-def test_suites_of_different_slopes_have_no_common_effect():
-    """Errors of the model take the slopes of the suites for one, and find it too often."""
-    random = np.random.default_rng(3)
-    suite, _, later = (one.ravel() for one in np.indices((10, 6, 3)))
-    found = []
-    for _ in range(100):
-        level, slope = random.normal(0, 1, 10)[suite], random.normal(0, 1, 10)[suite]
-        right = random.random(len(suite)) < 1 / (1 + np.exp(-level - slope * (later - 1)))
-        rows = pd.DataFrame({"suite": suite.astype(str), "kind": "unrelated", "correct": right,
-                             "prefix_tokens": np.array([125, 350, 1000])[later]})  # fmt: skip
-        fit = regression(rows, related=False).set_index("term").loc["log_length"]
-        found.append([fit["suite_p"] < 0.05, fit["p"] < 0.05])
-    by_suites, by_model = np.mean(found, axis=0)
-    assert 0.01 <= by_suites <= 0.1
-    assert by_model > 0.15
-
-
 def suite_cells(random: np.random.Generator, suites: int) -> pd.DataFrame:
     """Two unrelated matrices whose rows and columns have levels of their own, in no order."""
     cells = pd.DataFrame([(f"s{one}", f"s{other}") for one in range(suites)
@@ -236,27 +207,11 @@ def suite_cells(random: np.random.Generator, suites: int) -> pd.DataFrame:
     return cells.sample(frac=1, random_state=0)
 
 
-def test_unrelated_matrices_of_suites_seldom_correlate():
-    """Cells taken for independent correlate in a quarter of runs."""
-    random = np.random.default_rng(9)
-    found = []
-    for seed in range(120):
-        cells = suite_cells(random, 10)
-        value, low, high, p = matrix_correlation(cells, "f1", "accuracy", 120, seed)
-        assert low < value < high
-        found.append([p < 0.05, not low <= 0 <= high,
-                      stats.spearmanr(cells["f1"], cells["accuracy"])[1] < 0.05])  # fmt: skip
-    by_suites, by_interval, by_cells = np.mean(found, axis=0)
-    assert 0.01 <= by_suites <= 0.1
-    assert 0.01 <= by_interval <= 0.1
-    assert by_cells > 0.15
-
-
 def test_a_matrix_is_permuted_by_its_suites():
     """Six suites have 720 orders, which are all tried for the null hypothesis."""
     cells = suite_cells(np.random.default_rng(4), 6)
     cells["accuracy"] += cells["f1"]
-    value, _, _, p = matrix_correlation(cells, "f1", "accuracy", 4000, 1)
+    value, low, high, p = matrix_correlation(cells, "f1", "accuracy", 4000, 1)
     wide = [cells.pivot(index="target_suite", columns="prefix_suite", values=name).to_numpy()
             for name in ("f1", "accuracy")]  # fmt: skip
     off = ~np.eye(6, dtype=bool)
@@ -264,26 +219,22 @@ def test_a_matrix_is_permuted_by_its_suites():
              for order in map(list, permutations(range(6)))]  # fmt: skip
     assert value == pytest.approx(every[0])
     assert p == pytest.approx(np.mean(np.abs(every) >= abs(value) - 1e-9), abs=0.02)
+    z = np.arctanh(value) - np.arctanh(np.quantile(every, [0.975, 0.025]))
+    assert (low, high) == pytest.approx(np.tanh(z), abs=0.02)
     few = cells[cells["target_suite"].isin(["s0", "s1", "s2"])
                 & cells["prefix_suite"].isin(["s0", "s1", "s2"])]  # fmt: skip
     assert np.isnan(matrix_correlation(few, "f1", "accuracy", 10, 0)[1:]).all()
 
 
 def test_pairs_correlate_by_suites_resampled():
-    """Suites differ in both, and pairs within suites do not, so chance is that of suites."""
-    random = np.random.default_rng(0)
-    suite = np.repeat(np.arange(12), 30)
-    level = random.normal(0, 1, 12)[suite]
-    rows = pd.DataFrame({"suite": suite.astype(str), "f1": level + random.normal(0, 0.1, 360),
-                         "correct": random.random(360) < 1 / (1 + np.exp(-level))})  # fmt: skip
+    """Suites of different size are drawn with all their pairs."""
+    random, suite = np.random.default_rng(0), np.repeat(np.arange(6), [5, 10, 20, 40, 40, 5])
+    f1, correct = suite + random.random(120), random.random(120) < suite / 6
+    rows = pd.DataFrame({"suite": suite.astype(str), "f1": f1, "correct": correct})
     value, low, high, p = pair_correlation(rows, 500, 1)
-    assert value == pytest.approx(np.corrcoef(rows["f1"], rows["correct"])[0, 1])
-    drawn = [np.concatenate([30 * one + np.arange(30) for one in random.choice(12, 12)])
-             for _ in range(1000)]  # fmt: skip
-    bootstrap = [np.corrcoef(rows["f1"][one], rows["correct"][one])[0, 1] for one in drawn]
-    ends = np.quantile(bootstrap, [0.025, 0.975])
-    factor = stats.t.ppf(0.975, 11) / stats.norm.ppf(0.975) * np.sqrt(12 / 11)
-    assert (low, high) == pytest.approx(value + factor * (ends - value), abs=0.03)
+    assert value == pytest.approx(np.corrcoef(f1, correct)[0, 1])
+    ends = correlation_interval(f1, correct.astype(float), suite, draws=500, seed=1)
+    assert (low, high) == widened(value, ends, np.bincount(suite), (-1, 1))
     assert np.isnan(p)
     assert np.isnan(pair_correlation(rows.assign(suite="s"), 20, 1)[1])
 
