@@ -62,15 +62,16 @@ def test_sparse_overlaps_are_those_of_counters(texts):
 @given(
     st.lists(st.integers(1, 30), min_size=1, max_size=20),
     st.lists(st.integers(1, 300), min_size=1, max_size=8),
+    st.integers(1, 400),
 )
-def test_a_cut_is_the_last_sentence_that_fits(sizes, lengths):
+def test_a_cut_is_the_last_sentence_that_fits(sizes, lengths, room):
     ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
-    found = cuts(ends, lengths, 1000)
+    found = cuts(ends, lengths, room)
     for length, last in found.items():
-        assert ends[last] <= length
-        assert last + 1 == len(ends) or ends[last + 1] > length
+        assert ends[last] <= min(length, room)
+        assert last + 1 == len(ends) or ends[last + 1] > min(length, room)
     assert len(set(found.values())) == len(found)
-    reachable = {length for length in lengths if length >= ends[0]}
+    reachable = {length for length in (min(one, room) for one in lengths) if length >= ends[0]}
     assert {
         max(last for last, end in enumerate(ends) if end <= length) for length in reachable
     } == set(found.values())

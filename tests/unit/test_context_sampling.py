@@ -11,8 +11,8 @@ from lingprob.context.judgments import with_suites
 from lingprob.context.names import FROM_SUITE, KINDS, pairs_per_suite
 from lingprob.context.perturbations import PERTURBATIONS, Perturber, perturbed_prefixes
 from lingprob.context.prefixes import (
+    control_sentences,
     count_tokens,
-    cuts,
     joined,
     natural,
     sentences_within,
@@ -90,13 +90,15 @@ def test_each_kind_draws_from_its_own_sentences(stimuli):
         "matched_acceptable": ({"a"}, True), "matched_unacceptable": ({"a"}, False),
         "mismatched_acceptable": ({"b", "c"}, True), "mismatched_unacceptable": ({"b", "c"}, False),
     }  # fmt: skip
+    orders = set()
     for kind, (suites, grammatical) in expected.items():
         prefix = sampler(stimuli, max_tokens=30).grow("a", ["a3"], kind)
         sources = described.loc[list(prefix.source_ids)]
         assert set(sources["paradigm"]) <= suites
         assert set(sources["grammatical"]) == {grammatical}
         assert "a3" not in set(sources["pair_id"])
-        assert sources.index.is_unique
+        orders.add(tuple(sources["pair_id"]))
+    assert len(orders) == 4  # each kind draws for itself
     unrelated = sampler(stimuli).grow("a", ["a3"], "unrelated")
     assert set(unrelated.sentences) <= set(CONTROL)
 
@@ -163,6 +165,7 @@ def test_a_larger_sample_contains_a_smaller_one(stimuli):
     one, two = contexts(stimuli, pairs_per_suite=1), contexts(stimuli, pairs_per_suite=2)
     grown = [each[each["kind"].isin(KINDS)].set_index("prefix_id")["text"] for each in (one, two)]
     assert len(grown[0]) == 15
+    assert len(set(grown[0].index.str[-1])) > 1  # and each suite
     assert grown[1].loc[grown[0].index].equals(grown[0])
     other = contexts(stimuli, pairs_per_suite=1, seed=2)
     assert not set(other["text"]) & set(one["text"])
@@ -231,10 +234,6 @@ def test_a_prepared_models_tokenizer_gives_offsets(tmp_path):
     assert len(found[2]) >= 4
 
 
-def test_no_cut_is_beyond_the_longest_prefix():
-    assert cuts([4, 9, 15], [8, 100, 200], 14) == {8: 0, 100: 1}
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -271,7 +270,10 @@ def test_sentences_are_joined_with_periods_and_blanks():
     assert joined(["One two", "Three?", "Four."]) == ("One two. Three? Four.", [8, 15, 21])
 
 
-def test_running_text_becomes_natural_sentences():
+def test_running_text_becomes_natural_sentences(tmp_path):
+    (tmp_path / "c.txt").write_text("Too short.")
+    with pytest.raises(LingprobError, match="corpus 'c' has no whole sentence of 4 to 60 words"):
+        control_sentences("c", {"parser": "lines", "path": str(tmp_path / "c.txt")})
     line = (
         ' He said " yes , it is " ( in 1 @,@ 000 words ) . A well @-@ known man \'s dog ran off .'
     )
@@ -281,20 +283,28 @@ def test_running_text_becomes_natural_sentences():
 
 
 def test_perturbed_prefixes_have_similarities_and_equal_pairs(stimuli):
-    prefixes = contexts(stimuli, pairs_per_suite=1)
-    sentences = dict.fromkeys(prefixes["prefix_id"], 2)
+    stimuli = with_texts(stimuli, {name: f"Word {name}." for name in good("b", 1, 3, 5)})
+    prefixes = contexts(stimuli, pairs_per_prefix=2)
+    sentences = {name: n % 4 + 1 for n, name in enumerate(prefixes["prefix_id"])}
     table = pd.concat(perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 1))
     assert len(table) == 2 * len(PERTURBATIONS)
     assert set(table["suite"]) == {"b"}
-    assert table["char_ends"].map(len).eq(2).all()
+    given = prefixes.set_index("prefix_id").loc[table["prefix_id"].str.partition("/")[2]]
+    assert table["char_ends"].map(len).tolist() == given.index.map(sentences).tolist()
+    assert (
+        table[["kind", "pair_ids"]].to_numpy().tolist()
+        == given[["kind", "pair_ids"]].to_numpy().tolist()
+    )
     similarity = table.groupby("perturbation")["similarity"].mean()
-    # Four words before and one more after: 2 * 4 / (4 + 5).
-    assert similarity["prefix_adverb"] == pytest.approx(8 / 9)
     assert similarity["all"] < similarity["quote"] < similarity["prefix_adverb"]
+    n_words = stimuli.set_index("item_id")["text"].str.count(" ") + 1
+    for row in table[table["perturbation"] == "prefix_adverb"].itertuples():
+        words = n_words[row.source_ids]  # and one more after
+        assert row.similarity == pytest.approx((2 * words / (2 * words + 1)).mean())
     (other,) = perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 2)
     assert other["text"].tolist() != table["text"].tolist()
     twin = prefixes.assign(prefix_id=prefixes["prefix_id"] + "/2")
-    cuts = dict.fromkeys(twin["prefix_id"], 2)
+    cuts = {f"{name}/2": n for name, n in sentences.items()}
     (second,) = perturbed_prefixes(twin, stimuli, ["b"], cuts, 1)
     assert second["text"].tolist() != table["text"].tolist()
 
@@ -427,8 +437,8 @@ def test_first_words_inside_a_clause_are_lowered():
     assert perturber.uncapitalised("Rain fell") == "Rain fell"
     assert Perturber(["Cold rain fell."]).uncapitalised("Rain fell") == "rain fell"
     assert perturber.uncapitalised("Cold rain") == "Cold rain"  # first words tell nothing
-    quoted = perturber.perturb("Who barks?", "quote", np.random.default_rng(0))
-    assert quoted.endswith(', "Who barks?"')
+    for text, end in (("Who barks?", ', "Who barks?"'), ("Kim barks", ', "Kim barks."')):
+        assert perturber.perturb(text, "quote", np.random.default_rng(0)).endswith(end)
     for body in ("Regardless of rain", "Although cold", "First and foremost, it fell"):
         assert perturber.uncapitalised(body) == body[0].lower() + body[1:]
 

@@ -120,7 +120,7 @@ def test_another_suite_s_prefix_precedes_many_pairs(tiny):
 def test_where_the_window_ends_a_prefix_does(tiny):
     """The tiny window has 64 tokens."""
     text = " ".join(["The cats sat."] * 12)
-    prefixes = prefix_rows(["1"], text=text, char_ends=[14 * n + 13 for n in range(12)])
+    prefixes = prefix_rows(["1", "2"], text=text, char_ends=[14 * n + 13 for n in range(12)])
     assert counted(tiny, prefixes)["n_tokens"].iloc[0][-1] > 70
     scores = score(tiny, prefixes, [1000])
     after = scores[scores["prefix_id"] == "x"]
@@ -137,12 +137,12 @@ def test_lengths_below_every_sentence_are_refused(tiny):
         score(tiny, prefix_rows(["1"]), [1, 2])
 
 
-def suite_of(texts, formula):
+def suite_of(texts, *formulas):
     """A suite of one item whose conditions have these regions."""
     sentences = {
         name: join_regions(list(enumerate(regions, start=1))) for name, regions in texts.items()
     }
-    return Suite("s", (parse_formula(formula, "s"),), (Item(1, sentences),))
+    return Suite("s", tuple(parse_formula(one, "s") for one in formulas), (Item(1, sentences),))
 
 
 def suite_stimuli(suite):
@@ -238,11 +238,12 @@ def test_suite_items_are_scored_alone_or_after_prefixes(tiny):
 
 
 def scores_of(values, region=0):
-    """A scores table: ln p of every sentence by (prefix_id, length), of two tokens each."""
+    """A table: ln p of every sentence by (prefix_id, length), of two tokens if it is good."""
     rows = [
         {
             "prefix_id": prefix_id, "length": length, "prefix_tokens": length, "n_sentences": 1,
-            "pair_id": "1", "item_id": item, "region": region, "logprob": logprob, "n_tokens": 2,
+            "pair_id": "1", "item_id": item, "region": region, "logprob": logprob,
+            "n_tokens": 1 + item.endswith("g"),
         }
         for (prefix_id, length), items in values.items()
         for item, logprob in items.items()
@@ -256,7 +257,7 @@ def test_the_likelier_sentence_is_right_with_perplexity_margins():
     judged = judge("m", "mine", PAIRS, prefix_rows(["1"]), scores, [])
     judged = judged.sort_values("length")
     assert judged["correct"].tolist() == [True, False, False]
-    expected = [np.exp(2) - np.exp(1), np.exp(1) - np.exp(2), 0]
+    expected = [np.exp(4) - np.exp(1), 0, np.exp(2) - np.exp(1)]
     assert judged["margin"].tolist() == pytest.approx(expected)
     assert judged["kind"].tolist() == ["none", "matched_acceptable", "matched_acceptable"]
     assert set(judged["suite"]) == {"s"}
@@ -286,7 +287,7 @@ def test_tokens_are_summed_in_float64():
 
 
 def test_items_are_right_if_their_formula_is():
-    suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
+    suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)", "(3;%many%) < (2;%one%)")
     # Surprisal of region 2 of one against region 3 of many, in that order, at two lengths.
     values = {("none", 0): (-1.0, -3.0), ("x", 5): (-3.0, -1.0)}
     tables = [
@@ -294,7 +295,8 @@ def test_items_are_right_if_their_formula_is():
         scores_of({key: {"s/1/many": pair[1]} for key, pair in values.items()}, region=3),
     ]
     scores = pd.concat(tables).assign(pair_id="s/1")
-    judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, [suite])
+    suites = [replace(suite, name="not drawn"), suite]
+    judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, suites)
     assert judged.sort_values("length")["correct"].tolist() == [True, False]
     # Surprisals are in bits: 1 nat is 1.44.
     for limit, correct in ((1.4, False), (1.5, True)):
@@ -330,11 +332,11 @@ def test_pieces_of_any_size_give_the_same_judgments(tiny, monkeypatch):
 
 
 def test_pairs_without_room_for_prefixes_are_refused(tiny):
-    """The window without the start token is as long as the longest member."""
-    prefixes = prefix_rows(["1"], text="A. The cats sat.", char_ends=(2, 16))
-    tokens = max(len(one.ids) for one in tiny.tokenize([" The cat sat.", " Sat cat the."]))
-    assert len(score(tiny, prefixes, [30], alone=False)) == 2
+    """The window without the start token is as long as the longest member of all pairs."""
+    prefixes = prefix_rows(["1", "2"], text="A. The cats sat.", char_ends=(2, 16))
+    tokens = max(len(one.ids) for one in tiny.tokenize(list(" " + PAIRS["text"])))
+    assert len(score(tiny, prefixes, [30], alone=False)) == 4
     short = replace(tiny, context_window=tokens + 1)  # with the start token
-    said = rf"'mine', pair '1': {tokens} tokens .* room for {tokens}\."
+    said = rf"'mine', pair '2': {tokens} tokens .* room for {tokens}\."
     with pytest.raises(LingprobError, match=said):
         score(short, prefixes, [30], alone=False)
