@@ -23,7 +23,7 @@ from lingprob.papers.leakage.overlaps import covered_passages, published_overlap
 from lingprob.papers.leakage.trends import size_trends
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import judge_claims
-from lingprob.stats.resampling import interval, sum_interval, widened
+from lingprob.stats.resampling import sum_interval
 
 STATISTICS = {
     "overlap": overlap.STATISTICS, "training": training.STATISTICS, "reading": reading.STATISTICS,
@@ -378,14 +378,6 @@ def test_with_the_effect_support_matches_the_power(room, name):
     assert supported >= 0.8
     if power := claim_of(room, name).get("power"):
         assert supported == pytest.approx(float(power.split()[0]), abs=0.05)
-
-
-@pytest.mark.parametrize(("items", "factor"), [(2, 9.1681), (10, 1.2166), (1000, 1.0017)])
-def test_intervals_of_few_items_are_widened_to_students(items, factor):
-    """t(0.975, n - 1) / 1.96 * sqrt(n / (n - 1))."""
-    drawn = np.repeat([-2.0, 1.0, 5.0], [30, 40, 30])
-    found = widened(1.0, interval(drawn), np.ones(items), (-np.inf, np.inf))
-    assert found == pytest.approx((1 - 3 * factor, 1 + 4 * factor), abs=1e-3)
 
 
 def test_shares_have_clopper_and_pearson_s_interval():

@@ -9,7 +9,7 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
+from lingprob.figures.palette import BLACK, PURPLE, describe_models
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
@@ -25,7 +25,7 @@ from lingprob.overlap.corpora import (
 from lingprob.overlap.matches import merge
 from lingprob.papers.leakage import overlaps as leakage
 from lingprob.papers.leakage.overlap_claims import compare
-from lingprob.papers.leakage.overlap_figures import chance_levels
+from lingprob.papers.leakage.overlap_figures import chance_levels, draw
 from lingprob.papers.leakage.training import compare as compare_training
 from lingprob.papers.leakage.training import draw as draw_training
 from lingprob.papers.leakage.training import log_perplexity_contrast
@@ -204,6 +204,23 @@ def test_published_rows_get_both_flags(published):
     ]  # fmt: skip
 
 
+def test_overlaps_are_drawn_by_length_and_frequency(published):
+    """Brown's passage has two places, and a second one of Provo's has no overlap."""
+    nothing = published[2:].assign(article_num=1, overlap_len=0, overlap_freq=0)
+    figures = draw({"overlap": pd.concat([published, nothing])}, Run("demo"))
+    titles = [ax.get_title() for ax in figures["figure_1b"].axes]
+    assert titles == ["Brown spr\nin The pile", "Provo\nin The pile"]
+    points = {
+        name: [(line.get_color(), line.get_xydata().tolist()) for ax in figure.axes
+               for line in ax.lines if line.get_marker() == "+" and len(line.get_xdata())]
+        for name, figure in figures.items()
+    }  # fmt: skip
+    assert points == {
+        "figure_1a": [(PURPLE, [[900, 14]]), (BLACK, [[40, 6], [40, 0.4]])],
+        "figure_1b": [(PURPLE, [[14, 3]]), (BLACK, [[6, 9]])],
+    }
+
+
 def test_flags_compare_nats_with_nats():
     """Joint log10 p are -1.3, -2.25 and -2. ln p are 2.303 times that, and the limit is -4.8."""
 
@@ -241,7 +258,13 @@ def test_whole_passages_are_covered_to_a_share(coverage, whole):
 
 
 def test_summaries_count_passages_not_places(published):
-    brown, provo = leakage.summarise_overlaps(published, 0.9).to_dict("records")
+    other = published.assign(searched="owt", corpus="brown_spr", article_num=[0, 1, 2])
+    tables = pd.concat([other.assign(overlap_len=[2, 3, 10]), published])
+    rows = leakage.summarise_overlaps(tables, 0.9)
+    found = rows[["searched", "corpus", "passages", "median_overlap"]].to_numpy().tolist()
+    assert found == [["owt", "brown_spr", 3, 3], ["the_pile", "brown_spr", 1, 14],
+                     ["the_pile", "provo", 1, 6]]  # fmt: skip
+    _, brown, provo = rows.to_dict("records")
     assert (brown["passages"], brown["tokens"], brown["highest_frequency"]) == (1, 900, 3)
     assert (brown["flagged"], brown["flagged_corrected"], brown["whole"]) == (1, 1, 0)
     assert (provo["flagged"], provo["longest_overlap"]) == (0, 6)
@@ -309,7 +332,7 @@ def test_only_chunks_of_the_pile_are_counted(published):
 # Training.
 
 NOTE = "trained on leakage-free text"
-SIZES = {"small": 1_000_000, "large": 4_000_000}
+SIZES = {"large": 4_000_000, "small": 1_000_000}
 RUN = Run(
     "laptop",
     describe_models(
@@ -348,6 +371,9 @@ def test_perplexity_panels_have_a_line_per_state(perplexities):
     assert lines[2].get_ydata().tolist() == [300 / 11 + 1, 300 / 11 + 4]
     assert lines[2].get_color() == RUN.models["trained-large-ft10"]["group_colour"]
     assert figure.axes[0].get_yscale() == "log"
+    assert figure.get_supxlabel().endswith(NOTE)
+    labels = ["before fine-tuning", *(f"after {steps} fine-tuning steps" for steps in (5, 10))]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == labels
 
 
 def logprobs(falls: dict[str, float], sizes: dict[str, int] | None = None) -> pd.DataFrame:

@@ -17,7 +17,13 @@ from lingprob.figures.palette import describe_models
 from lingprob.io.tables import read_table, write_table
 from lingprob.papers.leakage.reading_claims import compare, reading_quantities
 from lingprob.papers.leakage.reading_figures import draw
-from lingprob.papers.leakage.regressions import Study, compare_regressions, reading_counts, table_2
+from lingprob.papers.leakage.regressions import (
+    Study,
+    compare_regressions,
+    reading_counts,
+    table_2,
+    table_3,
+)
 from lingprob.papers.leakage.trends import STATE, size_trends
 from lingprob.papers.run import Run
 from lingprob.reading.predictors import regression_frame, standardised
@@ -47,8 +53,9 @@ def study() -> dict[str, Any]:
     surprisals = {}
     for noise, name in enumerate(MODELS):
         values = true + 4 * noise * random.normal(size=len(place))
+        values[-1] = np.nan  # of a word in no regression
         both = {"surprisal": values, "surprisal_uncorrected": values + 0.1}
-        surprisals[name] = at.assign(n_tokens=1, **both)
+        surprisals[name] = at.assign(n_tokens=2, **both)
     before, inner = np.append(0, true[:-1]), np.isin(place % 6, [1, 2, 3, 4])
     names, parts = np.array(["fit", "fit", "exploratory", "held_out"]), []
     for subject in range(6):
@@ -168,18 +175,18 @@ def test_means_are_regressed_by_least_squares(study):
     found, gains = tables["delta_log_likelihood"], tables["reading_gains"]
     assert found["word_perplexity"].iloc[0] == pytest.approx(2 ** (bits.mean() + 0.1))
     (row,) = gains[(gains["model"] == "small") & (gains["of"] == "log_perplexity")].itertuples()
-    assert (row.nats, row.n) == (pytest.approx(np.log(2) * (bits + 0.1).sum()), len(bits))
+    assert (row.nats, row.n) == (pytest.approx(np.log(2) * (bits + 0.1).sum()), bits.count())
+    assert found["token_perplexity"].iloc[0] == pytest.approx(2 ** ((bits.mean() + 0.1) / 2))
 
 
-def with_slopes(study: Any, random: np.random.Generator, sizes: Any, by: str, noise: float) -> Any:
-    """Give readers intercepts and slopes of word length and of surprisal or the place."""
+def with_slopes(study: Any, random: np.random.Generator, sizes: Any, noise: float) -> Any:
+    """Give readers intercepts and slopes of surprisal and of word length."""
     subjects = study["times"]["subject_id"].unique()
     slopes = pd.DataFrame(random.normal(0, 1, (6, 3)) * sizes, subjects)
     words = study["words"].assign(true=study["surprisals"]["small"]["surprisal"])
     times = study["times"].merge(words, on=["passage_id", "word_index"])
-    times = times.assign(place=times["word_index"] % 6, length=times["word"].str.len(), one=1.0)
-    order = ["one", "true", "length"] if by == "true" else ["one", "length", "place"]
-    own = (slopes.loc[times["subject_id"]].to_numpy() * times[order].to_numpy(float)).sum(axis=1)
+    by = times.assign(one=1.0, length=times["word"].str.len())[["one", "true", "length"]]
+    own = (slopes.loc[times["subject_id"]].to_numpy() * by.to_numpy(float)).sum(axis=1)
     times["rt_ms"] = 300 + 6 * times["true"] + own + random.normal(0, noise, len(times))
     return {**study, "times": times[study["times"].columns]}
 
@@ -192,7 +199,7 @@ def test_reduced_structures_come_from_the_maximal_one(one_model, of_length, kept
     is singular with them, and all models have to converge.
     """
     random = np.random.default_rng(8)
-    changed = with_slopes(one_model, random, (30, 2, of_length), "true", 2)
+    changed = with_slopes(one_model, random, (30, 2, of_length), 2)
     found = deltas_of(changed, random_effects="reduced")
     length = " + length" if kept else ""
     assert found["formula"].unique().tolist() == [
@@ -203,17 +210,6 @@ def test_reduced_structures_come_from_the_maximal_one(one_model, of_length, kept
     assert found["baseline_formula"].unique().tolist() == [baseline]
     assert found["converged"].all()
     assert not found["singular"].any()
-
-
-def test_one_singular_regression_makes_a_comparison_singular(study, caplog):
-    """Readers differ in the slopes of the baseline, but not in those of surprisal."""
-    random = np.random.default_rng(2)
-    changed = with_slopes(study, random, (30, 9, 9), "place", 9)
-    with caplog.at_level("WARNING"):
-        found = deltas_of(changed).set_index("model")
-    assert "baseline: " not in caplog.text
-    assert "small: " in caplog.text
-    assert found.loc["small", "singular"]
 
 
 @pytest.mark.parametrize("empty", ["fit", "exploratory", "held_out"])
@@ -251,6 +247,7 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     write_table(counts, "reading_counts", tmp_path / "c.parquet")
     fates = ["sentence_boundary", "fit", "exploratory", "held_out"]
     assert table_2(counts).loc[0, fates].tolist() == [720, 720, 360, 360]
+    assert len(table_3(pd.concat([labelled, deltas]))) == 2  # of human and of simulated times
     trends = trends_of(labelled, gains, MODELS)
     write_table(gains, "reading_gains", tmp_path / "g.parquet")
     write_table(trends, "reading_trends", tmp_path / "t.parquet")
@@ -288,18 +285,20 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
 
 
 def test_trends_keep_contexts_and_corrections_apart(compared, tmp_path):
-    """Three models each: the workflow's, and imported ones by sentence or without correction."""
+    """Three models each: finished, imported by sentence or uncorrected, and unfinished."""
     table, models = many(compared["delta_log_likelihood"], {"a": 10**7, "b": 10**8, "c": 10**9})
     others = [{"context": "sentence"}, {"corrected": False}, {"corrected": None},
               {"context": "imported"}]  # fmt: skip
+    unfinished = {f"{name}-4": {**entry, "training_step": 4} for name, entry in models.items()}
+    others.append({"model": [*unfinished]})
     table = pd.concat([table, *(table.assign(**change) for change in others)], ignore_index=True)
     write_table(table, "delta_log_likelihood", tmp_path / "d.parquet")
     read = read_table(tmp_path / "d.parquet", "delta_log_likelihood")
-    found = trends_of(read, compared["reading_gains"][:0], models)
+    found = trends_of(read, compared["reading_gains"][:0], models | unfinished)
     sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
-    assert sizes["models"].tolist() == [3] * 5
-    assert sizes["slope"].to_numpy() == pytest.approx([-10] * 5)
-    assert sorted(map(str, sizes["corrected"])) == ["False", "None", *["True"] * 3]
+    assert sizes["models"].tolist() == [3] * 6
+    assert sizes["slope"].to_numpy() == pytest.approx([-10] * 6)
+    assert sorted(map(str, sizes["corrected"])) == ["False", "None", *["True"] * 4]
 
 
 def test_unknown_sizes_are_in_no_trend(study, deltas, compared, tmp_path):
@@ -315,10 +314,17 @@ def test_unknown_sizes_are_in_no_trend(study, deltas, compared, tmp_path):
     card = compare(tables, run)
     (note,) = card.loc[card["column"] == "fit_falls_with_size_of_pretrained_models", "note"]
     assert note == "3 models"
-    figure = draw({"delta_log_likelihood": table.assign(scale="test")}, run)["figure_2"]
+    other = table.assign(dataset="other", delta=table["delta"] + 1, singular=table.index == 1)
+    table = pd.concat([table.assign(singular=False), other]).assign(scale="test")
+    figure = draw({"delta_log_likelihood": table}, run)["figure_2"]
     figure.savefig(tmp_path / "a.png")
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "of unknown size: mystery" in shown
+    lines = [ax.lines[0].get_ydata().tolist() for ax in figure.axes]
+    assert lines == [[30, 20, 10], [31, 21, 11], *[[40, 30, 20]] * 2]
+    crosses = [line.get_xydata().tolist() for ax in figure.axes for line in ax.lines
+               if line.get_marker() == "x"]  # fmt: skip
+    assert crosses == [[], [[10**8, 21]]]
 
 
 def test_table_2_has_the_partitions_last():
@@ -413,21 +419,27 @@ def test_cross_validation_by_hand(study, one_model):
 
 
 @pytest.mark.parametrize("fault", [{"converged": False}, {"smallest_eigenvalue": 0.0}])
+@pytest.mark.parametrize("regression", ["baseline", "small"])
 @pytest.mark.parametrize(
     ("partition", "faulty"), [("exploratory", 0), ("subjects", 0), ("subjects", 3)]
 )
-def test_one_faulty_baseline_marks_a_comparison(one_model, monkeypatch, partition, faulty, fault):
-    """With subjects left out, the first fit is that to all rows, and the fourth of a fold."""
-    number = count()
+def test_one_faulty_fit_marks_a_comparison(
+    one_model, monkeypatch, caplog, partition, faulty, regression, fault
+):
+    """With subjects left out, the first fits are those to all rows, and the fourth of a fold."""
+    number, at = count(), ["baseline", "small"].index(regression)
 
     def fit(data, formulas):
         fits = fit_mixed_models(data, formulas)
         fits = [replace(one, converged=True, smallest_eigenvalue=1.0) for one in fits]
-        return [replace(fits[0], **fault), *fits[1:]] if next(number) == faulty else fits
+        fits[at] = replace(fits[at], **fault if next(number) == faulty else {})
+        return fits
 
     monkeypatch.setattr("lingprob.papers.leakage.regressions.fit_mixed_models", fit)
-    row = deltas_of(one_model, partition=partition).iloc[0]
+    with caplog.at_level("WARNING"):
+        row = deltas_of(one_model, partition=partition).iloc[0]
     assert row["converged"] == row["singular"] == ("converged" not in fault)
+    assert [one.message.partition(": ")[0] for one in caplog.records] == [regression]
 
 
 def test_conditions_are_a_factor_only_on_request(study):
@@ -466,7 +478,7 @@ def test_too_few_readers_get_a_remedy(study):
 STATES = {
     f"{size}{state}": {**MODELS[size], "fine_tuning_steps": steps}
     for size in MODELS
-    for state, steps in (("", 0), ("-ft5", 5))
+    for state, steps in (("-ft5", 5), ("", 0))
 }
 
 
@@ -509,19 +521,13 @@ def test_trends_draw_the_same_units_for_all_models(deltas):
     assert set(found["largest"]) == {1e9}
 
 
-def test_seeds_and_both_samples_matter(deltas):
+def test_trends_draw_both_samples_by_seed(deltas):
+    """Models differ in their gains of readers alone, or of sentences alone."""
     random = np.random.default_rng(5)
-    noise = {name: random.normal(size=(8, 40)) for name in STATES}
-    by_reader = {name: random.normal(size=(8, 1)) + 0 * cells for name, cells in noise.items()}
-    by_item = {name: random.normal(size=(1, 40)) + 0 * cells for name, cells in noise.items()}
-    widths = []
-    for cells in (by_reader, by_item):
-        found = trends_by_state(deltas, made(9, (0, 0), lambda name, cells=cells: cells[name]))
-        widths.append((found["slope_high"] - found["slope_low"]).mean())
+    for shape in ((8, 1), (1, 40)):
+        noise = {name: random.normal(size=shape) + np.zeros((8, 40)) for name in STATES}
         first, second = (
             trends_by_state(deltas, made(9, (0, 0), noise.get), draws=100, seed=seed)["slope_low"]
             for seed in (1, 2)
         )
         assert not np.allclose(first, second)
-    # One reader's effect is on 40 cells, one sentence's on 8.
-    assert widths[0] / widths[1] == pytest.approx(40 * 8**0.5 / (8 * 40**0.5) * 1.3, rel=0.5)

@@ -79,9 +79,10 @@ def test_published_fits_on_a_small_text(tmp_path):
             for place in range(8):
                 zone += 1
                 is_first = place == 0 and zone > 1  # words before the first have no time
-                rows.append((story, zone, is_first, place == 7, sentence + 100 * story))
+                rows.append((story, zone, is_first, place == 7, sentence))
     means = pd.DataFrame(rows, columns=["article", "zone", "is_first", "is_last", "sent_id"])
     surprisal = np.concatenate([np.concatenate(stories[name]) for name in ("2", "10")])
+    surprisal[0] = stories["2"][0][0] = surprisal[1:].mean()  # which replaces an unknown one
     for lag in ("", "_prev_1", "_prev_2"):
         means[f"length{lag}"] = random.normal(size=len(means))
         means[f"log_gmean_freq{lag}"] = random.normal(size=len(means))
@@ -96,8 +97,8 @@ def test_published_fits_on_a_small_text(tmp_path):
     (tmp_path / "s.json").write_text(json.dumps(stories))
     table = pd.DataFrame(
         {"passage_id": means["article"].astype(str), "word_index": means["zone"] - 1,
-         "surprisal": surprisal / np.log(2)}
-    )  # fmt: skip
+         "surprisal": np.append(np.nan, surprisal[1:]) / np.log(2)}
+    ).sample(frac=1, random_state=1)  # fmt: skip
     fits, gains = published_deltas(
         read, {"one": (tmp_path / "s.json", result)}, {"two": table}, bootstrap=20, seed=0,
         scale="test",
@@ -115,18 +116,23 @@ def test_published_fits_on_a_small_text(tmp_path):
     # The label of a word has the time of the next: realigned, the word's own surprisal tells most.
     assert by_row.loc[("one", "realigned"), "delta"] > 100
     assert by_row.loc[("one", "numeric_order"), "delta"] < 10
-    looks = describe_models(MODELS)
     write_table(gains, "reading_gains", tmp_path / "g.parquet")
     sums = gains.groupby(["model", "convention"])["nats"].sum()
     assert sums.to_dict() == pytest.approx(by_row["delta"].to_dict())
     check_trends(fits[fits["model"] == "one"], gains[gains["model"] == "one"])
-    figure = inverse_scaling(fits, Run("test", looks))
-    assert len(figure.axes) == 8
     for convention in ("compat", "numeric_order", "realigned", "realigned_all"):
         found = by_row.loc[("one", convention)]
         expected = plain_delta(means, stories, convention)
         assert found[["delta", "word_perplexity", "n"]].tolist() == pytest.approx(expected)
         assert found["delta_low"] < found["delta"] < found["delta_high"]
+    files, options = {"one": (tmp_path / "s.json", result)}, {"bootstrap": 1, "seed": 0}
+    result.write_text("delta loglik: 1.5\n")
+    with pytest.raises(LingprobError, match=r"r\.result: no .*perplexity"):
+        published_deltas(read, files, {}, **options, scale="test")
+    stories["2"][0].append(stories["2"][1].pop())
+    (tmp_path / "s.json").write_text(json.dumps(stories))
+    with pytest.raises(LingprobError, match=r"s\.json: its sentences are not those of the mean"):
+        published_deltas(read, files, {}, **options, scale="test")
 
 
 def check_trends(fits: pd.DataFrame, gains: pd.DataFrame) -> None:
@@ -143,6 +149,13 @@ def check_trends(fits: pd.DataFrame, gains: pd.DataFrame) -> None:
     assert found[["slope", "slope_low", "slope_high"]].to_numpy() == pytest.approx(0, abs=1e-6)
     assert set(found["items"]) == {70}
     assert set(found["resampled"]) == {"sentences"}
+    # Lines have slopes per tenfold. A model that was not published is in none.
+    many = [part.assign(delta=50.0 * n, word_perplexity=0.1**n) for n, part in enumerate(parts[0])]
+    looks = describe_models(sizes | {"two": MODELS["two"]})
+    figure = inverse_scaling(pd.concat([*many, many[0][1:].assign(model="two")]), Run("", looks))
+    labels = ["parameters\nF: +50 per tenfold"] * 4 + ["perplexity (words)\nF: -50 per tenfold"] * 4
+    assert [ax.get_xlabel() for ax in figure.axes] == labels
+    assert figure.axes[0].collections[-1].get_offsets()[:, 1].tolist() == [1.5] * 3
 
 
 def plain_delta(means: pd.DataFrame, stories: dict[str, Any], convention: str) -> list[float]:
