@@ -285,7 +285,7 @@ def test_running_text_becomes_natural_sentences(tmp_path):
 def test_perturbed_prefixes_have_similarities_and_equal_pairs(stimuli):
     stimuli = with_texts(stimuli, {name: f"Word {name}." for name in good("b", 1, 3, 5)})
     prefixes = contexts(stimuli, pairs_per_prefix=2)
-    sentences = {name: n % 4 + 1 for n, name in enumerate(prefixes["prefix_id"])}
+    sentences = {name: n for n, name in enumerate(prefixes["prefix_id"], start=1)}
     table = pd.concat(perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 1))
     assert len(table) == 2 * len(PERTURBATIONS)
     assert set(table["suite"]) == {"b"}

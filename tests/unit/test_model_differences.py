@@ -117,9 +117,8 @@ def test_differences_intervals_and_corrected_p_values_by_hand(tmp_path):
     # Means over readers are compared by sentence, with the same numbers.
     means = gains_of(values).rename(columns={"subject": "item", "item": "subject"})
     again = model_differences(means, deltas_of(means), **DRAWS)
-    pd.testing.assert_frame_equal(
-        again[table.columns[:7]], table[table.columns[:7]], check_dtype=False
-    )
+    same = [name for name in table.columns if name != "resampled"]
+    pd.testing.assert_frame_equal(again[same], table[same], check_dtype=False)
 
 
 def test_models_of_one_data_set_share_reading_times():

@@ -110,10 +110,10 @@ def test_the_longest_prefix_of_each_pair_counts():
 def test_responsive_suites_change_most_in_either_direction():
     every = "abcdefghijklmnopqrstuvwxyz"
     rows = [(suite, suite, "none", 0, 1) for suite in every]
-    # Only b changes after acceptable prefixes; the others change after unacceptable ones alone.
-    for kind, changed in (("matched_acceptable", "b"), ("matched_unacceptable", {*every} - {"b"})):
-        rows += [(suite, suite, kind, 9, suite not in changed) for suite in every]
-    assert responsive_suites(judgments(rows), 9) == [*"bacdefghi"]
+    # Only b, m and t change after acceptable prefixes, and the others after unacceptable ones.
+    for kind, is_up in (("matched_acceptable", True), ("matched_unacceptable", False)):
+        rows += [(suite, suite, kind, 9, (suite in "bmt") != is_up) for suite in every]
+    assert responsive_suites(judgments(rows), 9) == [*"bmtacdefg"]
     # In model m, b and c fall. In model n, c rises.
     of_models = [
         judgments([
