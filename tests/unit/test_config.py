@@ -9,26 +9,20 @@ from lingprob.errors import LingprobError
 from lingprob.io import corpora
 from lingprob.io import parsers as parsers_by_name
 from lingprob.reading import texts
-from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
 from lingprob.workflow.names import KINDS, declared_names, names_by_kind
 from lingprob.workflow.refusals import entry_faults
-from lingprob.workflow.settings import Morcela, keys
-from lingprob.workflow.sources import Run
+from lingprob.workflow.settings import keys
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_STIMULI = {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "mine.csv"}
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
 
 
-@pytest.mark.parametrize(
-    ("section", "shipped"),
-    [
-        ("models", read_yaml("models.yaml")["models"]),
-        ("datasets", read_datasets()),
-        ("embeddings", read_yaml("embeddings.yaml")),
-    ],
-)
+@pytest.mark.parametrize(("section", "shipped"), [
+    ("models", read_yaml("models.yaml")["models"]), ("datasets", read_datasets()),
+    ("embeddings", read_yaml("embeddings.yaml")),
+])  # fmt: skip
 def test_the_catalog_fits_its_schema(section, shipped):
     found = {name: entry_faults(entry, section, name) for name, entry in shipped.items()}
     assert found == {name: [] for name in shipped}
@@ -52,14 +46,6 @@ def test_the_schema_lists_every_parser_of_a_kind():
         ("reading_times", parsers_by_name.READING_TIMES),
     ):
         assert set(listed[kind]) == set(parsers)
-
-
-@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
-def test_a_scale_completes_the_settings(scale):
-    settings, catalog = read_settings({**SHIPPED, "scale": scale})
-    assert list(settings["morcela"]) == list(Morcela.model_fields)
-    for model in settings["morcela"]["models"]:
-        assert scope.default_unigrams(Run(settings, catalog), model)
 
 
 def test_paper_scale_has_morcela_s_models_and_conventions():
@@ -109,79 +95,86 @@ WITHOUT_FILES = {"title": "M", "kind": "stimuli", "parser": "table"}
 ONE_POLICY = {"mine": {**OWN_MODEL, "bos_policies": ["none"]}}
 
 
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"scal": "demo"}, r"unknown key at top level: 'scal'.*'scale'"),
-        ({"morcela": {"fold": 3}}, r"unknown key at morcela: 'fold'.*'folds'"),
-        ({"scoring": {"tokens_per_batch": "many"}}, r"scoring\.tokens_per_batch: 'many' is not"),
-        ({"scale": "desktop"}, r"scale: 'desktop' is not 'demo'"),
-        ({"training": {"sizes": {"tiny-smal": None}}}, "'tiny-smal'.*'tiny-small'"),
-        ({"training": {"sizes": {"tiny-small": None, "tiny-medium": None}}}, "every size is null"),
-        ({"string_probability": {"embeddings": {"eng": None}}}, "embeddings 'eng'.*'en'"),
-        ({"scale": "paper", "context": {"pairs_per_suite_of": {"crow_pairs": None}}},
-         "'crow_pairs'.*'crows_pairs'"),
-        ({"morcela": {"models": ["pythia-70"]}}, r"unknown model 'pythia-70'.*'pythia-70m'"),
-        ({"morcela": {"datasets": ["linguistics_inquiry"]}}, "'linguistic_inquiry'"),
-        ({"morcela": {"frequency_corpus": "gutenburg"}}, "'gutenberg'"),
-        ({"models": {"mine": {**OWN_MODEL, "bos_policies": ["boss"]}}}, r"'boss'.*'bos'"),
-        ({"models": {"mine": {**OWN_MODEL, "unigrams": ["pile_publishd"]}}}, "'pile_published'"),
-        ({"models": {"mine": {"title": "M", "family": "m", "source": "hub"}}}, "'repository'"),
-        ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
-        ({"datasets": {"d_sample20": {"title": "D", "kind": "corpus", "parser": "text"}}},
-         r"datasets\.d_sample20: only samples of pairs have names"),
-        ({"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
-         r"datasets\.mine\.parser: 'tex' is not one of .*'text'"),
-        ({"scale": "laptop", "reading": {"models": ["published-*"]}},
-         r"none of \['published-\*'\] has surprisals of 'brown_spr'"),
-        *(({"string_probability": {key: ["sling"]}}, f"none for 'zh', .*{key}")
-          for key in ("prediction_1", "prediction_2", "prediction_3", "pooled")),
-        ({"context": {"perturbed_tokens": 5, "lengths": [6, 9]}}, "is below the shortest of"),
-        ({"string_probability": {"prediction_3": []}}, "prediction_3"),
-        ({"context": {"datasets": ["syntaxgym"]}}, "no data set of plain minimal pairs"),
-        ({"training": {"keep_checkpoints": [10**9]}}, r"keep_checkpoints: there is no step 10+ in"),
-        ({"studies": ["linear"]}, r"unknown study 'linear'.*studies/README"),
-        ({"bos_policies": {"p": {"start_token": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
-        ({"models": {"mine": {"title": "M", "family": "f", "source": "trained", "size": "small",
-                              "fine_tuning_steps": 0}}}, "unknown trained model 'mine'"),
-        ({"scale": "laptop", "morcela": {"models": ["trained-*", "!gutenberg-9gram"]}},
-         r"unknown model 'gutenberg-9gram'.*morcela\.models"),
-        ({"string_probability": {"models": ["nothing-*"]}},
-         r"string_probability\.models: no model matches"),
-        ({"scale": "laptop", "overlap": {"chunk_corpora": ["abc_news"]}},
-         r"'abc_news' is none of overlap\.corpora"),
-        # Contexts in another language than English.
-        ({"scale": "laptop", "datasets": JAPANESE, "context": {"datasets": ["blimp", "mine"]}},
-         r"context\.datasets: 'mine' is in 'ja', .* in English"),
-        ({"context": {"models": ["gpt2-chinese"]}}, r"context\.models: 'gpt2-chinese' is in 'zh'"),
-        # A name of another kind, which the message names.
-        ({"morcela": {"datasets": ["gutenberg"]}}, "morcela.datasets: 'gutenberg' is a corpus"),
-        ({"models": SCORES, "context": {"models": ["mine"]}},
-         "'mine' is a model of imported scores, without"),
-        ({"overlap": {"ngrams": "blimp"}}, "'blimp' is a data set of stimuli, not a corpus or"),
-        ({"overlap": {"ngrams": "gutenburg"}}, "'gutenberg'"),
-        ({"training": {"tokenizer": "owm"}}, "'own'"),
-        # A model without such a BOS policy.
-        ({"models": ONE_POLICY, "string_probability": {"models": ["mine"], "bos": "scored"}},
-         r"models.mine.bos_policies: \['none'\].*'scored'"),
-        ({"models": ONE_POLICY, "string_probability": {"models": ["mine"], "bos": "boss"}},
-         r"'boss'.*'bos'"),
-        # Files of a data set that has none, such as itself.
-        *(({"datasets": {"mine": {**WITHOUT_FILES, "files_of": other}}},
-           f"files_of: the data set '{other}' has no files")
-          for other in ("mine", "demo_minimal_pairs")),
-        (theirs(path="p.csv"), "'texts' is a required property"),
-        (theirs(texts=["provo"]), "'path' is a required property"),
-        (theirs(paths={"provo": "p.csv"}, level="token"), "'word' was expected"),
-        (theirs(paths={"provo": "p.csv"}, texts=["geco"]), "paths: no file for 'geco'"),
-        (theirs(paths={"privo": "p.csv"}), "unknown reading text 'privo'. Did you mean 'provo'"),
-        (theirs(paths={"blimp": "p.csv"}), "unknown reading text 'blimp'"),
-        (theirs(paths={"provo": "p{1}.csv"}), r"'p\{1\}.csv' cannot be used as a path.* braces"),
-        (theirs(path="{texts}.csv", texts=["provo"]), "models.theirs.path: .* braces"),
-        (theirs(path="", texts=["provo"]), "models.theirs.path: .* not be empty"),
-        (theirs(path="p.csv", texts=["provo"], context="word"), "'word' is not one of"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("config", "said"), [
+    ({"scal": "demo"}, r"unknown key at top level: 'scal'.*'scale'"),
+    ({"morcela": {"fold": 3}}, r"unknown key at morcela: 'fold'.*'folds'"),
+    ({"scoring": {"tokens_per_batch": "many"}},
+     r"scoring\.tokens_per_batch: 'many' is not .* \(number of tokens per forward pass"),
+    ({"morcela": 3}, "morcela: `key: value` lines are needed, not 3"),
+    ({"overlap": {"ngrams": "a{b}"}}, r"overlap\.ngrams: 'a\{b\}' cannot be used as a path"),
+    ({"morcela": {"frequency_start_tokens": ["own", "own"]}}, "'own' is there twice"),
+    ({"context": {"pairs_per_suite_of": {"blim": 3}}}, "unknown data set 'blim'"),
+    ({"scale": "desktop"}, r"scale: 'desktop' is not 'demo'"),
+    ({"training": {"sizes": {"tiny-smal": None}}}, "'tiny-smal'.*'tiny-small'"),
+    ({"training": {"sizes": {"tiny-small": None, "tiny-medium": None}}}, "every size is null"),
+    ({"string_probability": {"embeddings": {"eng": None}}}, "embeddings 'eng'.*'en'"),
+    ({"scale": "paper", "context": {"pairs_per_suite_of": {"crow_pairs": None}}},
+     "'crow_pairs'.*'crows_pairs'"),
+    ({"morcela": {"models": ["pythia-70"]}}, r"unknown model 'pythia-70'.*'pythia-70m'"),
+    ({"morcela": {"datasets": ["linguistics_inquiry"]}}, "'linguistic_inquiry'"),
+    ({"morcela": {"frequency_corpus": "gutenburg"}}, "'gutenberg'"),
+    ({"models": {"mine": {**OWN_MODEL, "bos_policies": ["boss"]}}}, r"'boss'.*'bos'"),
+    ({"models": {"mine": {**OWN_MODEL, "unigrams": ["pile_publishd"]}}}, "'pile_published'"),
+    ({"models": {"mine": {**OWN_MODEL, "unigrams": ["corpus_blimp"]}}}, "unknown corpus 'bl"),
+    ({"models": {"mine": {**OWN_MODEL, "unigrams": ["unigrahams_trigram"]}}},
+     "imported scores, .* do not generate"),
+    ({"models": {"mine": {**SCORES["mine"], "datasets": ["blim"]}}}, "unknown data set 'blim'"),
+    ({"models": {"mine": {"title": "M", "family": "m", "source": "hub"}}}, "'repository'"),
+    ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
+    ({"datasets": {"d_sample20": {"title": "D", "kind": "corpus", "parser": "text"}}},
+     r"datasets\.d_sample20: only samples of pairs have names"),
+    ({"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
+     r"datasets\.mine\.parser: 'tex' is not one of .*'text'"),
+    ({"scale": "laptop", "reading": {"models": ["published-*"]}},
+     r"none of \['published-\*'\] has surprisals of 'brown_spr'"),
+    *(({"string_probability": {key: ["sling"]}}, f"none for 'zh', .*{key}")
+      for key in ("prediction_1", "prediction_2", "prediction_3", "pooled")),
+    ({"context": {"perturbed_tokens": 5, "lengths": [6, 9]}}, "is below the shortest of"),
+    ({"string_probability": {"prediction_3": []}}, "prediction_3"),
+    ({"context": {"datasets": ["syntaxgym"]}}, "no data set of plain minimal pairs"),
+    ({"training": {"keep_checkpoints": [10**9]}}, r"keep_checkpoints: there is no step 10+ in"),
+    ({"studies": ["linear"]}, r"unknown study 'linear'.*studies/README"),
+    ({"bos_policies": {"p": {"start_token": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
+    ({"models": {"mine": {"title": "M", "family": "f", "source": "trained", "size": "small",
+                          "fine_tuning_steps": 0}}}, "unknown trained model 'mine'"),
+    ({"scale": "laptop", "morcela": {"models": ["trained-*", "!gutenberg-9gram"]}},
+     r"unknown model 'gutenberg-9gram'.*morcela\.models"),
+    ({"string_probability": {"models": ["nothing-*"]}},
+     r"string_probability\.models: no model matches"),
+    ({"scale": "laptop", "overlap": {"chunk_corpora": ["abc_news"]}},
+     r"'abc_news' is none of overlap\.corpora"),
+    # Contexts in another language than English.
+    ({"scale": "laptop", "datasets": JAPANESE, "context": {"datasets": ["blimp", "mine"]}},
+     r"context\.datasets: 'mine' is in 'ja', .* in English"),
+    ({"context": {"models": ["gpt2-chinese"]}}, r"context\.models: 'gpt2-chinese' is in 'zh'"),
+    # A name of another kind, which the message names.
+    ({"morcela": {"datasets": ["gutenberg"]}}, "morcela.datasets: 'gutenberg' is a corpus"),
+    ({"models": SCORES, "context": {"models": ["mine"]}},
+     "'mine' is a model of imported scores, without"),
+    ({"overlap": {"ngrams": "blimp"}}, "'blimp' is a data set of stimuli, not a corpus or"),
+    ({"overlap": {"ngrams": "gutenburg"}}, "'gutenberg'"),
+    ({"training": {"tokenizer": "owm"}}, "'own'"),
+    # A model without such a BOS policy.
+    ({"models": ONE_POLICY, "string_probability": {"models": ["mine"], "bos": "scored"}},
+     r"models.mine.bos_policies: \['none'\].*'scored'"),
+    ({"models": ONE_POLICY, "string_probability": {"models": ["mine"], "bos": "boss"}},
+     r"'boss'.*'bos'"),
+    # Files of a data set that has none, such as itself.
+    *(({"datasets": {"mine": {**WITHOUT_FILES, "files_of": other}}},
+       f"files_of: the data set '{other}' has no files")
+      for other in ("mine", "demo_minimal_pairs")),
+    (theirs(path="p.csv"), "'texts' is a required property"),
+    (theirs(texts=["provo"]), "'path' is a required property"),
+    (theirs(paths={"provo": "p.csv"}, level="token"), "'word' was expected"),
+    (theirs(paths={"provo": "p.csv"}, texts=["geco"]), "paths: no file for 'geco'"),
+    (theirs(paths={"privo": "p.csv"}), "unknown reading text 'privo'. Did you mean 'provo'"),
+    (theirs(paths={"blimp": "p.csv"}), "unknown reading text 'blimp'"),
+    (theirs(paths={"provo": "p{1}.csv"}), r"'p\{1\}.csv' cannot be used as a path.* braces"),
+    (theirs(path="{texts}.csv", texts=["provo"]), "models.theirs.path: .* braces"),
+    (theirs(path="", texts=["provo"]), "models.theirs.path: .* not be empty"),
+    (theirs(path="p.csv", texts=["provo"], context="word"),
+     r"'word' is not one of .*\(level word: text that could precede"),
+])  # fmt: skip
 def test_a_mistake_is_refused_with_its_place(config, said):
     with pytest.raises(LingprobError, match=said):
         read_settings(config)
@@ -281,7 +274,7 @@ def test_names_that_need_no_entry_pass():
         "overlap": {"ngrams": "models/mine.arpa"},
         "reading": {"models": ["smollm2-*"]},
         "training": {"tokenizer": "gpt-neox-20b"},
-        "morcela": {"unigrams": ["corpus_gutenberg", "nothing*"], "frequency_models": []},
+        "morcela": {"unigrams": ["corpus_gutenberg", "unigrahams_gpt2"], "frequency_models": []},
     }
     settings, _ = read_settings(given)
     assert settings["overlap"]["ngrams"] == "models/mine.arpa"
@@ -291,7 +284,9 @@ def test_text_from_the_command_line_becomes_numbers():
     size = {"layers": "1", "heads": "1", "width": "8"}
     training = {"sizes": {"mine": size}, "fine_tuning": {"steps": ["3"]}}
     given = {"morcela": {"folds": "4"}, "unigrams": {"normalise_published": "true"}, "seed": "7"}
-    settings, catalog = read_settings({**given, "training": training})
+    given |= {"training": training, "overlap": {"soft_min_words": "null"}}
+    settings, catalog = read_settings(given)
+    assert settings["overlap"]["soft_min_words"] is None
     assert settings["morcela"]["folds"] == 4
     assert settings["unigrams"]["normalise_published"] is True
     assert settings["seed"] == 7
@@ -305,6 +300,7 @@ def test_own_models_inherit_their_family_s_conventions():
     assert (mine["bos_policies"][0], mine["tokenizer"]) == ("bos", "opt")
     assert catalog.model("new")["unigrams"] == ["unigrahams_new"]
     assert catalog.tokenizer_provider("new") == "new"
+    assert "/jmerch/" in catalog.dataset("li_large")["files"][1]["url"]  # of its own
 
 
 @pytest.mark.parametrize("value", ["0777", "1_234_567", "12:30:45", "1.10", "2024-01-02", "on"])
@@ -327,14 +323,11 @@ def test_unigram_sources_name_their_kind(parts):
     assert Catalog().unigram_source("pile_published") == ("published", "pile_published")
 
 
-@pytest.mark.parametrize(
-    ("bos", "policies"),
-    [
-        ("scored", {"smollm2-135m": "endoftext", "pythia-70m": "bos", "gpt2-chinese": "cls"}),
-        ("excluded", {"smollm2-135m": "endoftext_first_excluded", "pythia-70m": "none",
-                      "gpt2-chinese": "cls_first_excluded"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("bos", "policies"), [
+    ("scored", {"smollm2-135m": "endoftext", "pythia-70m": "bos", "gpt2-chinese": "cls"}),
+    ("excluded", {"smollm2-135m": "endoftext_first_excluded", "pythia-70m": "none",
+                  "gpt2-chinese": "cls_first_excluded"}),
+])  # fmt: skip
 def test_string_probability_finds_each_family_s_bos_policy(bos, policies):
     """The paper sums over all tokens, so that a start token precedes each sentence."""
     config = {"string_probability": {"models": [*policies, "trigram"], "bos": bos}}

@@ -94,38 +94,32 @@ def digest(tree):
 ENGINE = "lingprob/scoring/engine.py"
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        (ENGINE, "# a comment", "# another"),
-        (ENGINE, "Return what comes of x.", "Return x and more."),
-        (ENGINE, '    """Return what comes of x."""\n', ""),
-        (ENGINE, "x: int) -> int", "x: float) -> float"),
-        (ENGINE, "total: int =", "total ="),
-        (ENGINE, "x + Options().step", "(x   +\n        Options().step)"),
-        (ENGINE, "lingprob.figures import style", "lingprob.figures import colours"),
-        ("score.py", "with job", "# what follows\nwith job"),
-        ("lingprob/scoring/__init__.py", "The room.", "The room of scores."),
-        ("lingprob/figures/style.py", "BLUE = 1", "BLUE = 2"),  # for type checkers alone
-        ("lingprob/io/files.py", "return x", "return x or None"),  # a carrier
-    ],
-)
+@pytest.mark.parametrize(("file", "old", "new"), [
+    (ENGINE, "# a comment", "# another"),
+    (ENGINE, "Return what comes of x.", "Return x and more."),
+    (ENGINE, '    """Return what comes of x."""\n', ""),
+    (ENGINE, "x: int) -> int", "x: float) -> float"),
+    (ENGINE, "total: int =", "total ="),
+    (ENGINE, "x + Options().step", "(x   +\n        Options().step)"),
+    (ENGINE, "lingprob.figures import style", "lingprob.figures import colours"),
+    ("score.py", "with job", "# what follows\nwith job"),
+    ("lingprob/scoring/__init__.py", "The room.", "The room of scores."),
+    ("lingprob/figures/style.py", "BLUE = 1", "BLUE = 2"),  # for type checkers alone
+    ("lingprob/io/files.py", "return x", "return x or None"),  # a carrier
+])  # fmt: skip
 def test_harmless_edits_change_no_digest(digest, file, old, new):
     assert digest(file, old, new) == digest()
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        ("score.py", "run(1)", "run(2)"),
-        ("score.py", '"scores"', '"surprisal"'),
-        (ENGINE, "x + ", "x - "),
-        (ENGINE, "step: int = 2", "step: int = 3"),
-        (ENGINE, "step: int", "step: ClassVar[int]"),  # no longer a field
-        ("lingprob/scoring/late.py", "x + 1", "x + 2"),  # imported in a function
-        ("lingprob/scoring/__init__.py", '"""The room."""', "import torch"),
-    ],
-)
+@pytest.mark.parametrize(("file", "old", "new"), [
+    ("score.py", "run(1)", "run(2)"),
+    ("score.py", '"scores"', '"surprisal"'),
+    (ENGINE, "x + ", "x - "),
+    (ENGINE, "step: int = 2", "step: int = 3"),
+    (ENGINE, "step: int", "step: ClassVar[int]"),  # no longer a field
+    ("lingprob/scoring/late.py", "x + 1", "x + 2"),  # imported in a function
+    ("lingprob/scoring/__init__.py", '"""The room."""', "import torch"),
+])  # fmt: skip
 def test_edits_of_numbers_change_the_digest(digest, file, old, new):
     assert digest(file, old, new) != digest()
 
@@ -157,15 +151,12 @@ def test_parts_count_by_name_and_content(digest, tmp_path):
         digest(parts=("lingprob.gone:one",))
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "new", "counts"),
-    [
-        ("scores", "logprob", pa.field("logprob", pa.float64()), True),
-        ("scores", "scored", pa.field("scored", pa.bool_(), nullable=True), True),
-        ("scores", "scored", pa.field("counted", pa.bool_(), nullable=False), True),
-        ("surprisal", "surprisal", pa.field("surprisal", pa.float32()), False),  # another rule's
-    ],
-)
+@pytest.mark.parametrize(("table", "column", "new", "counts"), [
+    ("scores", "logprob", pa.field("logprob", pa.float64()), True),
+    ("scores", "scored", pa.field("scored", pa.bool_(), nullable=True), True),
+    ("scores", "scored", pa.field("counted", pa.bool_(), nullable=False), True),
+    ("surprisal", "surprisal", pa.field("surprisal", pa.float32()), False),  # another rule's
+])  # fmt: skip
 def test_columns_count_for_rules_that_write_them(digest, monkeypatch, table, column, new, counts):
     before = digest()
     schema = digests.SCHEMAS[table]
@@ -296,19 +287,16 @@ def test_figures_and_fits_load_no_models(script):
     assert not rooms & {"models", "scoring", "training"}
 
 
-@pytest.mark.parametrize(
-    ("module", "rules"),
-    [
-        ("stats.linking", "correlate_participant_groups fit_linking_functions"),
-        ("stats.linear_mixed.likelihood",
-         "fit_reading_times report_reading report_training reproduce_published_fits"),
-        ("figures.style", "report_context report_morcela report_overlap report_reading "
-         "report_string_probability report_training"),
-        ("scoring.forward", "compute_word_surprisal fine_tune_model judge_contexts "
-         "measure_perplexity regress_on_frequency score_stimuli sum_frequency_moments"),
-        ("training.updates", "fine_tune_model measure_perplexity train_model"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("module", "rules"), [
+    ("stats.linking", "correlate_participant_groups fit_linking_functions"),
+    ("stats.linear_mixed.likelihood",
+     "fit_reading_times report_reading report_training reproduce_published_fits"),
+    ("figures.style", "report_context report_morcela report_overlap report_reading "
+     "report_string_probability report_training"),
+    ("scoring.forward", "compute_word_surprisal fine_tune_model judge_contexts "
+     "measure_perplexity regress_on_frequency score_stimuli sum_frequency_moments"),
+    ("training.updates", "fine_tune_model measure_perplexity train_model"),
+])  # fmt: skip
 def test_edits_rerun_the_rules_that_import_them(module, rules):
     users = {
         s.stem for s in SCRIPTS.glob("*.py") if f"lingprob.{module}" in imported_modules(s.stem)

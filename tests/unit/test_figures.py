@@ -11,8 +11,9 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
+from lingprob.figures import panels
 from lingprob.figures.labels import label_provenance
-from lingprob.figures.palette import FAMILIES, SPARE, describe_models, shade
+from lingprob.figures.palette import FAMILIES, RED, SPARE, describe_models, shade
 from lingprob.figures.panels import draw_models, grid, in_percent, plain_ticks, whiskers, wrapped
 from lingprob.figures.style import PAGE_INCHES, save_figures
 
@@ -33,6 +34,8 @@ def test_a_model_s_look_is_independent_of_others():
     together = describe_models(catalog)
     for name in catalog:
         assert describe_models(catalog, [name]) == {name: together[name]}
+    of_scores = [name for name in catalog if catalog[name]["source"] == "scores"]
+    assert [name for name in catalog if not together[name]["causal"]] == of_scores
 
 
 def test_a_family_shares_marker_and_hue_by_size():
@@ -89,17 +92,11 @@ def test_joined_models_keep_their_looks_on_the_line():
         assert points[place].get_markerfacecolor() == "white"
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
-    [
-        (0.5, 2000.0, [1, 10, 100, 1000]),
-        (90.0, 1100.0, [100, 200, 500, 1000]),
-        (9.0, 110.0, [10, 20, 50, 100]),
-        (260.0, 480.0, [275, 300, 325, 350, 375, 400, 425, 450, 475]),
-        (12.5, 19.5, [13, 14, 15, 16, 17, 18, 19]),
-        (1.0, 100.0, [1, 10, 100]),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "ticks"), [
+    (0.5, 2000.0, [1, 10, 100, 1000]), (90.0, 1100.0, [100, 200, 500, 1000]),
+    (9.0, 110.0, [10, 20, 50, 100]), (260.0, 480.0, [*range(275, 500, 25)]),
+    (12.5, 19.5, [*range(13, 20)]), (1.0, 100.0, [1, 10, 100]),
+])  # fmt: skip
 def test_ticks_are_round_and_enough(low, high, ticks):
     assert plain_ticks(low, high) == pytest.approx(ticks)
 
@@ -119,26 +116,40 @@ def test_whiskers_are_lengths_and_never_negative():
 
 
 def test_panels_fit_their_number_and_the_page():
-    figure, panels = wrapped(6, columns=4, width=3.0, height=1.0)
-    assert len(panels) == len(figure.axes) == 6
+    figure, axes = wrapped(6, columns=4, width=3.0, height=1.0)
+    assert len(axes) == len(figure.axes) == 6
     assert figure.get_size_inches().tolist() == pytest.approx([PAGE_INCHES, 0.7 + 2 * 1.0])
+    panels.name_axes(axes, "x", "y")
+    labels = [ax.get_xlabel() + ax.get_ylabel() for ax in axes]
+    assert labels == ["y", "", "x", "x", "xy", "x"]
+    panels.label_logarithmic(axes[0].xaxis, range(1, 8), most=3)
+    assert axes[0].get_xticks().tolist() == [1, 4, 7]
+
+
+def test_long_intervals_do_not_widen_a_panel():
+    """Three points that reach from 1 to 3 get at most 1 more at each end, and a margin of 12%."""
+    table = pd.DataFrame({"y": [1.0, 2, 3], "y_low": [-99, 1, 2], "y_high": [1.5, 2.5, 3.25]})
+    _, ((ax,),) = grid(1, 1, width=2, height=2)
+    panels.frame(ax, table, "y")
+    assert ax.get_ylim() == pytest.approx((0 - 0.24, 3.25 + 0.24))
 
 
 def test_a_figure_without_a_panel_says_so():
-    figure, panels = wrapped(0, width=3.0, height=1.0)
-    assert panels == []
-    assert [text.get_text() for ax in figure.axes for text in ax.texts] == [
-        "This run has nothing to show here."
-    ]
-    assert not any(ax.axison for ax in figure.axes)
+    figure, axes = wrapped(0, width=3.0, height=1.0)
+    assert axes == []
+    (ax,) = figure.axes
+    assert [text.get_text() for text in ax.texts] == ["This run has nothing to show here."]
+    assert not ax.axison
 
 
 def test_simulated_data_are_said_in_plain_sight():
     figure, _ = grid(1, 1, width=2, height=2)
     label_provenance(figure, ["demo", "demo"], ["human", "simulated"], "reading times", "a note")
     assert figure._supxlabel.get_text() == "SIMULATED READING TIMES (scale demo)\na note"
-    label_provenance(figure, ["laptop"], ["human"])
-    assert figure._supxlabel.get_text() == "scale: laptop"
+    assert figure._supxlabel.get_color() == RED
+    for scale, said in (("laptop", "scale: laptop"), ("demo", "your own data (draws and")):
+        label_provenance(figure, [scale], ["human"])
+        assert figure._supxlabel.get_text().startswith(said)
 
 
 def two_figures() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from lingprob.figures.labels import (
     label_provenance,
     legend_above,
     name_point,
+    short_title,
 )
 from lingprob.figures.palette import describe_models
 from lingprob.figures.panels import grid
@@ -51,12 +52,14 @@ def test_cut_and_overlapping_texts_are_found():
 def test_a_legend_of_sixteen_models_fits(width, source):
     figure, _ = grid(1, 1, width=width, height=2.0, margins=(0.0, 1.0), narrowest=width)
     legend_above(figure, few_handles(SIXTEEN, MODELS, most=16))
+    assert len(figure.legends[0].legend_handles) == 16
     label_provenance(figure, ["paper"], [source], "reading times", note="a note " * 12)
     assert layout_faults(figure) == []
 
 
 def test_sixteen_models_look_different():
     assert len({(MODELS[name]["colour"], MODELS[name]["marker"]) for name in SIXTEEN}) == 16
+    assert [short_title(name, MODELS) for name in ("pythia-70m", "gpt2")] == ["70M", "GPT-2"]
 
 
 def test_five_data_sets_by_many_sizes_fit():

@@ -101,6 +101,7 @@ def test_a_report_has_figures_tables_and_a_scorecard(inputs, tmp_path):
     assert claim.ours == 1.5
     assert "failed" not in set(card["verdict"])
     assert len(pd.read_csv(output.pages[0])) == len(card)
+    assert "populations" in pd.read_csv(output.pages[2])
     page = output.pages[1].read_text()
     assert "<h1>Scorecard: One</h1>" in page
     assert "Left out because it is not there: dundee_first_pass." in page

@@ -37,24 +37,24 @@ def costs(scale: str = "paper", **config: Any) -> Costs:
 # in half precision with a quarter more for the rest, and 16e9 in single. BLiMP's 134,000 sentences
 # are 2.01e6 tokens, read after two start tokens. At 0.333 x 19.5 TFLOP/s in single precision (312
 # in half), three times 2 FLOP per parameter and token take 1857 s for 1e9 parameters.
-@pytest.mark.parametrize(
-    ("model", "memory_mb", "gpus", "minutes"),
-    [
-        ("pythia-70m", 2000 + 422, 1, 60 + 2 * 2.18),
-        ("gpt2", 2000 + 746, 1, 60 + 2 * 3.85),
-        ("opt-6.7b", 2000 + 39_950, 1, 60 + 2 * 206.11),
-        ("pythia-12b", 2000 + 71_076, 1, 60 + 2 * 366.68),
-        ("opt-30b", 2000 + 179_847, 2, 60 + 2 * 927.83),
-        ("llama-3-70b", 2000 + 423_322, 3, 60 + 2 * 136.49),  # in half precision
-        ("mine", 2000 + 6000, 1, 60 + 30.95),  # of unknown size: a billion; one start token
-    ],
-)
+@pytest.mark.parametrize(("model", "memory_mb", "gpus", "minutes"), [
+    ("pythia-70m", 2000 + 422, 1, 60 + 2 * 2.18),
+    ("gpt2", 2000 + 746, 1, 60 + 2 * 3.85),
+    ("opt-6.7b", 2000 + 39_950, 1, 60 + 2 * 206.11),
+    ("pythia-12b", 2000 + 71_076, 1, 60 + 2 * 366.68),
+    ("opt-30b", 2000 + 179_847, 2, 60 + 2 * 927.83),
+    ("llama-3-70b", 2000 + 423_322, 3, 60 + 2 * 136.49),  # in half precision
+    ("mine", 2000 + 6000, 1, 60 + 30.95),  # of unknown size: a billion; one start token
+])  # fmt: skip
 def test_resources_follow_from_a_model_s_parameters(model, memory_mb, gpus, minutes):
-    asked = costs(models={"mine": MINE})
+    asked = costs(models={"mine": MINE, "masked": {**MINE, "kind": "masked"}})
     assert asked.memory_mb(model) == memory_mb
     assert asked.gpus(model) == gpus
     seconds = asked.scoring_stimuli(model, ["blimp"])
     assert asked.runtime(seconds) == min(24 * 60, int(minutes))
+    # Three corrections, each of as many passes as a sentence has tokens.
+    seconds = asked.scoring_stimuli("mine", ["blimp"])
+    assert asked.scoring_stimuli("masked", ["blimp"]) == pytest.approx(3 * 15 * seconds)
 
 
 def test_small_models_need_no_gpu_on_one_machine():
@@ -68,6 +68,7 @@ def test_small_models_need_no_gpu_on_one_machine():
     assert [asked.threads(name) for name in ("smollm2-135m", "pythia-14m", "opt-30b")] == [8, 1, 1]
     assert costs("laptop", scoring={"device": "cuda"}).gpus("smollm2-135m") == 1
     assert costs("paper", scoring={"device": "cpu"}).gpus("llama-3-70b") == 0
+    assert costs("paper", scoring={"dtype": "float16"}).gpus("opt-30b") == 1
     assert (asked.takes_gpu("auto"), costs().takes_gpu("auto")) == (False, True)
     # Five bytes per parameter: 64.2 and 150 GB.
     small_gpus = costs(machine={"gpu_memory_mb": 24_000})
@@ -88,20 +89,18 @@ def test_a_training_asks_for_its_processes():
 
 
 def test_bulk_jobs_have_number_formats_of_their_own():
-    there, asked = plan("paper"), costs()
+    there, asked = plan("paper", models={"new": MINE}), costs()
     single, half = {"cpu": "float32", "cuda": "float32"}, {"cpu": "float32", "cuda": "float16"}
-    for model in ("pythia-1b", "opt-125m"):
+    for model, faster in (("pythia-1b", half), ("opt-125m", half), ("new", half), ("gpt2", single)):
         assert sources.model_entry(there, model, "family", bulk=False)["dtype"] == single
-        assert sources.model_entry(there, model, "family", bulk=True)["dtype"] == half
+        assert sources.model_entry(there, model, "family", bulk=True)["dtype"] == faster
     # The order of params without `bulk`, so that finished scores are kept.
     entry = sources.model_entry(there, "gpt2", "context_window", bulk=False)
-    assert list(entry) == ["dtype", "context_window"]
+    assert [*entry.items()] == [("dtype", single), ("context_window", 1024)]
     formats = {"cuda": "bfloat16", "bulk": "float16"}
     own = plan(models={"mine": {**MINE, "dtype": formats}})
     assert sources.model_entry(own, "mine", "", bulk=False)["dtype"] == {"cuda": "bfloat16"}
     assert sources.model_entry(own, "mine", "", bulk=True)["dtype"] == {"cuda": "float16"}
-    named = sources.model_entry(there, "gpt2", "family", bulk=True)
-    assert named == {"family": "gpt2", "dtype": single}
     # A hundred million tokens, twice, at sixteen times the speed.
     usual, bulk = (asked.scoring("opt-6.7b", 1e6, bulk=each) for each in (False, True))
     assert usual / bulk == pytest.approx(312 / 19.5)
@@ -142,10 +141,12 @@ def test_contexts_take_the_time_that_their_stage_has():
     assert asked.context_tokens("sampled", "blimp") == 5 * (70_000 + 1400 * 16 * 3) + matrix
     perturbed = asked.context_tokens("perturbed", "blimp")
     assert perturbed == pytest.approx(16 * (400 / 15 * 125 + 400 * 16))
-    seconds = asked.judging_perturbed("smollm2-135m")
-    assert seconds == asked.scoring("smollm2-135m", perturbed, bulk=True)
-    every = sum(asked.context_tokens("sampled", name) for name in ("blimp", "syntaxgym"))
-    assert asked.judging("smollm2-135m") > asked.scoring("smollm2-135m", every, bulk=True)
+    # All nine types of bias, of 30 pairs each.
+    assert asked.context_tokens("perturbed", "crows_pairs") == 16 * (18 * 125 + 270 * 16)
+    names = asked.settings["context"]["datasets"]
+    every = sum(asked.context_tokens("sampled", name) + 8 * asked.items(name) for name in names)
+    seconds = [asked.judging_perturbed("smollm2-135m"), asked.judging("smollm2-135m")]
+    assert seconds == [asked.scoring("smollm2-135m", n, bulk=True) for n in (perturbed, every)]
 
 
 def test_texts_are_sized_by_words_or_bytes(tmp_path):
@@ -195,21 +196,31 @@ def test_totals_count_each_download_once():
     """GPT-2 scores, reads and judges: 746 MB besides Python, and 497 MB of files with a margin."""
     papers = ("morcela", "string_probability", "reading", "context")
     settings = {paper: {"models": ["gpt2"]} for paper in papers}
-    more = {"models": ["gpt2", "opt-30b", "s"], "unigrams": ["none*"], "frequency_models": ["opt*"]}
-    own = {"title": "S", "family": "f", "source": "scores", "level": "sentence", "path": "s.csv"}
-    asked = costs(**{**settings, "morcela": more}, models={"s": own})
+    models = ["gpt2", "opt-30b", "mine", "s", "trained-*"]
+    more = {"models": models, "unigrams": ["none*"], "frequency_models": ["opt*"]}
+    asked = costs(**{**settings, "morcela": more}, models={"s": OWN_SCORES, "mine": MINE})
     table = pd.DataFrame(planned := planned_costs(asked))
-    seconds = asked.scoring_stimuli("opt-30b", scope.scored_datasets(asked, "morcela"))
-    seconds += asked.sampling("opt-30b") + asked.regressing("opt-30b")
-    large = table.set_index("name").loc["opt-30b"]
-    assert (large["gpus"], large["core_hours"]) == (2, 0)
-    assert large["gpu_hours"] == pytest.approx(2 * seconds / 3600)
-    assert "s" not in set(table["name"])
-    rows = table[table["name"] == "gpt2"].set_index("paper")
+    rows, datasets = table.set_index(["paper", "name"]), scope.scored_datasets(asked, "morcela")
+    small, large = (
+        asked.scoring_stimuli(name, datasets) + asked.sampling(name) for name in models[:2]
+    )
+    seconds = {
+        ("morcela", "gpt2"): small,
+        ("morcela", "opt-30b"): 2 * (large + asked.regressing("opt-30b")),  # on two GPUs
+        ("reading", "gpt2"): asked.reading("gpt2", scope.read_texts(asked)),
+        ("context", "gpt2"): asked.judging("gpt2") + asked.judging_perturbed("gpt2"),
+        ("training", "trained-small"): 4 * asked.training("small"),
+        ("overlap", "openwebtext"): asked.scanning("openwebtext"),
+        ("reading", "geco"): 0.0,  # the texts of its times
+    }
+    hours = table["gpu_hours"].where(table["gpus"] > 0, table["core_hours"]).set_axis(rows.index)
+    assert hours[[*seconds]].tolist() == pytest.approx([one / 3600 for one in seconds.values()])
+    assert not {("morcela", "s"), ("morcela", "trained-small")} & {*rows.index}
+    assert rows.loc[("morcela", "mine"), "download_gb"] == 0
+    rows = rows.xs("gpt2", level="name")
     assert sorted(rows.index) == sorted(papers)
-    assert (rows["gpus"] == 1).all()
-    assert rows["memory_gb"].tolist() == pytest.approx([2.746] * 4)
-    assert (rows["gpu_hours"] > 0).all()
+    sizes = rows[["gpus", "memory_gb", "download_gb"]].to_numpy().tolist()
+    assert sizes == [pytest.approx([1, 2.746, 1.497])] * 4
     summed = pd.DataFrame(totals(planned)).set_index("paper")
     every, once = summed.loc["all"], table.drop_duplicates("name")
     assert every["memory_gb"] == table["memory_gb"].max()
@@ -218,7 +229,7 @@ def test_totals_count_each_download_once():
     # 143 chunks of the Pile as Pythia saw it.
     assert summed.loc["overlap", "download_gb"] > 600
     text = as_text(totals(planned), "paper", ["hll: ask its authors"])
-    assert "ASSUMED" in text
+    assert "gpu: ASSUMED: peak of" in text
     assert text.endswith("Missing:\n  hll: ask its authors\n")
 
 
@@ -226,21 +237,19 @@ def test_downloads_ask_for_their_files_disk():
     asked = costs()
     assert asked.download_mb("pile_pythia", "chunk-000.npy") == 100 + 4196
     assert asked.download_mb("abc_news", "abc.zip") == 101
-    assert asked.download_mb("crows_pairs") == 100
+    assert asked.download_mb("crows_pairs") == asked.download_mb("demo_sentences") == 100
+    assert asked.leakage_free_bytes("pile_pythia") == 2 * 10 * 1_024_000 * 2049 * 2
     blimp = sum(file["bytes"] for file in asked.catalog.dataset("blimp")["files"])
     assert asked.download_mb("blimp") == 100 + blimp // 1_000_000
     assert asked.model_download_mb("opt-30b") == 1000 + 119_898
     assert asked.model_download_mb("smollm2-135m") == 1000 + 2 * 538
 
 
-@pytest.mark.parametrize(
-    ("machine", "first", "grown"),
-    [
-        ({}, 8000, [8000, 16_000, 24_000, 24_000, 24_000]),
-        ({"memory_mb": 12_000}, 8000, [8000, 12_000, 12_000]),
-        ({"memory_mb": 12_000}, 13_000, [13_000, 13_000]),  # a first attempt is not cut
-    ],
-)
+@pytest.mark.parametrize(("machine", "first", "grown"), [
+    ({}, 8000, [8000, 16_000, 24_000, 24_000, 24_000]),
+    ({"memory_mb": 12_000}, 8000, [8000, 12_000, 12_000]),
+    ({"memory_mb": 12_000}, 13_000, [13_000, 13_000]),  # a first attempt is not cut
+])  # fmt: skip
 def test_memory_grows_with_the_first_attempts(machine, first, grown):
     asked = costs(machine=machine)
     assert [asked.grown(first, attempt) for attempt in range(1, len(grown) + 1)] == grown
@@ -257,7 +266,8 @@ OF_CORPORA = {"morcela": {"unigrams": ["corpus_*"]}}
 SHARDS = {"unigrams": {"shards": 3}, "unigrahams": {"shards": 2}}
 SUMS = "results/unigram_sums"
 ENGLISH = ["blimp", "scamp_plausible", "scamp_implausible", "syntaxgym_pairs", "li_large"]
-OWN_WORDS = {**OWN_SCORES, "level": "word", "texts": ["provo"]}
+OWN_WORDS = {**OWN_SCORES, "level": "word", "texts": ["provo", "dundee"]}  # the first is read
+RATED = ["linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010"]
 VALUES = [
     # Two policies, one start token: scored once.
     (scope.start_tokens, "laptop", {}, ["pythia-70m"], ["none", "bos"]),
@@ -268,11 +278,9 @@ VALUES = [
     (sources.generation_start_token, "demo", {"models": {"mine": MINE}}, ["mine"], "bos"),
     # Patterns choose among unigram sources and spare the default one.
     (scope.unigram_sources, "demo", OF_CORPORA, ["pythia-70m"], ["pile_published"]),
-    (scope.unigram_sources, "demo", OF_CORPORA, ["smollm2-135m"], BOTH),
     (scope.unigram_tables, "demo", OF_CORPORA, ["smollm2-135m"],
      [f"results/unigrams/smollm2/{name}.parquet" for name in BOTH]),
     (scope.unigram_tables, "demo", {"models": {"other": OWN_SCORES}}, ["other"], []),
-    (scope.default_unigrams, "demo", {"models": {"other": OWN_SCORES}}, ["other"], "imported"),
     # Prediction 3 has its own unigrams if a model's entry lists them.
     (scope.string_convention, "paper", {}, ["gpt2"], ["bos", "corpus_fineweb_10bt"]),
     (scope.string_convention, "paper", {}, ["opt-30b"], ["bos", "unigrahams_opt-30b"]),
@@ -295,26 +303,26 @@ VALUES = [
     (scope.string_datasets, "paper", {}, ["gpt2"], [*ENGLISH, "cola"]),
     (scope.paired_datasets, "paper", {}, ["gpt2"], ENGLISH),
     # The size of a sample is in its name.
-    (scope.scored_as, "laptop", {}, ["blimp"], "blimp_sample2010"),
-    (scope.scored_as, "laptop", {}, ["cola"], "cola"),
     (scope.scored_as, "paper", {}, ["blimp"], "blimp"),
     (scope.minimalness, "laptop", {}, ["sling"],
      ["results/minimalness/sbert-base-chinese-nli/sling_sample2010.parquet"]),
     (scope.minimalness, "demo", {"datasets": {"own": {**OWN_DATA, "language": "ja"}}}, ["own"],
      []),
     (scope.made_with, "laptop", {"models": {"other": {**OWN_WORDS, "context": "sentence"}}},
-     ["context", ["smollm2-135m", "other"]], {"smollm2-135m": "passage", "other": "sentence"}),
-    (scope.imported_surprisals, "laptop", {"models": {"other": {**OWN_WORDS, "unit": "nats"}}},
-     ["other", "provo"], {"model": "other", "text": "provo", "path": "s.csv", "unit": "nats",
-                          "texts_in_file": ["provo"]}),
+     ["context", ["smollm2-135m", "other", "published-gpt2"]],
+     {"smollm2-135m": "passage", "other": "sentence", "published-gpt2": None}),
+    (scope.imported_surprisals, "laptop", {"models": {"other": OWN_WORDS}}, ["other", "provo"],
+     {"model": "other", "text": "provo", "path": "s.csv", "unit": "bits",
+      "texts_in_file": ["provo", "dundee"]}),
     (scope.predictions, "demo", {}, [], {"demo_minimal_pairs": [1, 2, 3]}),
     (scope.frequency_models, "demo", GPT2_ALONE, [], ["smollm2-135m"]),
     (scope.context_lengths, "laptop", {}, ["sampled"], [125, 350, 750]),
-    (scope.context_lengths, "laptop", {}, ["perturbed"], [125]),
+    (scope.context_task, "laptop", {"datasets": {"own": OWN_DATA}}, ["perturbed", "own"],
+     {"dataset": "own", "entry": {"parser": "table"}, "lengths": [125], "alone": False}),
     (scope.context_lengths, "demo", {"context": {"lengths": [40, 9]}}, ["sampled"], [9, 40]),
     # Fits predict the rated data sets and, by MORCELA's models, others.
-    (scope.predicted_datasets, "laptop", {}, ["smollm2-135m"],
-     ["linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010"]),
+    (scope.predicted_datasets, "laptop", {}, ["smollm2-135m"], RATED),
+    (scope.predicted_datasets, "laptop", {}, ["trigram"], ["li_adger"]),
     (scope.predicted_datasets, "laptop", {}, ["gpt2"], ["linguistic_inquiry", "li_adger"]),
     # Published scores of BERT cover li_adger and no other rated set.
     (scope.rated_datasets, "demo", BERT, ["smollm2-135m"], ["linguistic_inquiry"]),
@@ -323,8 +331,8 @@ VALUES = [
     # Sources of data sets. The rows of a data set on the hub are one file.
     (sources.raw_dataset, "demo", {}, ["demo_minimal_pairs"], {}),
     (sources.raw_dataset, "demo", {"datasets": {"own": OWN_DATA}}, ["own"], {"own": ["own.csv"]}),
-    (sources.raw_dataset, "demo", {}, ["blimp"],
-     {"manifest": "resources/datasets/blimp/manifest.tsv"}),
+    (sources.raw_dataset, "demo", {}, ["syntaxgym_pairs"],
+     {"manifest": "resources/datasets/syntaxgym/manifest.tsv"}),
     (sources.corpus_files, "demo", {}, ["fineweb_10bt"],
      ["resources/datasets/fineweb_10bt/manifest.tsv"]),
     (sources.corpus_file_names, "demo", {}, ["fineweb_10bt"], ["rows.parquet"]),
@@ -346,14 +354,10 @@ def test_what_follows_from_the_settings(function, scale, config, arguments, valu
 
 def test_lists_of_models_change_no_scoring_job():
     there = plan("laptop")
-    assert scope.scored_datasets(there, "morcela") == [
-        "linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010",
-    ]  # fmt: skip
+    assert scope.scored_datasets(there, "morcela") == RATED
     strings = scope.scored_datasets(there, "string_probability")
-    assert strings == [
-        "blimp_sample2010", "scamp_implausible_sample2010", "syntaxgym_pairs", "li_large",
-        "toy_strings",
-    ]  # fmt: skip
+    samples = [f"{name}_sample2010" for name in ("blimp", "scamp_implausible")]
+    assert strings == [*samples, "syntaxgym_pairs", "li_large", "toy_strings"]
     assert scope.scored_datasets(there, "audit") == []  # string_probability has them
     models = ["smollm2-135m", "gpt2", "gpt2-chinese"]
     rules = scope.scoring_rules(there, models)
@@ -401,6 +405,7 @@ def test_imported_surprisals_have_two_origins():
     jobs = scope.surprisal_imports(there)
     published = scope.imported_surprisals(there, "published-gpt2", "natural_stories")
     assert published["path"].startswith("resources/datasets/kuribayashi_ppp_ns/")
+    assert published["unit"] == "nats"
     assert jobs["other"] == [("other", "provo")]
     assert len(jobs["kuribayashi_ppp_ns"]) == 12
 
@@ -410,11 +415,12 @@ def test_own_corpora_are_files_of_a_pattern(tmp_path):
     for file in files:
         file.write_text("a")
     corpus = {"title": "C", "kind": "corpus", "parser": "text", "path": str(tmp_path / "*.txt")}
-    there = plan(datasets={"mine": corpus})
+    there = costs(datasets={"mine": corpus})
+    assert [there.bytes_of("mine", name) for name in (None, "b.txt")] == [2, 1]
     assert sources.corpus_file_names(there, "mine") == ["a.txt", "b.txt"]
     assert sources.corpus_files(there, "mine") == [*map(str, files)]
-    source = sources.corpus_file_source(there, "abc_news", "abc.zip")
-    assert source["file"]["bytes"] == 1_487_851
+    source = sources.corpus_file_source(there, "nltk", "webtext.zip")
+    assert source["file"]["mirror"] == "nltk_corpora/webtext.zip"
 
 
 @pytest.fixture
@@ -453,34 +459,37 @@ def test_missing_data_are_left_out_of_every_list(nothing_placed):
 def test_what_is_placed_or_in_the_mirror_stays(nothing_placed, monkeypatch):
     datasets = "resources/datasets"
     for name in (f"{datasets}/hll/hll_judgments.csv", f"{datasets}/brown_spr_times/brown_spr.csv",
+                 "resources/models/llama-3-70b/manifest.json",
                  "mirror/dundee/dundee.txt", "mirror/dundee_first_pass/tx01wrdp.dat"):  # fmt: skip
         file = nothing_placed / name
         file.parent.mkdir(parents=True)
         file.touch()  # there, if wrong: its download says so
     monkeypatch.setenv("LINGPROB_MIRROR", str(nothing_placed / "mirror"))
-    monkeypatch.setenv("HF_TOKEN", "token")
-    monkeypatch.setattr("huggingface_hub.get_token", lambda: "token")
     _, left_out = without_what_is_missing()
     assert {"hll", "dundee", "llama-3-70b"}.isdisjoint(left_out)
-    assert "dundee_first_pass" in left_out  # thirty files, one of them there
+    assert "and 219 more)" in left_out["dundee_first_pass"].remedy  # one of them is there
     # Reading times need their texts.
     assert "brown_words_mean_rt.derived.tsv" in left_out["brown_spr_times"].remedy
 
 
-def test_some_lists_keep_missing_names(nothing_placed):
+def test_some_lists_keep_missing_names(nothing_placed, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "token")
     for key, kept in (("prediction_3", ["hll"]), ("prediction_2", [])):  # the second may be empty
         there, left_out = without_what_is_missing(string_probability={key: ["hll"]})
         assert there.settings["string_probability"][key] == kept
         assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+        assert "llama-3-70b" not in left_out
     there, left_out = without_what_is_missing(missing="stop")
     assert left_out == {}
     assert there.settings == read_settings({"scale": "paper", "missing": "stop"})[0]
 
 
 def test_jobs_inherit_what_was_left_out(nothing_placed, monkeypatch):
-    monkeypatch.setattr("os.environ", dict(os.environ))
+    monkeypatch.setattr("os.environ", {**os.environ, "PYTHONPATH": "other"})
     monkeypatch.setattr("lingprob.workflow.start.end_jobs_on_hangup", lambda: None)
-    first = read_run({"scale": "paper"})
+    first = read_run({"scale": "paper", "mirror": "mine"})
+    assert os.environ["PYTHONPATH"] == f"{ROOT / 'workflow_scripts'}:{ROOT}:other"
+    assert os.environ["LINGPROB_MIRROR"] == "mine"
     placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
     placed.parent.mkdir(parents=True)
     placed.touch()
@@ -545,9 +554,7 @@ def test_models_made_here_are_plain_models():
     step = "trained-tiny-small-step16"
     assert len(scope.fitted_models(asked)) == 1 + 3 * 2 + 2
     for model in ("smollm2-135m", step):
-        assert scope.predicted_datasets(asked, model) == [
-            "linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010"
-        ]  # fmt: skip
+        assert scope.predicted_datasets(asked, model) == RATED
     # Exact counts of the very training text come first.
     assert len(scope.unigram_sources(asked, step)) > 1
     assert scope.default_convention(asked, step) == ["none", "training_16"]
@@ -559,6 +566,5 @@ def test_models_made_here_are_plain_models():
     series = {name: series_of(name, asked.catalog.model(name)) for name in models}
     assert series["trained-tiny-small-step16"] == "trained-tiny-small"
     assert series["gutenberg-2gram"] == series["gutenberg-3gram"]
-    assert {name for name, of in series.items() if of == name} == {
-        "smollm2-135m", "trained-tiny-small", "trained-tiny-medium", "trained-tiny-large"
-    }  # fmt: skip
+    trained = {f"trained-tiny-{size}" for size in ("small", "medium", "large")}
+    assert {name for name, of in series.items() if of == name} == {"smollm2-135m", *trained}

@@ -57,18 +57,19 @@ def made(tmp_path) -> Made:
         ),
         "overlap": card(row("claim", "not run"), paper="leakage"),
     }  # fmt: skip
-    files = [
-        "morcela/figure_2.png", "morcela/figure_2.pdf", "morcela/conventions.png",
-        "morcela/table_2.csv", "morcela/loose.csv",
-    ]  # fmt: skip
+    files = [f"morcela/{name}" for name in ("figure_2.png", "figure_2.pdf", "figure_2.csv",
+             "conventions.png", "table_2.csv", "loose.csv")]  # fmt: skip
     captions = {
         "morcela/figure_2": "r of SLOR <ours>, i.e. the old one. It <ends>.",
         "morcela/loose": "A table that the report has, too.",
         "morcela/gone": "One that no rule makes here.",
     }
+    known = {"model": "m", "dataset": "mine", "group": "", "scale": "demo"}
+    fit = {"paper": "morcela", "quantity": "r of MORCELA with ratings", "value": 0.75}
+    gain = {"paper": "reading", "quantity": "ΔLogLik", "value": 3.0, "rt_source": "simulated"}
+    rows = pd.DataFrame([known | fit, known | gain], columns=[*COLUMNS, *SOURCES, "model"])
     return Made(
-        results=tmp_path, scale="demo", cards=cards,
-        rows=titled(pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"]), {}, {}), facts=FACTS,
+        results=tmp_path, scale="demo", cards=cards, rows=titled(rows, {}, {}), facts=FACTS,
         files=files, figures={"morcela": ["figure_2", "conventions"], "overlap": ["figure_1a"]},
         tables={"morcela": ["table_2", "table_9"], "overlap": []}, captions=captions,
     )  # fmt: skip
@@ -90,7 +91,8 @@ def test_only_papers_that_were_run_have_pages(made):
     assert set(pages) == PAGES | papers
     front = pages["index.html"]
     assert re.findall(r"<article aria-labelledby=\"(\w+)\"", front) == ["morcela", "leakage"]
-    assert "String probability" not in front
+    assert "lingprob MORCELA Leakage Models Methods" in text_of(front)  # the menu
+    assert "This run is a first look" in text_of(front)
     assert "Each sentence of a paper gets one verdict" in text_of(front)
     first, second = front.split("<article")[1:]
     assert "Sentences of the paper: 2 supported 1 not tested" in text_of(first)
@@ -102,8 +104,9 @@ def test_only_papers_that_were_run_have_pages(made):
 
 
 def test_a_study_has_one_page_of_its_claims(made):
-    own = {"models": [], "datasets": ["mine"], "rooms": ["morcela", "overlap", "context"]}
-    pages = site_pages(replace(made, facts={**FACTS, "own": own}))
+    own = {"models": [], "datasets": ["mine", "b"], "rooms": ["morcela", "overlap", "context"]}
+    linked = ["audit/mine.html", "audit/other.html"]
+    pages = site_pages(replace(made, facts={**FACTS, "own": own}, linked=linked))
     assert set(pages) == PAGES
     page = pages["index.html"]
     assert "<h1>Your study</h1>" in page
@@ -113,6 +116,9 @@ def test_a_study_has_one_page_of_its_claims(made):
     assert "Sentences of the paper: 1 supported 1 undecided" in words  # by all populations
     assert "Recovers the simulated effect: 1 no" in words
     assert "It <falls>" not in words  # was not run
+    assert "m mine r of MORCELA with ratings 0.75" in words
+    assert "ΔLogLik" not in words  # another room's
+    assert re.findall(r'"(audit\S+)">(.+)</a>', page) == [("audit/mine.html", "Audit: mine")]
     assert "Printed numbers" not in words
     assert "Each sentence of a paper" not in words
 
@@ -145,7 +151,7 @@ def test_tables_of_a_study_have_titles_and_intervals(made):
 def test_only_simulated_data_have_a_badge(made):
     front = site_pages(made)["index.html"]
     badges = [re.findall(r'class="badge">([^<]+)', part) for part in front.split("<article")[1:]]
-    assert badges == [["simulated ratings"], []]
+    assert badges == [["simulated ratings"], ["simulated reading times"]]
     times = pd.DataFrame({"rt_source": ["human", "simulated"], "rating_source": ["human", None]})
     assert simulated_in([times]) == ["reading times"]
     assert simulated_in([times.head(1)]) == []
@@ -164,9 +170,8 @@ def test_a_figure_has_claims_caption_numbers_and_links(made):
     assert 'alt="Figure 2"' in figure
     said = "r of SLOR &lt;ours&gt;, i.e. the old one. It &lt;ends&gt;."
     assert f"<figcaption>{said}</figcaption>" in figure
-    assert re.findall(r'href="\.\./(\S+)">([A-Z]+)<', figure) == [
-        ("morcela/figure_2.pdf", "PDF"), ("morcela/figure_2.png", "PNG"),
-    ]  # fmt: skip
+    links = re.findall(r'href="\.\./morcela/figure_2\.(\S+)">([A-Z]+)<', figure)
+    assert links == [("pdf", "PDF"), ("png", "PNG"), ("csv", "CSV")]
     table = section(page, "morcela-table_2")
     said = "opt-1.3b/morcela rises, §1 0.5 0.25 -0.5 to 1 -0.25 differs"
     assert said.replace("-0", "\N{MINUS SIGN}0") in text_of(table)
@@ -192,10 +197,10 @@ def test_pages_contain_no_place_or_time(made, tmp_path):
 def test_values_have_four_places_and_maybe_an_interval():
     for value, text in (
         (0.123456, "0.1235"), (-2.0, "\N{MINUS SIGN}2"), (12345.6, "12,346"), (np.nan, ""),
-        (None, ""), ("word", "word"), (7, "7"),
+        (None, ""), ("word", "word"), (7, "7"), (9999.5, "10,000"), (9999.4, "9999"),
     ):  # fmt: skip
         assert shown(value) == text
-    for low, high, text in ((1.0, 2.0, "1 to 2"), (1.0, 1.0, ""), (np.nan, 2.0, "")):
+    for low, high, text in ((1.0, 2.0, "1 to 2"), (1.0, 1.0, ""), (np.nan, 2, ""), (1, np.nan, "")):
         assert interval({"low": low, "high": high}) == text
 
 
@@ -257,6 +262,9 @@ def test_user_entries_are_named_without_their_paths():
     assert told["own"] == {"models": ["mine"], "datasets": ["my-pairs"], "rooms": []}
     assert "/home/me" not in str(told)
     assert facts()["own"] == {"models": [], "datasets": [], "rooms": []}
+    # The site shows morcela alone.
+    alone = facts("demo", datasets={"my-pairs": PAIRS}, morcela={"datasets": ["my-pairs"]})
+    assert set(alone["datasets"]) == {"my-pairs", "demo_sentences"}
 
 
 def test_models_are_named_once_with_weight_formats():
@@ -264,14 +272,18 @@ def test_models_are_named_once_with_weight_formats():
     assert gpt2["dtype"] == "float32 (cpu), float32 (cuda)"
     assert len(gpt2["revision"]) == 40
     assert facts(scoring={"dtype": "bfloat16"})["models"]["gpt2"]["dtype"] == "bfloat16"
-    entry = {"title": "GPT-2", "family_title": "GPT-2", "source": "hub", "parameters": 1234}
-    assert facts_of_model(entry) == ["1,234 parameters", "source: hub"]
+    entry = {"title": "N", "family_title": "N", "source": "hub", "parameters": 1234, "corpus": "c"}
+    assert facts_of_model(entry) == ["1,234 parameters", "source: hub", "trained on c"]
 
 
 def test_the_methods_page_has_the_models_of_numbers(made):
     rows = pd.DataFrame([{"model": "gpt2"}], columns=[*COLUMNS, *SOURCES, "model"])
-    told = replace(made, rows=titled(rows, {}, {}), facts=facts())
-    page = site_pages(told)["site/methods.html"]
+    told = replace(made, rows=titled(rows, {}, {}), facts=facts(datasets={"my-pairs": PAIRS}),
+                   linked=["audit/my-pairs.html", "site/models/gpt2.html"])  # fmt: skip
+    pages = site_pages(told)
+    assert "This run is" not in pages["index.html"]  # it also has the user's data
+    assert 'href="../site/models/gpt2.html">' in pages["site/models.html"]
+    page = pages["site/methods.html"]
     assert "openai-community/gpt2" in page
     assert "facebook/opt" not in page
     assert f"numpy {np.__version__}" in page
@@ -281,12 +293,15 @@ def test_checks_and_failures_are_counted_apart():
     rows = [row("number", "reproduced"), row("number", "differs", role="check"),
             row("number", "not run", role="check"), row("output", "failed"),
             row("claim", "supported", role="also"), row("claim", "contradicted", role="check"),
+            row("claim", "supported", role="simulated", item="§2"),
+            row("claim", "undecided", role="simulated", item="§2"),
+            row("claim", "supported", role="simulated"),
             row("claim", "not run")]  # fmt: skip
     assert counts_of([card(*rows)]) == {
-        "sentences": [("not tested", 1)], "numbers": [("reproduced", 1)],
-        "checks": [("contradicted", 1), ("differs", 1)], "recovered": [], "failed": 1,
+        "sentences": [("not tested", 2)], "numbers": [("reproduced", 1)], "failed": 1,
+        "checks": [("contradicted", 1), ("differs", 1)], "recovered": [("yes", 1), ("no", 1)],
     }  # fmt: skip
-    assert own_claims(card(*rows))["role"].tolist() == ["paper"]
+    assert own_claims(card(*rows))["role"].tolist() == ["paper", *["simulated"] * 3]
 
 
 def test_a_scorecard_page_has_each_sentence_once(made):
@@ -344,6 +359,7 @@ def test_text_of_others_never_becomes_markup(made):
     """A page with hostile text has the elements of the same page with a harmless one."""
     harmless, hostile = (hostile_pages(made, text) for text in ("word", HOSTILE))
     assert harmless.keys() == hostile.keys()
+    assert "Pearson&#39;s r between human ratings" in harmless["model"]
     for name, page in hostile.items():
         assert elements_of(page) == elements_of(harmless[name]), name
         assert page.count("<script>") == 1, name
@@ -351,10 +367,13 @@ def test_text_of_others_never_becomes_markup(made):
         assert "49" not in page.partition("<main")[2].partition("<footer")[0]
 
 
+THEIRS = {**OWN, "source": "scores", "level": "word", "paths": {"provo": "a/<b>.csv"}}
+
+
 @pytest.mark.parametrize("config", [
-    {"models": {"m": {**OWN, "title": HOSTILE}}},
-    {"datasets": {"d": {**PAIRS, "title": "a <b> of it"}}},
-    {"datasets": {"d": {**PAIRS, "path": "a/<!--.csv"}}},
+    {"models": {"m": THEIRS}},
+    {"models": {"m": {**OWN, "family_title": "<b>"}}},
+    *({"datasets": {"d": {**PAIRS, key: "a/<b>.csv"}}} for key in ("title", "path", "citation")),
     {"models": {"m": {**OWN, "note": "a</SCRIPT><script>alert(1)//"}}},
     {"datasets": {"d": {**PAIRS, "columns": {"good": "<!-- <script>"}}}},
     {"start_tokens": {"mine": "</script>"}},

@@ -9,7 +9,7 @@ import pytest
 
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
-from lingprob.site.models import COLUMNS, main_rows, own_rows, rows_by_model, titled
+from lingprob.site.models import COLUMNS, TABLES, main_rows, own_rows, rows_by_model, titled
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run
@@ -45,6 +45,7 @@ def files(tmp_path) -> dict[str, list[Path]]:
         fit | chosen | {"linking_function": "slor"} | interval("r_cv", 0.3, 0.2, 0.4),
         fit | chosen | morcela | interval("r_cv", 0.5, 0.4, 0.6),
         fit | morcela | {"bos": "none", "unigrams": "u"} | interval("r_cv", 0.2, 0.1, 0.3),
+        fit | morcela | {"dataset": "e"} | interval("r_cv", 0.9, 0.8, 1.0),
     ]
     pairs = {"model": "m", "dataset": "d", "n_pairs": 8}
     separation = [
@@ -53,11 +54,12 @@ def files(tmp_path) -> dict[str, list[Path]]:
         pairs | {"phenomenon": "anaphor_agreement", "metric": "logprob"}
         | interval("accuracy", 0.8, 0.6, 1.0),
         pairs | {"phenomenon": "", "metric": "uniform_bayes_factor"},
+        pairs | {"phenomenon": "no_pairs", "metric": "logprob", "n_pairs": 0},
     ]  # fmt: skip
     correlations = [
-        {"model": "m", "dataset": "d", "prediction": 1, "subset": subset, "n": 8}
+        {"model": "m", "dataset": "d", "prediction": prediction, "subset": subset, "n": 8}
         | interval("r", r, 0.1, 0.9)
-        for subset, r in (("overall", 0.4), ("bin", 0.9))
+        for prediction, subset, r in ((1, "overall", 0.4), (2, "bin", 0.9), (2, "overall", 0.3))
     ]
     deltas = [
         {"model": model, "dataset": "t", "partition": "held-out", "rt_source": "human",
@@ -71,19 +73,14 @@ def files(tmp_path) -> dict[str, list[Path]]:
         for perturbation, length, delta in ((None, 20, 0.05), (None, 40, 0.1), ("quote", 60, 0.2))
     ]  # fmt: skip
     accuracy.append(accuracy[0] | {"dataset": "e", "baseline": 0.25})
-    given = {
-        "linking_functions": fits, "string_separation": separation,
-        "string_correlations": correlations, "delta_log_likelihood": deltas,
-        "context_accuracy": accuracy,
-    }  # fmt: skip
-    return {
-        name: [table(tmp_path / f"{name}.parquet", name, *rows)] for name, rows in given.items()
-    }
+    accuracy.append(accuracy[1] | {"level": "suite", "length": 80})
+    given = zip(TABLES, (fits, separation, correlations, deltas, accuracy), strict=True)
+    return {name: [table(tmp_path / f"{name}.parquet", name, *rows)] for name, rows in given}
 
 
 def test_a_model_s_tables_become_rows_of_quantities(files):
     every = rows_by_model(files)
-    assert every["model"].value_counts().to_dict() == {"m": 16, "other": 2}
+    assert every["model"].value_counts().to_dict() == {"m": 17, "other": 2}
     found = every[every["model"] == "m"]
     shown = found[["quantity", "group", "value", "n"]].fillna({"n": 0})
     shown = [tuple(row) for row in shown.to_numpy()]
@@ -98,6 +95,7 @@ def test_a_model_s_tables_become_rows_of_quantities(files):
         ("AUC of log p over unpaired sentences", "", 0.6, 6),
         ("accuracy on minimal pairs", "anaphor agreement", 0.8, 8),
         ("r of log p within pairs", "", 0.4, 8),
+        ("r of differences in log p and in ratings", "", 0.3, 8),
         ("ΔLogLik", "held-out", 3.0, 99),
         ("perplexity of a word", "", 50.0, 0),  # not of the reading times
         ("accuracy without a prefix", "", 0.5, 8),
@@ -106,23 +104,23 @@ def test_a_model_s_tables_become_rows_of_quantities(files):
         ("change of accuracy after a prefix", "matched acceptable, 20 tokens", 0.05, 8),
     ]
     assert found.loc[2, ["low", "high"]].tolist() == [0.6, 0.8]
-    assert found.loc[10, ["low", "high", "unit"]].tolist() == [1, 5, "nats"]
+    assert found.loc[11, ["low", "high", "unit"]].tolist() == [1, 5, "nats"]
     assert found["rating_source"].dropna().unique().tolist() == ["simulated"]
 
 
 def test_a_model_has_tables_of_papers_naming_it():
-    assert set(scope.model_tables(plan(), "smollm2-135m")) == {
-        "linking_functions", "delta_log_likelihood", "string_separation", "string_correlations",
-        "context_accuracy",
-    }  # fmt: skip
-    assert scope.model_tables(plan(), "gpt2") == {
-        "linking_functions": ["results/morcela/gpt2.parquet"]
-    }
+    assert set(scope.model_tables(plan(), "smollm2-135m")) == {*TABLES}
+    fits = {"linking_functions": ["results/morcela/gpt2.parquet"]}
+    assert scope.model_tables(plan(), "gpt2") == fits
     assert scope.model_tables(plan(site={"papers": ["overlap"]}), "smollm2-135m") == {}
+    # There are no sentences in its language.
+    japanese = {"models": {"mine": OWN | {"language": "ja"}}}
+    japanese["string_probability"] = {"models": ["mine"], "bos": "excluded"}
+    assert scope.model_tables(plan(**japanese), "mine") == {}
+    assert "mine" not in scope.shown_models(plan(**japanese))
     own = plan("demo", models={"mine": OWN}, reading={"models": ["mine"]})
-    assert scope.model_tables(own, "mine")["delta_log_likelihood"] == [
-        "results/reading/demo_reading_times.parquet"
-    ]
+    gains = scope.model_tables(own, "mine")["delta_log_likelihood"]
+    assert gains == ["results/reading/demo_reading_times.parquet"]
     assert "mine" in scope.shown_models(own)
     assert "gpt2" not in scope.shown_models(own)
     assert not [name for name in scope.shown_models(plan()) if "-step" in name]
@@ -144,24 +142,22 @@ def rows() -> pd.DataFrame:
         row("mine", "optimal beta", 0.5), row("mine", "optimal gamma", None),
     ]  # fmt: skip
     frame = pd.DataFrame(some, columns=[*COLUMNS, "model"])
-    return titled(
-        frame.astype({"value": float}), {"a": {"title": "A", "group": "A", "parameters": 7}}, {}
-    )
+    of = {"a": {"title": "A", "group": "A", "parameters": 7}, "b": {"group": "A", "parameters": 3}}
+    return titled(frame.astype({"value": float}), of, {})
 
 
 def test_main_quantities_of_a_model_come_once(rows):
     found = [(row["title"], row["quantity"], row["data"], row["value"]) for row in main_rows(rows)]
     assert found == [
+        ("b", "r of MORCELA with ratings", "my-pairs", 0.25),
         ("A", "ΔLogLik, exploratory", "d", 3.0),
         ("A", "r of MORCELA with ratings", "d", 0.5),
         ("A", "r of MORCELA with ratings", "my-pairs", 0.75),
-        ("b", "r of MORCELA with ratings", "my-pairs", 0.25),
     ]
 
 
 def test_own_rows_are_of_own_models_or_data(rows):
     found = own_rows(rows, {"models": ["mine"], "datasets": ["my-pairs"]})
-    assert [(row["model"], row["value"]) for row in found] == [
-        ("a", 0.75), ("b", 0.25), ("mine", 0.5)
-    ]  # fmt: skip
+    values = [(row["model"], row["value"]) for row in found]
+    assert values == [("b", 0.25), ("a", 0.75), ("mine", 0.5)]
     assert own_rows(rows, {"models": [], "datasets": []}) == []

@@ -75,19 +75,16 @@ def test_heads_must_share_the_width(heads, width):
         build_model(ModelSize(2, heads, width), 64, 16, seed=0)
 
 
-@pytest.mark.parametrize(
-    ("step", "expected"),
-    [
-        (1, 1e-5),  # 1e-3 / 100
-        (50, 5e-4),
-        (100, 1e-3),
-        # 100 + 9,900 / 4: 1e-4 + 9e-4 (1 + cos(pi / 4)) / 2
-        (2575, 1e-4 + 9e-4 * (1 + math.sqrt(0.5)) / 2),
-        (5050, 5.5e-4),  # halfway: (1e-3 + 1e-4) / 2
-        (6700, 3.25e-4),  # two thirds: 1e-4 + 9e-4 / 4
-        (10_000, 1e-4),
-    ],
-)
+@pytest.mark.parametrize(("step", "expected"), [
+    (1, 1e-5),  # 1e-3 / 100
+    (50, 5e-4),
+    (100, 1e-3),
+    # 100 + 9,900 / 4: 1e-4 + 9e-4 (1 + cos(pi / 4)) / 2
+    (2575, 1e-4 + 9e-4 * (1 + math.sqrt(0.5)) / 2),
+    (5050, 5.5e-4),  # halfway: (1e-3 + 1e-4) / 2
+    (6700, 3.25e-4),  # two thirds: 1e-4 + 9e-4 / 4
+    (10_000, 1e-4),
+])  # fmt: skip
 def test_the_paper_s_schedule(step, expected):
     """Linear over the first 100 of 10,000 steps, then a cosine (leakage, Appendix A)."""
     assert warmup_steps(10_000, Plan.warmup) == 100
@@ -116,29 +113,26 @@ def test_a_model_s_entry_follows_from_its_size():
 
 
 def test_a_kept_model_has_its_entry_and_state():
-    settings = {"training": {"keep_checkpoints": [1, 40]}, "reading": {"models": ["trained-*"]}}
+    settings = {"training": {"keep_checkpoints": [1, 90]}, "reading": {"models": ["trained-*"]}}
     settings, catalog = read_settings(settings)
-    entry = catalog.model("trained-tiny-small-step40")
-    assert (entry["training_step"], entry["fine_tuning_steps"]) == (40, 0)
-    assert entry["title"] == "Tiny small, step 40"
+    entry = catalog.model("trained-tiny-small-step90")
+    assert (entry["training_step"], entry["fine_tuning_steps"]) == (90, 0)
+    assert entry["title"] == "Tiny small, step 90"
     states = {
         group_of(catalog.models[name])
         for name in surprisal_models(catalog, settings["reading"]["models"], "demo_reading")
     }
     tuned = {f"trained, {steps} FT steps" for steps in (5, 10)}
-    assert states == {"trained", *tuned, "trained, after step 1", "trained, after step 40"}
+    assert states == {"trained", *tuned, "trained, after step 1", "trained, after step 90"}
 
 
-@pytest.mark.parametrize(
-    ("training", "said"),
-    [
-        ({"keep_checkpoints": [91]}, "no step 91 in a training of 90 steps"),
-        ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
-        ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, r"sizes\.mine\.width: it is missing"),
-        ({"chunks": "some"}, r"training\.chunks: 'some' is not 'selected' or"),
-        ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean 'steps'"),
-    ],
-)
+@pytest.mark.parametrize(("training", "said"), [
+    ({"keep_checkpoints": [91]}, "no step 91 in a training of 90 steps"),
+    ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
+    ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, r"sizes\.mine\.width: it is missing"),
+    ({"chunks": "some"}, r"training\.chunks: 'some' is not 'selected' or"),
+    ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean 'steps'"),
+])  # fmt: skip
 def test_a_mistake_in_the_configuration_is_refused(training, said):
     with pytest.raises(LingprobError, match=said):
         read_settings({"training": training})
@@ -166,15 +160,12 @@ def test_each_process_takes_its_own_gpu(device, there, place, chosen, monkeypatc
         pass
 
 
-@pytest.mark.parametrize(
-    ("features", "gpu", "on_cpu", "on_gpu"),
-    [
-        ({}, False, torch.float32, torch.float16),
-        ({"avx512_bf16": True}, True, torch.bfloat16, torch.bfloat16),
-        ({"avx512_bf16": False, "amx_bf16": True}, True, torch.bfloat16, torch.bfloat16),
-        ({"avx512_f": True, "amx_int8": True}, False, torch.float32, torch.float16),
-    ],
-)
+@pytest.mark.parametrize(("features", "gpu", "on_cpu", "on_gpu"), [
+    ({}, False, torch.float32, torch.float16),
+    ({"avx512_bf16": True}, True, torch.bfloat16, torch.bfloat16),
+    ({"avx512_bf16": False, "amx_bf16": True}, True, torch.bfloat16, torch.bfloat16),
+    ({"avx512_f": True, "amx_int8": True}, False, torch.float32, torch.float16),
+])  # fmt: skip
 def test_auto_precision_follows_the_hardware(features, gpu, on_cpu, on_gpu, monkeypatch):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: gpu)
@@ -188,8 +179,9 @@ def test_auto_precision_follows_the_hardware(features, gpu, on_cpu, on_gpu, monk
 
 def test_each_step_s_model_has_its_unigrams():
     kept = {"training": {"keep_checkpoints": [1, 2, 4]}}
-    corpora = {"corpora": ["demo_sentences", "demo_control"]}
-    settings, catalog = read_settings({**kept, "overlap": corpora})
+    names = ["demo_sentences", "nltk"]
+    kept["overlap"] = {"corpora": names, "chunk_corpora": names[::-1]}
+    settings, catalog = read_settings(kept)
     listed = {
         name: catalog.model(f"trained-tiny-small{name}")["unigrams"]
         for name in ("", "-ft5", "-step1", "-step4")
@@ -197,7 +189,7 @@ def test_each_step_s_model_has_its_unigrams():
     assert {name: found[0] for name, found in listed.items()} == {
         "": "training_90", "-ft5": "training_90", "-step1": "training_1", "-step4": "training_4"
     }  # fmt: skip
-    assert {found[1] for found in listed.values()} == {"corpus_demo_sentences"}
+    assert {found[1] for found in listed.values()} == {"corpus_nltk"}
     plan = Run(settings, catalog)
     assert scope.unigram_tables(plan, "trained-tiny-small-step4")[0] == (
         "results/unigrams/trained/training_4.parquet"

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.figures.palette import by_size, describe_models
-from lingprob.figures.panels import bits_a_byte, draw_models
+from lingprob.figures.palette import by_size, describe_models, in_families
+from lingprob.figures.panels import bits_a_byte, complete, draw_models
 from lingprob.papers.morcela.figures import uncertain_parameters
 from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
@@ -85,9 +85,12 @@ def test_bits_a_byte_by_hand():
 
 
 def test_models_are_placed_by_size_order_and_step():
-    assert by_size(["large", "tiny", "tiny-64", "big", "tiny-4", "3gram", "2gram"], LOOKS) == [
-        "2gram", "3gram", "tiny-4", "tiny-64", "tiny", "large", "big"
-    ]  # fmt: skip
+    names = ["large", "tiny", "tiny-64", "big", "tiny-4", "3gram", "2gram"]
+    grams, trained = ["2gram", "3gram"], ["tiny-4", "tiny-64", "tiny", "large"]
+    assert by_size(names, LOOKS) == [*grams, *trained, "big"]
+    assert in_families(names, LOOKS) == [*trained, "big", *grams]
+    assert complete(pd.DataFrame({"model": names}), LOOKS)["model"].tolist() == [*names[:2], "big"]
+    assert len({LOOKS[f"{order}gram"]["colour"] for order in (2, 3, 4, 5)}) == 4
 
 
 def test_quality_uses_sentences_above_the_scale_s_middle():
@@ -100,12 +103,13 @@ def test_quality_uses_sentences_above_the_scale_s_middle():
 def test_lines_join_states_of_one_training_in_order():
     _, ax = plt.subplots()
     table = fits().assign(bits=lambda rows: rows["model"].map(BITS))
+    table["r_cv"] = table["r_cv"].mask(table["model"] == "3gram")
     draw_models(ax, table, "bits", "r_cv", LOOKS, joined="series")
     lines = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) > 1]
-    expected = [[f"{order}gram" for order in (2, 3, 4, 5)]]
+    expected = [[f"{order}gram" for order in (2, 4, 5)]]
     expected += [[*(f"{size}-{step}" for step in STEPS), size] for size in SIZES]
     assert sorted(lines) == sorted([BITS[name] for name in names] for names in expected)
-    assert len(ax.lines) == len(table) + len(expected)
+    assert len(ax.lines) == len(table) - 1 + len(expected)
     two = table[table["model"].isin(["tiny-64", "tiny"])]
     without_intervals = two.drop(columns=["r_cv_low", "r_cv_high"])
     for points, options, filling, intervals in (

@@ -30,6 +30,7 @@ TABLE = {"title": "T", "kind": "stimuli", "parser": "table"}
 CORPUS = {"title": "C", "kind": "corpus", "parser": "text"}
 MODEL = {"title": "M", "family": "mine", "source": "local"}
 SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token"}
+EMBEDDING = {"title": "E", "language": "en", "source": "local", "context_window": 9}
 SURPRISALS = {**SCORES, "level": "word", "paths": {"provo": "p.csv"}}
 
 
@@ -40,16 +41,14 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("config", "option", "path"),
-    [
-        ({"datasets": {"own": {**TABLE, "path": "t.csv"}}}, "datasets.own.path", "t.csv"),
-        ({"models": {"own": {**MODEL, "path": "model"}}}, "models.own.path", "model"),
-        ({"models": {"own": {**SCORES, "path": "s.csv"}}}, "models.own.path", "s.csv"),
-        ({"models": {"own": SURPRISALS}}, "models.own.paths.provo", "p.csv"),
-        ({"overlap": {"ngrams": "n/5.kenlm"}}, "overlap.ngrams", "n/5.kenlm"),
-    ],
-)
+@pytest.mark.parametrize(("config", "option", "path"), [
+    ({"datasets": {"own": {**TABLE, "path": "t.csv"}}}, "datasets.own.path", "t.csv"),
+    ({"models": {"own": {**MODEL, "path": "model"}}}, "models.own.path", "model"),
+    ({"embeddings": {"own": {**EMBEDDING, "path": "model"}}}, "embeddings.own.path", "model"),
+    ({"models": {"own": {**SCORES, "path": "s.csv"}}}, "models.own.path", "s.csv"),
+    ({"models": {"own": SURPRISALS}}, "models.own.paths.provo", "p.csv"),
+    ({"overlap": {"ngrams": "n/5.kenlm"}}, "overlap.ngrams", "n/5.kenlm"),
+])  # fmt: skip
 def test_a_missing_file_is_named_with_its_fix(
     folder, config: dict[str, Any], option: str, path: str
 ):
@@ -143,14 +142,11 @@ def ended(log: Path, error: Exception) -> str:
     return log.read_text()
 
 
-@pytest.mark.parametrize(
-    ("error", "before"),
-    [
-        (LingprobError("ratings.csv, row 3: no rating."), " ERROR lingprob"),
-        (LingprobError("two lines:\n  a, b"), " ERROR lingprob"),
-        (ZeroDivisionError("never by nothing"), "\nZeroDivisionError"),
-    ],
-)
+@pytest.mark.parametrize(("error", "before"), [
+    (LingprobError("ratings.csv, row 3: no rating."), " ERROR lingprob"),
+    (LingprobError("two lines:\n  a, b"), " ERROR lingprob"),
+    (ZeroDivisionError("never by nothing"), "\nZeroDivisionError"),
+])  # fmt: skip
 def test_a_log_ends_with_the_error(tmp_path, capfd, error, before):
     log = ended(tmp_path / "log.txt", error)
     assert log.endswith(f"{before}: {error}\n")

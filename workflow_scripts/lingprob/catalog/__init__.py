@@ -91,10 +91,10 @@ class Catalog:
             for source in model["unigrams"]:
                 kind, of = self.unigram_source(source)
                 entry = self.models[of] if kind in self.samplings else {}
-                if entry.get("source") == "ngram" or entry.get("kind") == "masked":
+                if entry.get("source") in ("ngram", "scores") or entry.get("kind") == "masked":
                     raise LingprobError(
-                        f"models.{name}.unigrams: {source!r}, and n-gram models and masked models "
-                        "do not generate. Name a corpus, such as "
+                        f"models.{name}.unigrams: {source!r}, and imported scores, n-gram models "
+                        "and masked models do not generate. Name a corpus, such as "
                         f"corpus_{entry.get('corpus', 'gutenberg')}."
                     )
             for dataset in model.get("datasets", []):
@@ -177,7 +177,7 @@ class Catalog:
         if kind in self.samplings:
             self.model(of)
         elif kind == "corpus":
-            self.dataset(of)
+            looked_up("corpus", of, self.datasets_of("corpus"), OWN_ENTRY.format("datasets"))
         if kind in (*self.samplings, "corpus") or (kind == "training" and of.isdecimal()):
             return kind, of
         if source == "imported":

@@ -81,7 +81,7 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         if math.isnan(value):
             return ""
-        text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+        text = f"{value:,.0f}" if abs(value) >= 9999.5 else f"{value:.4g}"
         return text.replace("-", MINUS)
     return "" if value is None or value is pd.NA else str(value)
 

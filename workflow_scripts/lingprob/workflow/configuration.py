@@ -31,7 +31,7 @@ TAG = re.compile("<[a-zA-Z/!?]")
 TEXTS = ("revision", "title", "family", "family_title", "repository", "version")
 # Keys whose values Snakemake's report shows without escaping HTML. It has other texts in scripts,
 # which only the tags of SCRIPT can end.
-SHOWN = ("title", "family_title", "path", "paths", "citation")
+SHOWN = re.compile(r"\.(title|family_title|path|paths\..*|citation)$")
 SCRIPT = re.compile("<(/?script|!--)", re.IGNORECASE)
 
 
@@ -207,7 +207,7 @@ def refuse_odd_parts(config: Settings) -> None:
                 "quotation marks."
             )
         where = f"{place}.{key}".strip(".")
-        for text, markup in ((key, TAG), (value, TAG if key in SHOWN else SCRIPT)):
+        for text, markup in ((key, TAG), (value, TAG if SHOWN.search(where) else SCRIPT)):
             if isinstance(text, str) and markup.search(text):
                 raise LingprobError(
                     f"config: {where} contains {text!r}, and pages would take the text after `<` "
