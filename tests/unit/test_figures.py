@@ -128,10 +128,11 @@ def test_panels_fit_their_number_and_the_page():
 
 def test_long_intervals_do_not_widen_a_panel():
     """Three points that reach from 1 to 3 get at most 1 more at each end, and a margin of 12%."""
-    table = pd.DataFrame({"y": [1.0, 2, 3], "y_low": [-99, 1, 2], "y_high": [1.5, 2.5, 3.25]})
     _, ((ax,),) = grid(1, 1, width=2, height=2)
-    panels.frame(ax, table, "y")
-    assert ax.get_ylim() == pytest.approx((0 - 0.24, 3.25 + 0.24))
+    for low, high, ends in ((-99, 3.25, (0, 3.25)), (0.5, 99, (0.5, 4))):
+        table = pd.DataFrame({"y": [1.0, 2, 3], "y_low": [low, 1, 2], "y_high": [1.5, 2.5, high]})
+        panels.frame(ax, table, "y")
+        assert ax.get_ylim() == pytest.approx((ends[0] - 0.24, ends[1] + 0.24))
 
 
 def test_a_figure_without_a_panel_says_so():
