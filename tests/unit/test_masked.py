@@ -242,19 +242,16 @@ def test_a_masked_model_has_no_words_or_contexts(folder):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"hub": {"bos_policies": ["bos"]}}, "'bos' is not for masked models (`kind`). Choose"),
-        ({"hub": {"kind": "causal", "bos_policies": ["whole_word"]}}, "is only for masked models"),
-        ({"hub": {"unigrams": ["unigrahams_bert"]}}, "masked models do not generate"),
-        ({"hub": {"context_window": 64}}, "models.hub.context_window: 'hub' is a masked model"),
-        ({"reading": {"models": ["bert"]}}, "reading.models: 'bert' is a masked model"),
-        ({"audit": {"model": "bert"}}, "audit.model: 'bert' is a masked model"),
-        ({"context": {"models": ["bert"]}}, "context.models: 'bert' is a masked model"),
-        ({"hub": {"kind": "both"}}, "is not one of ['causal', 'masked']"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"hub": {"bos_policies": ["bos"]}}, "'bos' is not for masked models (`kind`). Choose"),
+    ({"hub": {"kind": "causal", "bos_policies": ["whole_word"]}}, "is only for masked models"),
+    ({"hub": {"unigrams": ["unigrahams_bert"]}}, "masked models do not generate"),
+    ({"hub": {"context_window": 64}}, "models.hub.context_window: 'hub' is a masked model"),
+    ({"reading": {"models": ["bert"]}}, "reading.models: 'bert' is a masked model"),
+    ({"audit": {"model": "bert"}}, "audit.model: 'bert' is a masked model"),
+    ({"context": {"models": ["bert"]}}, "context.models: 'bert' is a masked model"),
+    ({"hub": {"kind": "both"}}, "is not one of ['causal', 'masked']"),
+])  # fmt: skip
 def test_settings_refuse_masked_models(folder, settings, said):
     with pytest.raises(LingprobError) as refused:
         plan_of(folder, **settings)

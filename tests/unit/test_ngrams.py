@@ -341,17 +341,14 @@ def test_resources_follow_the_corpus(monkeypatch, tmp_path):
     assert costs.counting("grams") == pytest.approx(4 * 8 / 7)
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ({"corpus": "mien"}, r"'mine'.*models\.grams\.corpus"),
-        ({"tokenizer": "smolm2"}, "Did you mean 'smollm2'"),
-        ({"unigrams": ["unigrahams_grams"]}, "do not generate.*corpus_mine"),
-        ({"order": 6}, "order: 6"),
-        ({"estimator": "counts"}, "estimator"),
-        ({"source": "local", "path": "m"}, "does not go with the entry's other keys"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "message"), [
+    ({"corpus": "mien"}, r"'mine'.*models\.grams\.corpus"),
+    ({"tokenizer": "smolm2"}, "Did you mean 'smollm2'"),
+    ({"unigrams": ["unigrahams_grams"]}, "do not generate.*corpus_mine"),
+    ({"order": 6}, "order: 6"),
+    ({"estimator": "counts"}, "estimator"),
+    ({"source": "local", "path": "m"}, "does not go with the entry's other keys"),
+])  # fmt: skip
 def test_a_mistaken_entry_is_one_clear_message(entry, message):
     with pytest.raises(LingprobError, match=message):
         plan_of(**entry)
@@ -415,17 +412,14 @@ def test_the_users_choice_of_a_corpus_is_taken(monkeypatch):
         overlap_settings("laptop", corpora=["nltkk"])
 
 
-@pytest.mark.parametrize(
-    ("mirror", "place", "placed"),
-    [
-        ("", "resources/datasets", True),
-        ("mirror", "mirror", True),
-        ("~/mirror", "home/mirror", True),
-        ("mirror", "elsewhere", False),
-        ("", ".", False),  # the folder of the run, which is no mirror
-        ("https://example.org/mirror", ".", False),
-    ],
-)
+@pytest.mark.parametrize(("mirror", "place", "placed"), [
+    ("", "resources/datasets", True),
+    ("mirror", "mirror", True),
+    ("~/mirror", "home/mirror", True),
+    ("mirror", "elsewhere", False),
+    ("", ".", False),  # the folder of the run, which is no mirror
+    ("https://example.org/mirror", ".", False),
+])  # fmt: skip
 def test_a_corpus_is_in_resources_or_mirror(tmp_path, monkeypatch, mirror, place, placed):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LINGPROB_MIRROR", mirror)
