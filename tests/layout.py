@@ -1,10 +1,13 @@
 """Parts of a figure that are cut off or overprinted, by their boxes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
@@ -51,6 +54,33 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
         shown = text.get_visible() and text.get_text().strip() and id(text) not in beyond
         if shown and (text.axes is None or text.axes.get_visible()):
             yield text
+
+
+def check_points(
+    axes: Iterable[Axes], rows: pd.DataFrame, x: str, y: str, kind: str = "filled", named: str = ""
+) -> None:
+    """Check that panels have a point for each row, in its colour, and no others of their kind.
+
+    A kind is `filled`, `hollow` or the style of lines without markers. On the axis `named`, places
+    are labels of ticks. If rows have ends of intervals, these are drawn.
+    """
+    found, ends = [], set()
+    for ax in axes:
+        labels = {axis: getattr(ax, f"{axis}axis").get_major_formatter() for axis in named}
+        for line in ax.lines:
+            filling = "hollow" if line.get_markerfacecolor() == "white" else "filled"
+            if kind == (line.get_linestyle() if line.get_marker() == "None" else filling):
+                for point in line.get_xydata()[np.isfinite(line.get_xydata()).all(axis=1)]:
+                    at = dict(zip("xy", np.round(point, 6).tolist(), strict=True))
+                    at |= {axis: label(round(at[axis])) for axis, label in labels.items()}
+                    found.append((line.get_color(), *at.values()))
+        bars = [bars for bars in ax.collections if isinstance(bars, LineCollection)]
+        ends |= {tuple(column) for part in bars for segment in part.get_segments()
+                 for column in np.round(segment, 6).T.tolist()}  # fmt: skip
+    rows = rows.dropna(subset=["colour", x, y]).round(6)
+    assert sorted(found) == sorted(rows[["colour", x, y]].itertuples(index=False, name=None))
+    for name in {f"{x}_low", f"{y}_low"} & {*rows}:
+        assert {*zip(rows[name], rows[name.replace("_low", "_high")], strict=True)} <= ends
 
 
 def corners(text: Text) -> np.ndarray:

@@ -40,13 +40,6 @@ def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFram
     return fit_model(model, {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)[0]
 
 
-def two_datasets() -> pd.DataFrame:
-    """A user's 600 ratings of another spread, after those of the paper."""
-    table = fits()
-    own = table.assign(dataset="mine", sse=table["sse"] / 40, beta=0.2, gamma=3.0, r_cv=0.9)
-    return pd.concat([table, own, own], ignore_index=True)
-
-
 def tables_of(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
     """Inputs of figures and scorecard, without single judgments, pairs and shared resamples."""
     empty = {

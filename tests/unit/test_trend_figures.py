@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from layout import check_points
 from lingprob.figures.palette import by_size, describe_models, in_families
 from lingprob.figures.panels import bits_a_byte, complete, draw_models
 from lingprob.papers.morcela.figures import uncertain_parameters
@@ -44,6 +45,7 @@ LOOKS = {name: {**look, "series": SERIES[name]} for name, look in describe_model
 RUN = Run("demo", LOOKS)
 # Bits a byte that each model is made to have.
 BITS = {name: 1.0 + 0.25 * place for place, name in enumerate(CATALOG)}
+POINTS = pd.DataFrame(LOOKS.values())[["colour", "parameters"]].assign(bits=BITS.values())
 
 
 def fits() -> pd.DataFrame:
@@ -63,16 +65,17 @@ def fits() -> pd.DataFrame:
 
 
 def scores(bits: dict[str, float]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Sentence scores with given bits per byte of two acceptable sentences, and the stimuli."""
-    stimuli = pd.DataFrame({"item_id": ["a", "b", "c"], "text": ["abc", "dé", "wrong"],
-                            "rating": [1.0, 0.5, -1.0], "dataset": "mine"})  # fmt: skip
+    """Scores with given bits per byte of two acceptable sentences, and stimuli: two data sets."""
+    stimuli = pd.DataFrame({"item_id": ["a", "b", "c"] * 2, "rating": [1.0, 0.1, -0.5] * 2,
+                            "text": ["abc", "dé", "wrong", "x", "x", "x"],
+                            "dataset": np.repeat(["mine", "other"], 3)})  # fmt: skip
     rows = [
-        {"model": model, "dataset": "mine", "item_id": item, "bos": bos, "unigrams": unigrams,
+        {"model": model, "dataset": dataset, "item_id": item, "bos": bos, "unigrams": unigrams,
          "logprob": -value * n_bytes * np.log(2) * wrong}
-        for model, value in bits.items()
+        for model, value in bits.items() for dataset in ("other", "mine")
         for bos, wrong in (("none", 0.5), ("bos", 1.0))
         for unigrams in ("u", "v")
-        for item, n_bytes in (("a", 3), ("b", 3), ("c", 500))
+        for item, n_bytes in (("a", 2), ("b", 4), ("c", 500))
     ]  # fmt: skip
     return pd.DataFrame(rows), stimuli
 
@@ -95,7 +98,7 @@ def test_models_are_placed_by_size_order_and_step():
 
 def test_quality_uses_sentences_above_the_scale_s_middle():
     table, stimuli = scores({"tiny": 3.0})
-    likert = stimuli.assign(rating=[6.0, 5.5, 2.0])
+    likert = stimuli.assign(rating=[6.0, 5.5, 2.0] * 2)
     found = quality_of({"sentence_scores": table, "stimuli": likert}, "mine", ["bos"])
     assert found.to_dict() == pytest.approx({"tiny": 3.0})
 
@@ -128,12 +131,11 @@ def test_morcela_s_trends_are_by_bits_and_sizes():
     tables = {"sentence_scores": sentence_scores, "stimuli": stimuli}
     nothing = pd.DataFrame(columns=["model", "linking_function", "r_cv", "beta", "gamma"])
     figure = parameter_trends(fits(), nothing, quality_of(tables, "mine", ["bos"]), RUN)
-    against_bits, against_size = (
-        {round(float(line.get_xdata()[0]), 6) for line in ax.lines if len(line.get_xdata()) == 1}
-        for ax in figure.axes[:2]
-    )
-    assert against_bits == {round(value, 6) for value in BITS.values()}
-    assert against_size == {10**5, 10**6, 10**8}
+    rows = fits().join(POINTS)
+    finished = rows[rows["model"].isin(["big", "tiny", "large"])]
+    for place, quantity in enumerate(("r_cv", "gamma", "beta")):
+        check_points(figure.axes[2 * place :][:1], rows, "bits", quantity)
+        check_points(figure.axes[2 * place + 1 :][:1], finished, "parameters", quantity)
 
 
 def strings() -> dict[str, pd.DataFrame]:
@@ -143,10 +145,10 @@ def strings() -> dict[str, pd.DataFrame]:
     r = r.assign(r=0.9, r_low=0.8, r_high=0.95)
     areas = about.assign(phenomenon="", metric="logprob", n_pairs=9, n_grammatical=9)
     areas = areas.assign(auc=0.7, auc_low=0.6, auc_high=0.8, n_ungrammatical=9)
-    areas = areas.assign(accuracy=0.9, accuracy_low=0.85, accuracy_high=0.95, lead=np.nan)
+    areas = areas.assign(accuracy=0.8, accuracy_low=0.75, accuracy_high=0.95, lead=np.nan)
     found, stimuli = scores(BITS)
     found = found[(found["bos"] == "bos") & (found["unigrams"] == "u")]
-    found = found.assign(dataset="mine", grammatical=found["item_id"] != "c")
+    found = found.assign(grammatical=found["item_id"] != "c")
     return {"string_correlations": r, "string_separation": areas, "string_scores": found,
             "stimuli": stimuli}  # fmt: skip
 
@@ -155,8 +157,9 @@ def test_string_quality_is_in_bits_of_grammatical_sentences():
     figure = quality(strings(), RUN)
     labels = ["r of Prediction 1", "Area under ROC curve", "Accuracy on pairs"]
     assert [ax.get_title().partition("\n")[2] for ax in figure.axes] == labels
-    points = [line.get_xdata() for line in figure.axes[0].lines if len(line.get_xdata()) == 1]
-    assert {round(float(x[0]), 6) for x in points} == {round(bits, 6) for bits in BITS.values()}
+    for ax, y, at_chance in zip(figure.axes, (0.9, 0.7, 0.8), (0.0, 0.5, 0.5), strict=True):
+        check_points([ax], POINTS.assign(y=y), "bits", "y")
+        assert [at_chance] * 2 in [list(line.get_ydata()) for line in ax.lines]
     # Imported scores and pseudo-log-likelihoods are no bits of a text.
     models = {name: {**look, "causal": name == "tiny"} for name, look in LOOKS.items()}
     (point,) = quality(strings(), replace(RUN, models=models)).axes[0].lines[:1]
