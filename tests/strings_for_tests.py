@@ -17,9 +17,11 @@ PUBLISHED = read_published("string_probability")
 TWO_BINS = replace(OPTIONS, bins=2, bootstrap=60)
 
 
-def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> Dataset:
+def made(
+    name: str, predictions: set[int], pairs: int = 120, seed: int = 0, lone: int = 0
+) -> Dataset:
     """A data set of six paradigms. Pair 7 has identical sentences, and pair 8 lacks a rating."""
-    dataset = data_set(name, pairs, predictions, paradigms=6, seed=seed)
+    dataset = data_set(name, pairs, predictions, lone=lone, paradigms=6, seed=seed)
     stimuli, rng = dataset.stimuli, np.random.default_rng(seed)
     stimuli["rating"] += 0.1 * dataset.scores["logprob"]
     stimuli.loc[stimuli["pair_id"] == "p7", "text"] = "the same"

@@ -7,13 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from layout import check_points
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import failures
 from lingprob.papers.run import Run
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.claims import compare
 from lingprob.papers.string_probability.data import Dataset, toy_surprisals
-from lingprob.papers.string_probability.figures import draw
+from lingprob.papers.string_probability.figures import CONFOUND_LINES, draw
+from lingprob.papers.string_probability.separation_figures import METRICS
 from lingprob.papers.string_probability.tables import page
 from strings_for_tests import OPTIONS, PUBLISHED, VOCABULARY, found, made
 
@@ -35,16 +37,14 @@ def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
             expected = source == "simulated"
             assert marked.loc[1].tolist() == [False, False]
             assert marked.loc[2].tolist() == [expected, expected]
-        columns = ("dataset", "counted", "used_pairs", "identical_pairs", "kept")
-        none = pd.DataFrame({name: [] for name in columns} | {"used": np.array([], dtype=bool)})
-        counts = {"datasets": none, "filters": none, "toy_surprisals": NO_TOY}
-        card = compare({**tables, **counts}, Run("demo", published=PUBLISHED))
+        card = compare({**tables, "toy_surprisals": NO_TOY}, Run("demo", published=PUBLISHED))
         claims = card[card["row"] == "m/rated"].set_index("column")["note"]
         of_ratings = claims.index.str.startswith("prediction_2")
         assert of_ratings.sum() == 4
         said = claims.str.contains("simulated ratings")
         assert said.tolist() == (of_ratings & (source == "simulated")).tolist()
         shown = page("confounds", tables["string_confounds"])
+        assert shown.groupby("prediction").size().to_dict() == {1: 6, 2: 6}
         assert set(shown.loc[shown["prediction"] == 2, "note"]) == {
             "simulated ratings" if source == "simulated" else ""
         }
@@ -57,19 +57,38 @@ def test_figures_show_models_and_mark_simulated_ratings(datasets, results, sourc
     catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
                       "parameters": size} for name, size in models.items()}  # fmt: skip
     catalog["n"]["note"] = "N is fine-tuned."
-    shown = {
-        name: pd.concat([table, table.assign(model="n")], ignore_index=True)
-        for name, table in results.items()
-    }
+    run, shown = Run("demo", describe_models(catalog), note="Absent: HLL."), {}
+    for name, table in results.items():
+        half = table.filter(regex="^(r|auc|accuracy|value|logprob)(_low|_high)?$") / 2
+        both = pd.concat([table, table.assign(model="n", **half)], ignore_index=True)
+        shown[name] = both.assign(colour=both["model"].map(run.models).str["colour"])
+    other = shown["string_correlations"].query("subset == 'bin'").assign(dataset="other", r=0.1)
+    shown["string_correlations"] = pd.concat([shown["string_correlations"], other])
     about_ratings = shown["string_correlations"]["prediction"] == 2
     shown["string_correlations"]["simulated"] = about_ratings & (source == "simulated")
-    run = Run("demo", describe_models(catalog), note="Absent: HLL.")
     figures = draw(tables_drawn(shown, datasets), run, ["pairs"])
     looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
     legend = figures["figure_2b"].legends[0]
     assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
-    drawn = {line.get_color() for line in figures["figure_2b"].axes[0].lines}
-    assert set(looks) <= drawn
+    r, lines = (
+        shown[f"string_{name}"].query("subset == 'bin'").astype({"name": int})
+        for name in ("correlations", "confounds")
+    )
+    for number in (1, 2):
+        bins = r.loc[r["prediction"] == number, ["colour", "name", "r", "cosine_mean"]]
+        axes = figures[f"figure_{number + 1}b"].axes
+        check_points(axes, bins, "name", "r")
+        means = [f"{mean:.2g}" for mean in bins["cosine_mean"].iloc[:10:3]]
+        assert [text.get_text() for text in axes[0].get_xticklabels()] == means
+    whole = shown["string_separation"].query("phenomenon == ''")
+    whole = whole.assign(label=whole["metric"].map(METRICS).str[0])
+    for name, value in (("figure_4b", "auc"), ("figure_8", "accuracy")):
+        check_points(figures[name].axes, whole, "label", value, named="x")
+    said = [text.get_text() for ax in figures["figure_6"].axes for text in ax.get_legend().texts]
+    assert said == [f"{row.label} {row.auc:.2f}" for row in whole.itertuples()]
+    for quantity, (_, colour, style) in CONFOUND_LINES.items():
+        line = lines.loc[lines["quantity"] == quantity, ["name", "value"]].assign(colour=colour)
+        check_points(figures["deconfounded"].axes, line, "name", "value", style)
     said = {
         name: f"{figure.get_supxlabel()} {figure.get_label()}" for name, figure in figures.items()
     }
@@ -96,39 +115,27 @@ def tables_drawn(results: dict, datasets: list[Dataset]) -> dict:
 
 
 def toy_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two toy strings under two conventions of one model."""
+    """Two toy strings under two conventions, with two sources of one model and one of another."""
     stimuli = pd.DataFrame(
         {"item_id": ["a", "b"], "text": ["ok", "ko"], "grammatical": [True, False]}
     )
-    scores = pd.DataFrame({"item_id": ["a", "b"] * 2, "bos": ["bos"] * 2 + ["none"] * 2,
-                           "unigrams": "u", "logprob": np.log(2) * np.array([-3, -5, -7, -9.0]),
-                           "model": "m"})  # fmt: skip
-    return stimuli, scores
+    rows = [("a", "bos", -3.0), ("b", "bos", -5), ("a", "none", -9), ("b", "none", -7)]
+    scores = pd.DataFrame(rows, columns=["item_id", "bos", "logprob"])
+    given = [scores.assign(model=model, unigrams=of) for model, of in ("mu", "mv", "nv")]
+    return stimuli, pd.concat(given).assign(logprob=lambda rows: rows["logprob"] * np.log(2))
 
 
 def test_toy_strings_have_one_policy_s_surprisal():
-    toy = toy_surprisals(*toy_tables(), {"m": "bos"})
-    assert toy["surprisal"].tolist() == pytest.approx([3, 5])
-    assert toy["model"].tolist() == ["m", "m"]
+    toy = toy_surprisals(*toy_tables(), {"m": "bos", "n": "none"})
+    assert toy["surprisal"].tolist() == pytest.approx([3, 5, 9, 7])
+    assert toy["model"].tolist() == ["m", "m", "n", "n"]
     assert NO_TOY.empty
 
 
-def with_lone(dataset: Dataset, number: int) -> Dataset:
-    """A data set with a number of rated sentences of each class that have no pair."""
-    names = [f"lone{place}" for place in range(2 * number)]
-    stimuli = dataset.stimuli.iloc[: 2 * number].assign(item_id=names, pair_id=None)
-    scores = dataset.scores.iloc[: 2 * number].assign(item_id=names)
-    return replace(
-        dataset,
-        stimuli=pd.concat([dataset.stimuli, stimuli], ignore_index=True),
-        scores=pd.concat([dataset.scores, scores], ignore_index=True),
-    )
-
-
-@pytest.mark.parametrize("lone", [0, 3])
+@pytest.mark.parametrize("lone", [0, 6])
 def test_own_data_without_paradigms_or_pairs(lone):
     """Nothing fails, and sentences without a pair make no point of a pair."""
-    own = [made("pairs", {1, 3}), with_lone(made("rated", {2, 3}, seed=1), lone)]
+    own = [made("pairs", {1, 3}), made("rated", {2, 3}, seed=1, lone=lone)]
     own = [replace(one, stimuli=one.stimuli.assign(paradigm=None, phenomenon=None)) for one in own]
     tables = analyse("m", own, ["pairs", "rated"], VOCABULARY, OPTIONS)
     figures = draw(tables_drawn(tables, own), Run("demo", LOOKS), ["pairs"])

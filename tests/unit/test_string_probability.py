@@ -1,6 +1,7 @@
 """The three predictions on made scores: against scipy, scikit-learn, plain loops and by hand."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -72,15 +73,13 @@ def test_prediction_1_equals_scipy_s_r(datasets, results):
     assert whole["n"] == 119
     assert whole["r_low"] < whole["r"] < whole["r_high"]
     ordered = pairs.sort_values("cosine_distance")
-    start = 0
-    for number in range(10):
-        size = 12 if number < 9 else 11
-        part = ordered.iloc[start : start + size]
-        start += size
-        row = found(results, "pairs", subset="bin", name=str(number + 1)).iloc[0]
-        assert row["n"] == size
+    for number, start in enumerate(range(0, 119, 12), start=1):
+        part = ordered.iloc[start : start + 12]
+        row = found(results, "pairs", subset="bin", name=str(number)).iloc[0]
+        assert row["n"] == len(part)
         assert row["r"] == pytest.approx(stats.pearsonr(part["good"], part["bad"]).statistic)
-        assert row["cosine_high"] == part["cosine_distance"].max()
+        cosine = row[["cosine_low", "cosine_mean", "cosine_high"]].tolist()
+        assert cosine == pytest.approx(part["cosine_distance"].agg(["min", "mean", "max"]).tolist())
 
 
 def test_prediction_2_uses_near_pairs_with_both_ratings(datasets, results):
@@ -106,6 +105,7 @@ def test_the_edit_filter_is_of_prediction_2_alone():
         pd.testing.assert_frame_equal(first.reset_index(drop=True), other[name])
     for name in ("string_separation", "string_roc"):
         pd.testing.assert_frame_equal(every[name], other[name])
+    assert set(every["string_separation"]["dataset"]) == {"mine"}  # one set is not pooled
     n = every["string_correlations"].query("subset == 'overall'").set_index("prediction")["n"]
     rated = made("mine", {2}).distances["levenshtein_characters"].drop(8)
     near = (rated <= rated.quantile(0.75)).drop(7).sum()  # the sentences of 7 are equal
@@ -113,12 +113,13 @@ def test_the_edit_filter_is_of_prediction_2_alone():
 
 
 def test_prediction_3_shares_pairs_with_prediction_2_alone():
-    """Without Prediction 1, the table has the near pairs only, as Table 1a counts LI."""
+    """Without Prediction 1, the only pairs are near ones, as Table 1a counts LI."""
     every, rated = (
-        string_scores("m", made("mine", numbers), VOCABULARY, "demo")
+        string_scores("m", made("mine", numbers, lone=3), VOCABULARY, "demo")
         for numbers in ({1, 2, 3}, {2, 3})
     )
-    near = every[every["meaning_matched"].eq(True)].reset_index(drop=True)
+    kept = every["meaning_matched"].eq(True) | every["pair_id"].isna()
+    near = every[kept].reset_index(drop=True)
     pd.testing.assert_frame_equal(rated, near)
     assert 0 < len(near) < len(every)
 
@@ -126,10 +127,11 @@ def test_prediction_3_shares_pairs_with_prediction_2_alone():
 def test_prediction_3_equals_scikit_learn_s_area(results):
     scores, table = results["string_scores"], results["string_separation"]
     overall = table.set_index(["dataset", "phenomenon", "metric"]).sort_index()
-    for name in ["pairs", "rated", "single"]:
+    for name, phenomenon in product(["pairs", "rated", "single"], ["", "ph0", "ph1", "ph2"]):
         part = scores[scores["dataset"] == name]
+        part = part[part["phenomenon"].str.contains(phenomenon)]
         for metric in METRICS:
-            row = overall.loc[name, "", metric]
+            row = overall.loc[name, phenomenon, metric]
             assert row["auc"] == pytest.approx(roc_auc_score(part["grammatical"], part[metric]))
             assert row["auc_low"] <= row["auc"] <= row["auc_high"]
     pooled = overall.loc[POOLED, "", "slor"]
@@ -139,12 +141,13 @@ def test_prediction_3_equals_scikit_learn_s_area(results):
     assert (single["n_pairs"] == 0).all()
 
 
-def test_the_curve_encloses_the_area(results):
-    curve = results["string_roc"]
-    table = results["string_separation"].query("phenomenon == ''").set_index(["dataset", "metric"])
-    for key, part in curve.groupby(["dataset", "metric"]):
-        area = np.trapezoid(part["true_positive_rate"], part["false_positive_rate"])
-        assert area == pytest.approx(table.loc[key, "auc"], abs=0.01)
+def test_the_curve_encloses_the_area(results, of_two):
+    for given in (results, of_two):
+        table = given["string_separation"].query("phenomenon == ''")
+        table = table.set_index(["dataset", "metric"])
+        for key, part in given["string_roc"].groupby(["dataset", "metric"]):
+            area = np.trapezoid(part["true_positive_rate"], part["false_positive_rate"])
+            assert area == pytest.approx(table.loc[key, "auc"], abs=0.01)
 
 
 def test_the_metrics_by_hand():
@@ -176,6 +179,7 @@ def test_a_constant_bin_has_no_r(tmp_path):
     correlations = tables["string_correlations"]
     assert correlations["r"].isna().all()
     assert (correlations["n"] > 0).all()
+    assert tables["string_separation"].empty
     for name, table in tables.items():
         write_table(table, name, tmp_path / f"{name}.parquet")
 
@@ -195,20 +199,6 @@ def test_a_convention_that_was_not_scored_is_named(datasets):
                  convention=("none", "u"))  # fmt: skip
 
 
-def test_clusters_widen_intervals_where_paradigms_differ(datasets):
-    dataset = datasets[0]
-    shift = dataset.stimuli["paradigm"].str[-1].astype(int) * 30.0
-    scores = dataset.scores.assign(logprob=dataset.scores["logprob"] - shift)
-    shifted = Dataset("pairs", frozenset({1}), dataset.stimuli, scores, dataset.distances)
-    widths = []
-    for resample in ("pairs", "clusters"):
-        options = replace(OPTIONS, resample=resample, bootstrap=300)
-        table = analyse("m", [shifted], [], None, options)["string_correlations"]
-        whole = table[table["subset"] == "overall"].iloc[0]
-        widths.append(whole["r_high"] - whole["r_low"])
-    assert widths[1] > 1.5 * widths[0]
-
-
 def test_counts_filters_and_analysis_agree(datasets):
     rated = datasets[1]
     analysed = string_scores("m", rated, VOCABULARY, "demo")["meaning_matched"].sum() / 2
@@ -217,6 +207,11 @@ def test_counts_filters_and_analysis_agree(datasets):
     assert (len(filters), filters["used"].sum()) == (8, 1)
     counted = count_datasets(tables, tables, distances, run_of(li_large="LI")).iloc[0]
     (kept,) = filters.loc[filters["used"], "kept"]
+    for row in filters.itertuples():
+        edits = rated.distances[f"levenshtein_{row.unit}"]
+        limit = (edits.drop(8) if row.population == "rated" else edits).quantile(0.75)
+        near = (edits < limit if row.comparison == "below" else edits <= limit).drop(7)
+        assert (row.edits, row.pairs, row.kept) == (limit, 120, near.sum())
     assert analysed == kept == counted["counted"] < counted["used_pairs"] == 119
     assert counted["counted_published"] == 1883
 
@@ -245,7 +240,8 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     run = Run("demo", {"gpt2": {"parameters": 1.24e8}}, published=PUBLISHED)
     card = compare({**results, **tables}, run)
     rows = card.set_index(["row", "column"])
-    assert rows.loc[("blimp/counted", "value"), "ours"] == 119
+    counted = rows.loc[("blimp/counted", "value"), ["ours", "note"]].tolist()
+    assert counted == [119, "1 pairs of identical sentences left out"]
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"
     assert rows.loc[("all/pairs", "thousands"), "verdict"] == "not run"
     assert rows.loc[("gpt2/parameters", "millions"), "verdict"] == "reproduced"
@@ -254,7 +250,9 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     assert area["ours"] == pytest.approx(
         results["string_separation"].query("dataset == 'pairs' and phenomenon == ''")["auc"].max()
     )
-    assert rows.loc[("li_large/kept", "value"), "published"] == 1883
+    kept = rows.loc[("li_large/kept", "value"), ["published", "ours", "note"]].tolist()
+    assert kept[:2] == [1883, filters.loc[filters["used"], "kept"].item()]
+    assert kept[2].startswith("edits of characters, at most the quantile of rated pairs")
     toy_claims = card[card["item"] == "§2.1.1"].query("kind == 'claim'").set_index("column")
     assert set(toy_claims["verdict"]) == {"supported"}
     assert len(toy_claims) == 3
@@ -300,19 +298,12 @@ def of_two(two) -> dict[str, pd.DataFrame]:
     return analyse("m", two, ["one", "two"], 100, TWO_BINS)
 
 
-def test_both_tables_of_a_prediction_share_bins(of_two):
-    keys = ["dataset", "prediction", "name"]
-    r = of_two["string_correlations"].query("subset == 'bin'").set_index(keys)
-    same = of_two["string_confounds"].query("subset == 'bin' and quantity == 'r'").set_index(keys)
-    assert r["n"].to_dict() == {
-        ("one", 1, "1"): 11, ("one", 1, "2"): 10, ("two", 2, "1"): 13, ("two", 2, "2"): 12
-    }  # fmt: skip
-    assert same["n"].to_dict() == r["n"].to_dict()
-    assert same["value"].to_dict() == pytest.approx(r["r"].to_dict())
-    changes = of_two["string_confounds"].query("subset == 'change'")
-    assert set(zip(changes["dataset"], changes["prediction"], strict=True)) == {
-        ("one", 1), ("two", 2)
-    }  # fmt: skip
+def test_both_tables_of_a_prediction_share_bins(results):
+    bins = results["string_correlations"].query("subset == 'bin'")
+    same = results["string_confounds"].query("subset == 'bin' and quantity == 'r'")
+    both = bins.merge(same, on=["dataset", "prediction", "name", "n"])
+    assert len(both) == len(bins) == len(same) == 2 * 10
+    assert both["r"].tolist() == pytest.approx(both["value"].tolist())
 
 
 def test_a_metric_with_gaps_has_no_area():
@@ -365,14 +356,14 @@ def test_flat_set_intervals_equal_a_loop_over_draws():
         assert found[[f"{name}_low", f"{name}_high"]].tolist() == pytest.approx(ends)
 
 
-def test_correlation_intervals_use_the_options_seed(of_two):
+def test_correlation_intervals_use_the_options(of_two):
     pairs = variables(pairs_of(of_two["string_scores"].query("dataset == 'one'")), 1)
-    ends = correlation_interval(
-        pairs["x"].to_numpy(), pairs["y"].to_numpy(), np.arange(21), draws=60, seed=TWO_BINS.seed
-    )
-    expected = widened(pairs["x"].corr(pairs["y"]), ends, np.ones(21), (-1.0, 1.0))
-    row = found(of_two, "one", subset="overall").iloc[0]
-    assert row[["r_low", "r_high"]].tolist() == pytest.approx(expected)
+    x, y = pairs["x"].to_numpy(), pairs["y"].to_numpy()
+    for resample, unit in (("pairs", np.arange(21)), ("clusters", np.arange(21) % 4)):
+        ends = correlation_interval(x, y, unit, draws=60, seed=TWO_BINS.seed)
+        expected = widened(pairs["x"].corr(pairs["y"]), ends, np.bincount(unit), (-1.0, 1.0))
+        row = correlations_of(pairs, replace(TWO_BINS, resample=resample))[0]
+        assert [row["r_low"], row["r_high"]] == pytest.approx(expected)
 
 
 def test_units_by_hand():
@@ -413,14 +404,17 @@ def test_counts_of_data_sets_with_and_without_pairs():
     given = {"blimp": blimp.assign(rating=np.nan), "mine": mine,
              "cola": data_set("cola", 0, {3}, lone=3).stimuli}  # fmt: skip
     mine.loc[0, "rating"] = np.nan
-    run = run_of(**dict.fromkeys(given, "T"))
+    run = run_of(**{name: name.upper() for name in given})
+    mine.loc[1, "rating_source"] = None
     mine.loc[3, "text"] = mine.loc[2, "text"]
     used = {**given, "mine": mine.iloc[2:]}
     table = count_datasets(given, used, {}, run).set_index("dataset")
-    columns = ["identical_pairs", "duplicated_sentences", "counted", "missing_ratings",
-               "used_pairs", "used_sentences"]  # fmt: skip
-    found = table.loc[["blimp", "mine", "cola"], columns]
-    assert found.to_numpy().tolist() == [[1, 1, 2, 0, 2, 4], [1, 1, 2, 1, 1, 4], [0, 0, 3, 0, 0, 3]]
+    columns = ["title", "sentences", "pairs", "identical_pairs", "duplicated_sentences", "counted",
+               "missing_ratings", "used_pairs", "used_sentences", "rating_source"]  # fmt: skip
+    assert table[columns].to_numpy().tolist() == [
+        ["BLIMP", 6, 3, 1, 1, 2, 0, 2, 4, "human"], ["MINE", 8, 3, 1, 1, 2, 1, 1, 4, "human"],
+        ["COLA", 3, 0, 0, 0, 3, 0, 0, 3, "human"],
+    ]  # fmt: skip
     assert table["counted_published"].dropna().to_dict() == {"blimp": 66993, "cola": 8551}
 
 

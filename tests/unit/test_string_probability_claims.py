@@ -17,13 +17,9 @@ PUBLISHED = read_published("string_probability")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
 RUN = Run("demo")
 TOY, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
-STRINGS = TOY[["text", "grammatical"]]
-# Claims whose input the paper prints: a bound on all areas and an accuracy. All others are
-# drawn.
-PRINTED = {"poor_separation": 0.75, "good_accuracy": 0.8}
 # The limit of each claim, an effect beyond it and the standard error of the paper's n (1,018 pairs
 # for Prediction 1, 1,883 for 2, thousands of sentences for 3). The paper prints effects only for
-# PRINTED. The others have the size that its words ("strong", "decreases") suggest.
+# the last two. The others have the size that its words ("strong", "decreases") suggest.
 ASSUMED = {
     "prediction_1a": (0.5, 0.4, 0.006), "prediction_1b": (0, -0.2, 0.02),
     "prediction_1b_common_spread": (0, -0.2, 0.03), "prediction_1b_without_length": (0, -0.2, 0.03),
@@ -47,7 +43,11 @@ OF_METRICS = {
     "pairing_separates": ("gain", "logprob"),
 }  # fmt: skip
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
-COSTS = {"grammatical_strings_likelier": 4.0, "one_moon_likelier": 6.0, "moons_below_moon": 5.0}
+BITS = {"The moon emerges.": 30.0, "A moon emerges.": 33.0, "The moons emerge.": 38.0,
+        "The moon emerge.": 35.0, "The moons emerges.": 41.0, "A moon emerge.": 40.0,
+        "A moons emerge.": 44.0, "A moons emerges.": 45.0}  # fmt: skip
+OF_BITS = {"grammatical_strings_likelier": 41 - 101 / 3, "one_moon_likelier": 42 - 34.5,
+           "moons_below_moon": 38 - 35}  # fmt: skip
 
 
 def judged(claim: str, tables: dict[str, pd.DataFrame]) -> list[dict]:
@@ -75,21 +75,15 @@ def separated(column: str, metric: str, value: np.ndarray, error: float) -> pd.D
     return table
 
 
-@pytest.mark.parametrize(
-    ("column", "metric", "claim"),
-    [("lead", "slor", "slor_leads"), ("lead", "mean_logprob", "mean_logprob_leads"),
-     ("accuracy", "logprob", "good_accuracy")],
-)  # fmt: skip
-def test_data_sets_without_the_number_are_no_populations(column, metric, claim):
-    table = separated(column, metric, np.array([0.1, np.nan]), 0.01)
+def test_data_sets_without_the_number_are_no_populations():
+    table = separated("lead", "slor", np.array([0.1, np.nan]), 0.01)
 
     def populations(table: pd.DataFrame) -> list[str]:
-        return [row["row"] for row in judged(claim, {"string_separation": table})]
+        return [row["row"] for row in judged("slor_leads", {"string_separation": table})]
 
     assert populations(table) == ["m/0"]
     assert populations(table[table["dataset"] == "1"]) == ["(none)"]
-    if column == "lead":
-        assert populations(table[table["metric"] != metric]) == ["(none)"]
+    assert populations(table[table["metric"] != "slor"]) == ["(none)"]
 
 
 def estimated(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
@@ -111,48 +105,28 @@ def estimated(claim: str, effect: float, runs: int, rng: np.random.Generator) ->
         return {"string_confounds": table.assign(**{f"value{end}": at for end, at in ends.items()})}
 
 
-def strings(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
-    """Eight strings of one surprisal but for the claim's effect, scored in half precision."""
-    text, good = TOY["text"], TOY["grammatical"].to_numpy(bool)
-    size = effect * COSTS[claim]
-    extra = {
-        "grammatical_strings_likelier": np.where(good, 0, size),
-        "one_moon_likelier": np.where(text.str.contains("moons "), size, 0),
-        "moons_below_moon": np.where(text == "The moons emerge.", size, 0),
-    }[claim]
-    surprisals = [
-        STRINGS.assign(model=str(run), surprisal=30 + extra + rng.normal(0, 0.015, len(TOY)))
-        for run in range(runs)
-    ]
-    return {"toy_surprisals": pd.concat(surprisals, ignore_index=True)}
-
-
 def simulated(claim: str, effect: float, runs: int, seed: int) -> list[str]:
     """Verdicts on as many simulated runs."""
-    make = strings if claim in COSTS else estimated
-    found = verdicts(claim, make(claim, effect, runs, np.random.default_rng(seed)))
+    found = verdicts(claim, estimated(claim, effect, runs, np.random.default_rng(seed)))
     assert len(found) == runs
     return found
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim not in OF_BITS])
 def test_verdicts_follow_the_effect(claim):
-    """A thousand runs without one; of the eight strings, whose verdict costs milliseconds, 200."""
-    runs = 200 if claim in COSTS else 1000
-    assert simulated(claim, 0, runs, 1).count("supported") <= 0.05 * runs
+    assert simulated(claim, 0, 1000, 1).count("supported") <= 50
     reverse = simulated(claim, -1, 60, 2)
     assert "supported" not in reverse
     assert reverse.count("contradicted") >= 48
     assert simulated(claim, 1, 60, 3).count("supported") >= 48
 
 
-@pytest.mark.parametrize("claim", PRINTED)
-def test_what_the_paper_prints_supports_its_claims(claim):
+@pytest.mark.parametrize(
+    ("claim", "printed", "reach"), [("poor_separation", 0.75, 0), ("good_accuracy", 0.8, 0.05)]
+)
+def test_what_the_paper_prints_supports_its_claims(claim, printed, reach):
     """AUC "do not exceed 0.75"; accuracy "about 80%", here to five points."""
-    column, metric, reach = {
-        "poor_separation": ("auc", "slor", 0), "good_accuracy": ("accuracy", "logprob", 0.05)
-    }[claim]  # fmt: skip
-    table = separated(column, metric, np.array([PRINTED[claim]]), reach / 1.96)
+    table = separated(*OF_METRICS[claim], np.array([printed]), reach / 1.96)
     assert verdicts(claim, {"string_separation": table}) == ["supported"]
 
 
@@ -166,25 +140,16 @@ def test_a_claim_uses_its_prediction_and_quantity(claim):
     assert len(verdicts(claim, tables)) == 3
 
 
-BITS = {"The moon emerges.": 30.0, "A moon emerges.": 33.0, "The moons emerge.": 38.0,
-        "The moon emerge.": 35.0, "The moons emerges.": 41.0, "A moon emerge.": 40.0,
-        "A moons emerge.": 44.0, "A moons emerges.": 45.0}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("claim", "bits"),
-    [
-        ("grammatical_strings_likelier", 41 - 101 / 3),
-        ("one_moon_likelier", 42 - 34.5),
-        ("moons_below_moon", 38 - 35),
-    ],
-)
+@pytest.mark.parametrize(("claim", "bits"), OF_BITS.items())
 def test_eight_strings_differ_by_hand_at_half_precision(claim, bits):
-    surprisals = STRINGS.assign(model="m", surprisal=TOY["text"].map(BITS))
+    surprisals = TOY.assign(model="m", surprisal=TOY["text"].map(BITS))
     ((model, found),) = STATISTICS[claim]({"toy_surprisals": surprisals}, RUN)
     assert model == "m"
     ends = (found.value, found.low, found.high)
     assert ends == pytest.approx((bits, bits - 0.05, bits + 0.05))
+    reversed_sign = surprisals.assign(surprisal=-surprisals["surprisal"])
+    for given, verdict in ((surprisals, "supported"), (reversed_sign, "contradicted")):
+        assert verdicts(claim, {"toy_surprisals": given}) == [verdict]
 
 
 def test_areas_are_of_whole_data_sets():
@@ -222,7 +187,7 @@ def test_poor_separation_needs_all_metrics_and_an_accuracy():
     found = separation_verdicts(weak)
     assert (found["0"][0], found["3"][0]) == ("supported", "not run")
     pooled = weak[weak["dataset"] == "0"].assign(dataset=POOLED, accuracy=0.99)
-    together = pd.concat([weak, pooled], ignore_index=True)
+    together = pd.concat([weak.assign(model="n", accuracy=0.99), weak, pooled], ignore_index=True)
     assert separation_verdicts(together)["3"][0] == "not run"
     alone = weak[weak["dataset"] == "3"]
     assert separation_verdicts(alone)["3"][0] == "not run"
