@@ -3,14 +3,13 @@
 from collections import Counter
 from functools import partial
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lingprob.io.corpora import batches
 from lingprob.unigrams import counts as counting
 from lingprob.unigrams.counts import count_tokens
-from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
+from lingprob.unigrams.estimate import merge_sums, sums_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE
 
 
@@ -39,13 +38,3 @@ def test_shards_add_up_to_a_counter_over_texts(
     assert [expected[token_id] for token_id in range(VOCABULARY_SIZE)] == sum(shards).tolist()
     merged = merge_sums(map(sums_table, shards))
     assert merged["sum"].tolist() == sum(shards).tolist()
-
-
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=50), st.floats(1e-3, 10))
-def test_smoothed_probabilities_sum_to_one_in_count_order(values, smoothing):
-    counts = np.array(values)
-    table = smoothed_logprobs(sums_table(counts), smoothing=smoothing, total=int(counts.sum()))
-    probabilities = np.exp(table["logprob"].to_numpy())
-    assert abs(probabilities.sum() - 1) < 1e-9
-    expected = (counts + smoothing) / (counts.sum() + smoothing * len(counts))
-    np.testing.assert_allclose(probabilities, expected, rtol=1e-9)

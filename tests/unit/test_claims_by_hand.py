@@ -34,7 +34,7 @@ def fit(model: str, linking_function: str, **columns: float) -> dict[str, Any]:
 def test_two_units_of_bic_are_no_evidence():
     fits = pd.DataFrame([fit("m", "morcela", bic=10.0), fit("m", "morcela_beta_1", bic=13.5)])
     ((name, found),) = morcela.bic_difference({"linking_functions": fits}, RUN)
-    assert (name, ends(found)) == ("m/d", (3.5, 1.5, 5.5))
+    assert (name, ends(found), found.note) == ("m/d", (3.5, 1.5, 5.5), morcela.RULE)
     assert not [*morcela.bic_difference({"linking_functions": fits.iloc[:1]}, RUN)]
 
 
@@ -56,7 +56,7 @@ def test_points_of_models_are_their_own_columns():
         for place, name in enumerate(names, start=1)
     ])  # fmt: skip
     run = Run("demo", {"m": {"family": "f", "parameters": 10**8}})
-    slopes = pd.DataFrame({"model": ["m"], "slope": [0.7]})
+    slopes = pd.DataFrame({"model": ["m", "m"], "slope": [0.7, 0.9]})  # after two start tokens
     tables = {"linking_functions": fits, "frequency_slopes": slopes}
     points = points_of(tables, run)["d"].iloc[0].to_dict()
     assert points.pop("family") == "f"

@@ -173,6 +173,11 @@ def test_what_was_not_resampled_keeps_its_interval(tables):
     for claim, column in (("r_rises_with_size", "r"), ("beta_falls_with_size", "beta")):
         (found,) = [one for about, one in STATISTICS[claim](alone, RUN)]
         assert found == slope_within(points["size"], points[column], points["family"])
+    # A model without beta is as if it were not there, in resamples too.
+    fits, kept = tables["linking_functions"], tables["linking_functions"]["model"] != "opt-30b"
+    flat = fits.assign(logprob_slope_low=fits["logprob_slope_low"].where(kept, -1.0))
+    one, other = ({**tables, "linking_functions": some} for some in (fits[kept], flat))
+    assert [*STATISTICS[claim](one, RUN)] == [*STATISTICS[claim](other, RUN)]
 
 
 def test_models_without_resamples_repeat_their_point(tables):

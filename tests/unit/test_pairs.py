@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -79,6 +80,7 @@ def evidence(unigrams: bool = True, **more: object) -> Evidence:
             ("mine", "leaked.1", "books", 1, 4, 2),
             ("mine", "leaked.0", "news", 2, 3, 1),
             ("mine", "fine.0", "news", 19, 20, 9),
+            ("mine", "swapped.1", "news", 3, 3, 1),
             ("other", "fine.0", "books", 4, 4, 9),
         ],
         columns=["dataset", "item_id", "corpus", "overlap_tokens", "n_tokens", "occurrences"],
@@ -104,7 +106,7 @@ def test_each_pair_has_its_constructed_problems(audited):
         "long": ["verdict flips", "frequency", "length"],
         "rare": ["verdict flips", "frequency"],
         "moved": ["words", "meaning", "first word"],
-        "swapped": ["never preferred"],
+        "swapped": ["in the corpus", "never preferred"],
         "leaked": ["in the corpus"],
     }
     weights = table.set_index("pair_id")["weight"]
@@ -127,7 +129,9 @@ def test_measures_by_hand(audited):
     assert pair["leaked"]["corpus"] == "books"
     assert pair["fine"]["leaked_good"] == 0.95
     assert pd.isna(pair["first"]["corpus"])
-    assert pair["moved"]["cosine_distance"] == 0.5
+    assert pair["moved"][["cosine_distance", "paradigm"]].tolist() == [0.5, "one"]
+    other, _ = measure(replace(evidence(), convention=("bos", "unscored")))
+    assert other.loc["rare", "unigram_difference"] == 19  # of the first source
 
 
 def test_verdicts_under_each_convention(audited):
@@ -205,13 +209,14 @@ def test_weight_orders_pairs_before_mismatch_does():
             )  # fmt: skip
             logprob = -20 - 5 * side + rng.standard_normal() - (40 * side if pair == 9 else 0)
             scores.append({"item_id": f"{pair}.{side}", "bos": "bos", "unigrams": "u",
-                           "logprob": logprob, "unigram_logprob": None, "n_tokens": 3,
-                           "n_words": 3})  # fmt: skip
+                           "logprob": logprob, "unigram_logprob": None,
+                           "n_tokens": 1 if pair == 4 else 3, "n_words": 3})  # fmt: skip
     given = Evidence("mine", pd.DataFrame(stimuli), pd.DataFrame(scores), ("bos", "u"))
     table, _ = audit(given, "m", 2, "demo")
     assert table[["model", "scale"]].drop_duplicates().to_numpy().tolist() == [["m", "demo"]]
     assert table["pair_id"].tolist()[:2] == ["p3", "p9"]
     assert table["problems"].tolist()[:2] == ["identical", "message"]
+    assert table[table["problems"].str.contains("implausible")]["pair_id"].tolist() == ["p4"]
     clean = table[table["problems"] == ""]["mismatch"].abs()
     assert len(clean) > 20
     assert clean.is_monotonic_decreasing

@@ -82,7 +82,7 @@ def test_tokens_without_a_value_get_the_floor(published, tokenizer):
     shared = [token_id for token_id, text in enumerate(decoded) if text == "\ufffd"]
     assert len(shared) > 1
     assert {round(probability[token_id], 9) for token_id in shared} == {0.125}
-    assert metadata["published_sum"] == pytest.approx(0.9375)
+    assert [np.exp(metadata["floor"]), metadata["published_sum"]] == pytest.approx([0.0625, 0.9375])
     assert metadata["covered_sum"] == pytest.approx(0.875)
     assert metadata["covered_tokens"] == pytest.approx((2 + len(shared)) / (VOCABULARY_SIZE + 5))
     assert metadata["sum"] == pytest.approx(np.exp(table["logprob"]).sum())
@@ -135,12 +135,13 @@ def test_only_strings_absent_from_the_file_are_cleaned(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["[1, 2]", "{}", '{"a": 0.5}', '{"a": "x"}', "{", '{"a": NaN}', '{"a": -Infinity}']
+    "content",
+    ["[1, 2]", "{}", '{"b": -1, "a": 1}', '{"a": "x"}', "{", '{"a": NaN}', '{"a": -Infinity}'],
 )
 def test_a_file_of_other_values_is_refused(tmp_path, tokenizer, content):
     path = tmp_path / "published.json"
     path.write_text(content)
-    with pytest.raises(LingprobError, match=r"published\.json"):
+    with pytest.raises(LingprobError, match=r"published\.json: (not a JSON|.*(\[\]|\['a'\])\.$)"):
         published_logprobs(path, tokenizer, VOCABULARY_SIZE)
 
 
@@ -357,6 +358,7 @@ def test_room_is_made_once_where_no_window_slides():
 def test_responses_beyond_the_window_are_refused(lm):
     with pytest.raises(LingprobError, match=f"At most {CONTEXT_WINDOW} is possible"):
         unigrahams_sums(lm, PROMPT, Sampling(samples=2, seed=0, length=CONTEXT_WINDOW + 1))
+    assert Sampling(2, 0) == Sampling(2, 0, length=34, batch_size=128)
     sums, _, _ = unigrahams_sums(lm, PROMPT, Sampling(2, 0, length=CONTEXT_WINDOW, batch_size=2))
     assert sums.sum() == pytest.approx(2 * CONTEXT_WINDOW, abs=1e-4)
 
