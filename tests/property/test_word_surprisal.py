@@ -63,7 +63,7 @@ def test_surprisals_of_words_sum_to_the_passages(encoder: Any, words: list[str],
     random = np.random.default_rng(seed)
     logprob = -random.exponential(3, len(index))
     passage = ScoredPassage(logprob, -random.exponential(1, len(index) + 1))
-    found = sum_words(index, passage, glued)
+    found = sum_words(index, passage, random.random(len(words)) < 0.5)
     corrected, uncorrected = found["surprisal"], found["surprisal_uncorrected"]
     assert uncorrected.sum() == pytest.approx(-logprob.sum() / np.log(2))
     # The correction cancels between neighbours, except for the space after the last word.

@@ -430,7 +430,7 @@ def test_quotation_marks_stand_at_what_they_quote(tokenised, text):
 
 
 def test_first_words_inside_a_clause_are_lowered():
-    perturber = Perturber(["Cold rain fell.", "We met Rain there."])
+    perturber = Perturber(["Fell it?", "Cold rain fell.", "We met Rain there."])
     assert perturber.uncapitalised("Fell it") == "fell it"
     assert perturber.uncapitalised("The cold") == "the cold"  # a function word, seen or not
     assert perturber.uncapitalised("It's cold") == "it's cold"

@@ -77,7 +77,7 @@ def evidence(unigrams: bool = True, **more: object) -> Evidence:
     leakage = pd.DataFrame(
         [
             ("mine", "leaked.0", "books", 3, 3, 5),
-            ("mine", "leaked.1", "books", 1, 4, 2),
+            ("mine", "leaked.1", "news", 1, 4, 2),
             ("mine", "leaked.0", "news", 2, 3, 1),
             ("mine", "fine.0", "news", 19, 20, 9),
             ("mine", "swapped.1", "news", 3, 3, 1),
