@@ -25,9 +25,11 @@ def edit(path, **changes):
 
 
 @pytest.mark.parametrize("kind", ["TokenizersBackend", "PreTrainedTokenizerFast"])
-def test_it_is_what_transformers_makes_of_the_folder(manifest, kind):
+@pytest.mark.parametrize("more", [{}, {"added_tokens_decoder": {}}])
+def test_it_is_what_transformers_makes_of_the_folder(manifest, kind, more):
     folder = manifest.parent / "model"
-    edit(folder / "tokenizer_config.json", tokenizer_class=kind)
+    edit(folder / "tokenizer_config.json", tokenizer_class=kind, **more)
+    (folder / "special_tokens_map.json").write_text('{"bos_token": "</s>"}')
     opened = open_tokenizer(manifest)
     tokenizer = opened.tokenizer
     usual = AutoTokenizer.from_pretrained(folder)

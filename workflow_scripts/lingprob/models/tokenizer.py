@@ -20,9 +20,7 @@ from lingprob.models.folders import ONLY_DATA, read_json, read_manifest, summary
 
 logger = logging.getLogger(__name__)
 
-SPECIAL_TOKENS = (
-    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
-)  # fmt: skip
+SPECIAL_TOKENS = [f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")]
 # Texts that tokenizers treat differently: digits, ligatures, decomposed accents, no-break spaces,
 # Chinese characters, emoji, leading and repeated spaces, line ends, contractions and capitals.
 PROBES = (
@@ -202,7 +200,9 @@ def name_different_tokens(directory: Path) -> None:
 def _settings(directory: Path, backend: Any) -> dict[str, Any]:
     """Return the special tokens of a folder that are in its vocabulary, and model_max_length."""
     config = _content(directory / "tokenizer_config.json")
-    stated = {**_content(directory / "special_tokens_map.json"), **config}
+    listed = _content(directory / "special_tokens_map.json")
+    # As in transformers, the list of an older folder counts before its tokenizer_config.json.
+    stated = listed | config if "added_tokens_decoder" in config else config | listed
     if not stated.keys() & {"bos_token", "eos_token", "cls_token", "mask_token"}:
         stated = {**getattr(_rebuilt(directory), "special_tokens_map", {}), **stated}
     tokens = {name: _text_of(stated.get(name)) for name in SPECIAL_TOKENS}
