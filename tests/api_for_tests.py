@@ -38,13 +38,14 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def config(folder) -> dict[str, Any]:
     entry = {"title": "Tiny", "family": "own", "source": "local", "path": str(folder / "tiny")}
-    return {"models": {"tiny": {**entry, "bos_policies": POLICIES}}}
+    unigrams = {"tokenizer": "bytes", "unigrams": ["pile_published", "unigrahams_tiny"]}
+    return {"models": {"tiny": {**entry, **unigrams, "bos_policies": POLICIES}}}
 
 
 @pytest.fixture(scope="module")
 def unigrams(folder) -> Path:
     """Unigrams of the model in the folder of a workflow: shuffled, with gaps."""
-    path = folder / "results/unigrams/tiny/unigrahams_tiny.parquet"
+    path = folder / "results/unigrams/bytes/unigrahams_tiny.parquet"
     random = np.random.default_rng(1)
     table = pd.DataFrame(
         {"token_id": np.arange(320, dtype=np.int32), "logprob": random.uniform(-9, -2, 320)}

@@ -54,7 +54,7 @@ CONFIGS: dict[str, PreTrainedConfig] = {
         vocab_size=VOCABULARY_SIZE, n_embd=32, n_layer=2, n_head=4, n_positions=CONTEXT_WINDOW,
         bos_token_id=0, eos_token_id=1,
     ),
-    "llama": LlamaConfig(**_GATED, tie_word_embeddings=True),
+    "llama": LlamaConfig(**_GATED, tie_word_embeddings=True, rms_norm_eps=1e-3, rope_theta=500.0),
     "phi": PhiConfig(**_GATED),  # its output embedding has a bias
     "gemma2": Gemma2Config(
         **_GATED, head_dim=8, final_logit_softcapping=5.0, sliding_window=16, pad_token_id=2

@@ -59,10 +59,10 @@ def test_pairs_are_matched_by_their_ids(lm):
     scores = lm.score(rows["sentence"])["logprob"]
     better = scores == scores.groupby(rows["pair"]).transform("max")
     rows["grammatical"] = (better == (rows["pair"] == "2")).where(rows["pair"].notna())
-    named = rows.assign(phenomenon=rows["pair"].map({"9": "wrong", "2": "right"})).dropna()
+    named = rows.assign(paradigm=rows["pair"].map({"9": "wrong", "2": "right"})).dropna()
     bad, good = (named[named["grammatical"] == side].sort_values("pair") for side in (False, True))
     named = pd.concat([bad[::-1], good])  # pairs come in one order, grammatical ones in another
-    shares = lm.compare(named).set_index("phenomenon")["accuracy"]
+    shares = lm.compare(named, by="paradigm").set_index("paradigm")["accuracy"]
     assert shares.to_dict() == {"wrong": 0.0, "right": 1.0, "all": 0.5}
 
 
@@ -78,9 +78,9 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     alone = lm.score([SENTENCES[1], long], **excluded)["logprob"]
     among = lm.score([*frame["sentence"], long], context=["It.", "", ""], **excluded)["logprob"]
     assert among[1:].tolist() == alone.tolist()
-    turns = list(zip([*SENTENCES[:2], "It sat."], ["It.", "He.", "It."], strict=True))
-    every = lm.score([one for one, _ in turns], context=[turn for _, turn in turns])["logprob"]
-    each = [lm.score(one, context=turn)["logprob"][0] for one, turn in turns]
+    ones, turns = pd.Series([*SENTENCES[:2], "It."]), pd.Series(["It.", "He.", "It."], [7, 8, 9])
+    every = lm.score(ones, context=turns)["logprob"]  # which are matched by place
+    each = [lm.score(ones[row], context=turns[row + 7])["logprob"][0] for row in range(3)]
     assert every.tolist() == pytest.approx(each, abs=1e-4)
     expected = lm.score(SENTENCES[:2], context=["It seems.", ""])
     assert table["logprob"].tolist() == expected["logprob"].tolist()
@@ -96,10 +96,9 @@ def test_tables_keep_their_columns_and_contexts(lm, caplog):
     after = lm.surprisal(SENTENCES[0], context="It  seems. ")["surprisal"]
     assert after.tolist() == whole.tolist()[2:]
     assert "white space" not in caplog.text
-    spaced = lm.score("It sat.", context="The cat saw me. ")
-    assert "context 1, 'The cat saw me. ', ends in white space" in caplog.text
-    plain = lm.score("It sat.", context="The cat saw me.")
-    assert abs(spaced["logprob"] - plain["logprob"])[0] > 0.01
+    spaced = lm.score(["It sat."] * 2, context=["The cat saw me.", "The cat saw me. "])
+    assert "context 2, 'The cat saw me. ', ends in white space" in caplog.text
+    assert abs(spaced["logprob"].diff()[1]) > 0.01
     caplog.clear()
     lm.score("It sat.", context="The cat saw me. ", context_separator="")
     assert "white space" not in caplog.text
@@ -153,7 +152,7 @@ def test_sentences_follow_a_start_token_of_the_tokenizer(tmp_path, caplog, token
 
 
 def test_tokens_are_those_of_plain_passes(lm):
-    text, context = SENTENCES[0], "The teacher read."
+    text = SENTENCES[0]
     for bos, before in (("bos", [0]), ("none", []), (None, [0])):
         ids = lm.tokenizer(text)["input_ids"]
         with torch.no_grad():
@@ -176,11 +175,12 @@ def test_tokens_are_those_of_plain_passes(lm):
         assert seen["rank"].tolist() == [
             order[row].index(token) + 1 for row, token in zip(rows, seen["token_id"], strict=True)
         ]
-    after = lm.tokens([text, SENTENCES[1]], context=context).groupby("sentence_id")
-    expected = lm.score([text, SENTENCES[1]], context=context)
+    given = {"context": "The teacher read.", "context_separator": "\n\n"}
+    after = lm.tokens([text, SENTENCES[1]], **given).groupby("sentence_id")
+    expected = lm.score([text, SENTENCES[1]], **given)
     np.testing.assert_allclose(after["logprob"].sum(), expected["logprob"], atol=1e-4)
     assert after.size().tolist() == expected["n_tokens"].tolist()
-    assert after["char_start"].min().tolist() == [0, 0]
+    assert (after[["token_index", "char_start"]].min() == 0).all(axis=None)
     assert after["char_end"].max().tolist() == [len(text), len(SENTENCES[1])]
 
 
@@ -211,19 +211,19 @@ def test_regions_sum_their_words_and_parts(lm):
     assert table["word"].tolist()[8:] == ["A", "cat."]
     assert lm.surprisal("A cat.", regions="A|cat.")["word"].tolist() == ["A", "cat."]
     # An empty text does not shift the contexts of later ones.
-    later = lm.surprisal(["", "A cat."], context=["It seems.", "Then"])
+    later = lm.surprisal(["", "A cat."], context=["It seems.", "Then"], regions=["", "A|cat."])
     alone = lm.surprisal("A cat.", context="Then")
     assert later["surprisal"].tolist() == pytest.approx(alone["surprisal"].tolist())
     two = lm.surprisal(["A cat.", "It sat."], regions=[["A cat."], "It|sat."])
     assert two["word"].tolist() == ["A cat.", "It", "sat."]
     for regions, said in (
-        (["The cat", "sat on a"], "text 1: .*'sat on a' is not at"),
-        (["The cat", "", "sat"], "text 1: its regions do not spell it"),
-        (cut[:-1], r"text 1: its regions end before 'test\.'"),
+        (["The cat", "sat on a"], "text 2: .*'sat on a' is not at"),
+        (["The cat", "", "sat"], "text 2: its regions do not spell it"),
+        (cut[:-1], r"text 2: its regions end before 'test\.'"),
         (["T", "he cat sat on the mat. It's a test."], "a token spans 'T' and .he cat"),
     ):
         with pytest.raises(LingprobError, match=said):
-            lm.surprisal(text, regions=regions)
+            lm.surprisal(["A cat.", text], regions=[["A cat."], regions])
     with pytest.raises(LingprobError, match="regions of 1 texts, and 2 texts"):
         lm.surprisal(["A.", "B."], regions=[["A."]])
 
@@ -242,7 +242,7 @@ def test_next_words_are_those_of_plain_passes(lm):
     assert table["token_id"].tolist() == p.argsort(descending=True)[:5].tolist()
     np.testing.assert_allclose(table["probability"], p[table["token_id"].tolist()], atol=1e-6)
     assert table["rank"].tolist() == [1, 2, 3, 4, 5]
-    assert len(lm.next_tokens("", top=1)) == 1
+    assert [len(lm.next_tokens("", top=top)) for top in (1, 999)] == [1, 320]
 
     names = [lm.tokenizer.decode([number]) for number in range(320)]
     spaces = [n for n, name in enumerate(names) if name.startswith(" ")]
@@ -258,14 +258,14 @@ def test_next_words_are_those_of_plain_passes(lm):
             if word and lm.tokenizer(f"{context} {word}")["input_ids"] == [*ids, *tokens]:
                 by_hand[word] = float(probability * ends[spaces].sum() / p[spaces].sum())
     expected = sorted(by_hand, key=by_hand.get, reverse=True)[:4]
-    words = lm.next_words(context, top=4)
+    words = lm.next_words(" The\n cat ", top=4)
     assert words["word"].tolist() == expected
     likely = [by_hand[word] for word in expected]
     np.testing.assert_allclose(words["probability"], likely, rtol=1e-4)
-    for word, surprisal in zip(words["word"], words["surprisal"], strict=True):
-        last = lm.surprisal(f"{context} {word}").iloc[-1]
-        assert last["word"] == word
-        assert last["surprisal"] == pytest.approx(surprisal, abs=1e-4)
+    for row in words.itertuples():
+        last = lm.surprisal(f"{context} {row.word}").iloc[-1]
+        assert (last["word"], last["n_tokens"]) == (row.word, row.n_tokens)
+        assert last["surprisal"] == pytest.approx(row.surprisal, abs=1e-4)
     (first,) = lm.next_words("", top=1).itertuples()
     assert lm.surprisal(first.word)["surprisal"][0] == pytest.approx(first.surprisal, abs=1e-4)
     for call in (lm.next_tokens, lm.next_words):
@@ -280,18 +280,18 @@ def test_next_words_are_those_of_plain_passes(lm):
 TEMPLATE = (
     "{% for one in messages %}<s>{{ one.role }}: {{ one.content | trim if messages[0].content == "
     "'Trim!' else one.content }}</s>{% endfor %}"
-    "{% if messages[0].content == 'Hush!' %}{{ raise_exception('no') }}{% endif %}"
+    "{% if messages[0].content == 'Hush!' %}{{ raise_exception(strftime_now('%Y')) }}{% endif %}"
 )
 
 
-def test_a_turn_is_scored_in_its_template(lm, folder, tmp_path):
+def test_a_turn_is_scored_in_its_template(lm, folder, tmp_path, caplog):
     """By hand: the tokens of the text in the conversation that the template lays out."""
     shutil.copytree(folder / "tiny", tmp_path / "chat")
     (tmp_path / "chat/chat_template.jinja").write_text(TEMPLATE)
     chat = lingprob.load(tmp_path / "chat", cache=tmp_path)
-    prompt, texts = "Who sat?", ["The cat sat.", "er: The cats."]
-    table = chat.score(texts, context=prompt, chat=True)
-    for text, logprob, n_tokens in zip(texts, table["logprob"], table["n_tokens"], strict=True):
+    turns = pd.DataFrame({"context": ["Who?", "When?"], "sentence": ["The cat sat.", "er: It."]})
+    table = chat.score(turns, chat=True)
+    for prompt, text, logprob, n_tokens, *_ in table.itertuples(index=False):
         before, after = f"<s>user: {prompt}</s><s>assistant: ", "</s>"
         encoded = chat.tokenizer(before + text + after, return_offsets_mapping=True)
         ids = torch.tensor(encoded["input_ids"])
@@ -302,14 +302,16 @@ def test_a_turn_is_scored_in_its_template(lm, folder, tmp_path):
         assert n_tokens == len(own)
         assert logprob == pytest.approx(sum(float(logp[k - 1, ids[k]]) for k in own), abs=1e-4)
     assert set(table["bos"]) == {"chat"}
-    alone = chat.score(texts[0], chat=True)["logprob"][0]
+    assert "can write today's date" in caplog.text
+    alone = chat.score("The cat sat.", chat=True)["logprob"][0]
     assert alone != pytest.approx(table["logprob"][0])
     for call, said in (
         (lambda: lm.score("A cat.", chat=True), "no chat template"),
         (lambda: chat.score("A cat.", chat=True, bos="none"), "Leave them out"),
         (lambda: chat.score("A cat.", chat=True, context_separator=""), "Leave them out"),
         (lambda: chat.score("A </s> cat.", chat=True), "contains '</s>'"),
-        (lambda: chat.score("A cat.", context="Hush!", chat=True), "cannot lay out"),
+        (lambda: chat.score("A cat.", context="A </s>", chat=True), "'A </s>' contains '</s>'"),
+        (lambda: chat.score("A cat.", context="Hush!", chat=True), "lay out a user's turn"),
         (lambda: chat.score("A cat. ", context="Trim!", chat=True), "changes the .* 'A cat. '"),
     ):
         with pytest.raises(LingprobError, match=said):
@@ -358,7 +360,6 @@ def test_names_of_corpus_files_choose_their_parser(tmp_path, monkeypatch):
 def test_the_package_has_its_public_names_alone():
     assert [getattr(lingprob, name).__name__ for name in lingprob.__all__] == lingprob.__all__
     assert {*lingprob.__all__} <= {*dir(lingprob)}
-    assert set(lingprob.__all__) == set(lingprob._PLACES)
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         lingprob.laod  # noqa: B018
 
@@ -387,7 +388,7 @@ ORDERED = (-NUMBERS, None, NUMBERS, NUMBERS[::-1])
         (lambda lm: lm.compare(pd.concat([PAIRS, PAIRS["bad"]], axis=1)), "are named 'bad'"),
         (lambda lm: lm.score({"a": "The cat sat."}), "which is no list of texts"),
         (lambda lm: lm.score(Path("texts.txt")), "which is no list of texts"),
-        (lambda lm: lm.surprisal(["A b."], regions=[None]), "text 1 has the regions None"),
+        (lambda lm: lm.surprisal(["A.", "B."], regions=["A.", None]), "text 2 has the regions N"),
         (lambda lm: lm.compare(PAIRS.assign(bad="")), "data row 1, column 'bad': an empty"),
         (lambda lm: lm.compare(PAIRS, by="phenomenom"), "Did you mean 'phenomenon'"),
         (lambda lm: lm.score(["A."], context=[["B", "C"]]), "context 1 is .*no text"),
@@ -396,7 +397,9 @@ ORDERED = (-NUMBERS, None, NUMBERS, NUMBERS[::-1])
         (lambda lm: lm.next_tokens(["The cat"]), r"context 1 is \['The cat'\], which is no text"),
         (lambda lm: lm.next_words(None), "context 1 is None, which is no text"),
         (lambda lm: lm.next_words("The cat", top=2.5), "a whole `top` from 1"),
-        (lambda lm: lm.score(PAIRS["good"], context=PAIRS["bad"][::-1]), "in different orders"),
+        (lambda lm: lm.score(PAIRS["good"], context=PAIRS["bad"][::-1]), "sentences and contexts"),
+        (lambda lm: lm.tokens(PAIRS["good"], context=PAIRS["bad"][::-1]), "in different orders"),
+        (lambda lm: lm.surprisal(PAIRS["bad"], regions=PAIRS["bad"][::-1]), "texts and regions ha"),
         (lambda lm: lingprob.fit_linking_functions(*ORDERED, clusters=None), "in different orders"),
         (lambda lm: lm.score("A.", bos="imported"), "unknown BOS policy 'imported'"),
         (lambda lm: lm.score("A.", bos="cls"), r"no single token for '\[CLS\]'"),
@@ -418,6 +421,7 @@ def test_wrong_input_of_calls_is_named(lm, call, said):
         ("some/model/more", {"revision": "main"}, "neither a folder that exists nor"),
         ("tiny", {"config": {"model": {}}}, r"unknown key.*did you mean 'models'"),
         ("gpt2", {"config": "absent.yaml"}, "absent.yaml: cannot be read"),
+        (".", {"family": "gtp2"}, "unknown family 'gtp2'. Did you mean 'gpt2'"),
     ],
 )
 def test_unknown_models_get_the_nearest_names(model, options, said):
@@ -440,8 +444,8 @@ def test_models_are_names_folders_or_repositories(folder):
         entry = plan.catalog.model(name)
         assert "/" not in name
         assert (entry["repository"], entry["revision"]) == (hub, expected)
-        for key in ("bos_policies", "unigrams", "tokenizer"):
-            assert entry[key] == family[key]
+        for key in ("bos_policies", "unigrams", "tokenizer", "parameters"):
+            assert entry[key] == (pinned if key == "parameters" else family)[key]
     for same in ({}, {"revision": revision, "family": "pythia"}):
         assert find_model("pythia-70m", **same)[0] == "pythia-70m"
     for given, said in ((folder / "tiny", "has no revision 'v1'"), ("smollm2-135m", "no reposi")):
@@ -452,8 +456,6 @@ def test_models_are_names_folders_or_repositories(folder):
     name, plan = find_model(folder / "tiny")
     assert plan.catalog.model(name)["bos_policies"][0] == "none"
     assert find_model(str(folder / "tiny"))[0] == name
-    with pytest.raises(LingprobError, match="unknown family 'gtp2'"):
-        find_model(folder / "tiny", family="gtp2")
 
 
 @pytest.mark.parametrize(
@@ -505,7 +507,7 @@ def test_settings_and_options_hold(config, folder, monkeypatch, tmp_path):
         found.append(model.surprisal("The cat sat on the mat. " * 12)["surprisal"])
     assert not found[0].equals(found[1])  # longer than the window
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for variable, found in (("", tmp_path / "lingprob"), ("here", Path("here"))):
+    for variable, found in (("", tmp_path / "lingprob"), ("~/here", Path.home() / "here")):
         monkeypatch.setenv("LINGPROB_CACHE", variable)
         assert cache.cache_folder() == found
     assert cache.cache_folder("there") == Path("there")

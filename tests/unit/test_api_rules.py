@@ -40,7 +40,7 @@ def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path
         "score_stimuli",
         input={"model": folder / sources.model_manifest("tiny"),
                "stimuli": [out / "stimuli.parquet"],
-               "unigrams": [folder / "results/unigrams/tiny/unigrahams_tiny.parquet"]},
+               "unigrams": [folder / "results/unigrams/bytes/unigrahams_tiny.parquet"]},
         output={"tokens": [out / f"{name}.parquet" for name in start_tokens],
                 "sentences": [out / "sentences.parquet"], "csv": [out / "sentences.csv"]},
         params={**{key: settings[key] for key in ("device", "dtype")},
@@ -88,10 +88,10 @@ def test_calls_and_rules_agree_under_every_policy(run_rule, lm, plan, folder, co
     assert lm.score(texts).equals(lm.score(texts, bos="bos"))
     assert lm.score(texts, bos="paper").equals(lm.score(texts, bos="bos_first_excluded"))
     # Words have a start token before them even if the first policy has none.
-    entry = {**config["models"]["tiny"], "bos_policies": ["none", "bos"]}
+    entry = {**config["models"]["tiny"], "bos_policies": ["none", "eos"]}
     other = lingprob.load("tiny", config={"models": {"tiny": entry}}, cache=folder)
-    for one in (lm, other):
-        assert lm.surprisal(texts).equals(one.surprisal(texts, bos="paper"))
+    for one, bos in ((lm, "bos"), (other, "eos")):
+        assert lm.surprisal(texts, bos=bos).equals(one.surprisal(texts, bos="paper"))
 
 
 def test_contexts_are_scored_as_by_the_rules(lm):

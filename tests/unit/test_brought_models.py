@@ -65,7 +65,7 @@ def save(
     tokenizer: Tokenizer | None = None,
     model: Any = None,
     class_name: str | None = None,
-    **special: str,
+    **special: Any,
 ) -> Path:
     """Save a model, a Llama if none is given, with sharpened weights and its tokenizer.
 
@@ -358,8 +358,8 @@ def test_weights_of_another_form_are_named(change, said, llama):
 @pytest.mark.parametrize(
     ("kind", "beside_weights", "peft", "said"),
     [
-        ("LORA", True, None, "a LORA adapter of .*merge"),
-        ("LORA", False, None, "a LORA adapter of .*merge"),
+        ("LORA", True, None, "a LORA adapter of .*First merge"),
+        ("LORA", False, None, "a LORA adapter of .*First `pip install peft`, or merge"),
         ("PROMPT_TUNING", False, Mock(), "adapter cannot be merged into .*base"),
     ],
 )
@@ -433,8 +433,8 @@ def test_lost_letters_are_named_by_every_call(tmp_path, caplog):
         call(texts)
         assert "no token for '猫', '狗'" in caplog.text
     assert "2 texts, such as 'The 猫 sat.'" in caplog.text
-    for call in (lm.score, lm.tokens):
-        with pytest.raises(LingprobError, match="no token for any letter"):
+    for call, named in ((lm.score, "'犬'"), (lm.tokens, "sentence 2")):
+        with pytest.raises(LingprobError, match=f"{named}: .*no token for any letter"):
             call(["So it sat.", "犬"], context=["", "The cat sat on the mat."])
     with pytest.raises(LingprobError, match="'猫'"):
         lm.surprisal("The 猫 sat.")
@@ -561,8 +561,9 @@ def test_marks_around_a_text_need_no_letter(tmp_path, caplog):
     backend = Tokenizer(models.WordLevel({"<s>": 0, "</s>": 1, "<mask>": 2, "The": 3}))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
     bert = hf.BertForMaskedLM(hf.BertConfig(**SMALL))
-    folder = save(tmp_path / "plain", backend, bert, mask_token="<mask>")
-    assert (load_masked_model(folder).before, load_masked_model(folder).after) == ((), ())
+    folder = save(tmp_path / "plain", backend, bert, mask_token="<mask>", model_max_length=9)
+    lm = load_masked_model(folder)
+    assert (lm.before, lm.after, lm.context_window) == ((), (), 9)
     assert "puts no marks" in caplog.text
     backend.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]

@@ -91,7 +91,7 @@ def test_texts_keep_their_ids(folder, place):
 
 def test_overlaps_below_the_minimum_are_absent(folder, place):
     """By a pass over files and by a saved corpus, in both calls."""
-    texts = ["A q A", "Zürich cat", "John saw", PLANTED]
+    texts = ["A q A", "", "Zürich cat", "John saw", PLANTED]
     found = certified(folder, texts, "two.jsonl", min_length=1, save="kept")
     lengths = found["overlap_tokens"]
     assert lengths[3] > 4 > lengths.min() > 0
@@ -102,6 +102,7 @@ def test_overlaps_below_the_minimum_are_absent(folder, place):
         assert table["overlap_tokens"].tolist() == expected
         given = {"tokenizer": folder / "tiny", "min_length": min_length}
         plain = lingprob.find_overlap(texts, corpus, **given).groupby("text_id").first()
+        assert plain.index.tolist() == found["text_id"].tolist() == [1, 3, 4, 5]
         # A text is only searched for as the first of a document here.
         assert (plain["overlap_tokens"] <= expected).all()
         assert ((plain["overlap_tokens"] >= min_length) | (plain["overlap_tokens"] == 0)).all()
@@ -113,14 +114,15 @@ def test_overlaps_below_the_minimum_are_absent(folder, place):
 def test_patterns_are_corpora_and_copies_are_refused(folder, place):
     (row,) = certified(folder, PLANTED, "*.jsonl").to_dict("records")
     assert (row["corpus"], row["occurrences"]) == ("*.jsonl", 2)
-    assert (row["ngrams"], row["overlap_text"].strip()) == (
-        "none: no n-gram model was wanted", PLANTED,
-    )  # fmt: skip
+    assert row["ngrams"] == "none: no n-gram model was wanted"
+    assert row["overlap_text"].strip() == PLANTED
     write_lines(place / "three.jsonl", ["Who did Mary", ", say that John saw? Zürich!"])
     with pytest.raises(LingprobError, match=r"'three.jsonl' and 'two.jsonl' have the same"):
         certified(folder, PLANTED, "*.jsonl")
     with pytest.raises(LingprobError, match=r"'one\.jsonl' is also the name of a file"):
         lingprob.find_overlap(PLANTED, ["two", "one.jsonl"], tokenizer=folder / "tiny")
+    Path("two").mkdir()  # a folder of this name is allowed beside other texts
+    assert len(lingprob.find_overlap("A", ["two", "A"], tokenizer=folder / "tiny")) == 1
     with pytest.raises(LingprobError, match="corpus texts are a DataFrame"):
         lingprob.find_overlap(PLANTED, pd.DataFrame({"text": ["A cat."]}))
 
@@ -160,10 +162,9 @@ def test_token_rows_end_at_their_separators(folder, place):
     assert (row["overlap_tokens"], row["occurrences"]) == (len(ids), 1)
     fresh = certified(folder, PLANTED, "rows", config=config, save="kept")
     pd.testing.assert_frame_equal(certified(folder, PLANTED, "kept/rows"), fresh)
+    wrong = {"datasets": {"rows": {**entry, "separator": "<end>"}}}
     with pytest.raises(LingprobError, match=r"no token '<end>'\. Correct `separator`"):
-        certified(
-            folder, PLANTED, "rows", config={"datasets": {"rows": {**entry, "separator": "<end>"}}}
-        )
+        certified(folder, PLANTED, "rows", config=wrong)
     Path("two.arpa").write_text(BIGRAMS)
     pytest.importorskip("kenlm")
     (row,) = certified(folder, PLANTED, "rows", config=config, ngrams="two.arpa").to_dict("records")
@@ -288,15 +289,13 @@ def test_own_models_give_the_chance_level(folder, place):
     table = certified(folder, ["Mary", PLANTED], "two.jsonl", ngrams="two.arpa")
     assert table["ngrams"].tolist() == ["two.arpa"] * 2
     assert table["overlap_text"].tolist() == ["Mary", " say that John saw?"]
-    np.testing.assert_allclose(
-        table["ngram_logprob"], np.log(10) * np.array([-1.0, -1.5]), atol=1e-5
-    )
+    np.testing.assert_allclose(table["ngram_logprob"], np.log(10) * np.r_[-1.0, -1.5], atol=1e-5)
     expected = [1 - 0.9**9, 1 - (1 - 10**-1.5) ** 9]
     np.testing.assert_allclose(table["chance_level"], expected, rtol=1e-5)
     assert table["verdict"].tolist() == [chance.CHANCE] * 2
 
 
-def test_corpora_are_judged_by_other_ngrams(place):
+def test_corpora_are_judged_by_other_ngrams(place, monkeypatch):
     searched = [
         Corpus(name, [CorpusFile(name, {"parser": parser}, [])])
         for name, parser in (("ids", "token_rows"), ("a", "text"), ("b", "text"))
@@ -308,6 +307,8 @@ def test_corpora_are_judged_by_other_ngrams(place):
     assert alone.source_for(searched[1])[1] == "there is no other corpus (name one as `ngrams`)"
     named = corpora.NgramModels("b", searched, plan, place)
     assert [named.source_for(corpus)[0] for corpus in searched] == ["b"] * 3
+    monkeypatch.setattr(corpora, "load_word_model", str)
+    assert [named.load(path) for path in ("one.arpa", "two.arpa")] == ["one.arpa", "two.arpa"]
 
 
 def test_saved_corpora_answer_without_the_corpus(folder, place):
@@ -343,7 +344,7 @@ def test_saved_corpora_have_folders_of_their_own(folder, place):
     for name, text in (("книги.txt", "A cat."), ("тексты.txt", PLANTED)):
         Path(name).write_text(text)
         certified(folder, PLANTED, name, save="kept")
-    found = certified(folder, PLANTED, sorted(Path("kept").iterdir()), min_length=2)
+    found = lingprob.certify(PLANTED, sorted(Path("kept").iterdir()), ngrams="none", min_length=2)
     assert sorted(found["overlap_text"].str.strip()) == ["", PLANTED]
 
 

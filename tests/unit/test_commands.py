@@ -70,19 +70,20 @@ def test_tables_have_what_the_calls_return(run, lm, model, capsys):
     called = lm.score(SENTENCES[:3])
     assert scored.columns.tolist() == ["mark", "Text", *called.columns[1:]]
     assert scored[called.columns[1:]].equals(called[called.columns[1:]])
-    options = (*model, "--column", "sentence=Text", "--bos", "bos", "--tokens-per-batch", 64)
+    options = (*model, "--column", "sentence=Text", "--bos", "eos", "--tokens-per-batch", 64)
     after = run("score", "contexts.csv", *options)
-    expected = lm.score(SENTENCES[:3], context="It seems.", bos="bos")
+    expected = lm.score(SENTENCES[:3], context="It seems.", bos="eos")
     assert after["logprob"].tolist() == expected["logprob"].tolist()
-    tokens = run("tokens", "contexts.csv", *model, "--column", "sentence=Text")
-    theirs = lm.tokens(SENTENCES[:3], context="It seems.")
+    tokens = run("tokens", "contexts.csv", *options)
+    theirs = lm.tokens(SENTENCES[:3], context="It seems.", bos="eos")
     pd.testing.assert_frame_equal(tokens.drop(columns="mark"), theirs, check_exact=True)
     assert tokens["mark"].tolist() == ["abc"[n - 1] for n in theirs["sentence_id"]]
     for name in ("tokens", "words"):
-        found = run(f"next-{name}", "The cat", *model, "--top", 2)
-        assert found.equals(getattr(lm, f"next_{name}")("The cat", top=2))
-    rounded = run("score", "contexts.csv", *model, "--column", "sentence=Text", "--digits", 2)
-    assert rounded["logprob"].tolist() == [round(logprob, 2) for logprob in expected["logprob"]]
+        found = run(f"next-{name}", "The cat", *model, "--top", 2, "--bos", "eos")
+        assert found.equals(getattr(lm, f"next_{name}")("The cat", top=2, bos="eos"))
+    for digits in (2, 0):
+        rounded = run("score", "contexts.csv", *options, "--digits", digits)["logprob"]
+        assert rounded.tolist() == [round(one, digits) for one in expected["logprob"]]
     assert "3 rows: output.parquet\n" in capsys.readouterr().err
     assert not list(Path().glob(".*"))
     ended(0, ["score", "sentences.csv", *model, "--column", "sentence=Text"])
@@ -94,8 +95,8 @@ def test_texts_are_lines_paragraphs_or_a_column(run, lm, model, folder, caplog):
     assert run("surprisal", "texts.txt", *model).equals(lm.surprisal(PASSAGES))
     frame = pd.DataFrame({"Passage": PASSAGES, "story": [4, 5, 6], "context": ["It seems."] * 3})
     frame.to_csv("passages.csv", index=False)
-    table = run("surprisal", "passages.csv", *model, "--column", "text=Passage")
-    expected = lm.surprisal(PASSAGES, context="It seems.")
+    table = run("surprisal", "passages.csv", *model, "--column", "text=Passage", "--bos", "eos")
+    expected = lm.surprisal(PASSAGES, context="It seems.", bos="eos")
     assert table["surprisal"].tolist() == expected["surprisal"].tolist()
     assert table["story"].tolist() == [str(3 + n) for n in expected["text_id"]]
     assert "do not end a sentence" not in caplog.text
@@ -121,10 +122,15 @@ def test_texts_are_lines_paragraphs_or_a_column(run, lm, model, folder, caplog):
     assert named.equals(theirs)
 
 
-def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
+def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model, monkeypatch):
     PAIRS.to_csv("pairs.csv", index=False)
-    compared = run("compare", "pairs.csv", *model, "--by", "pair")
-    pd.testing.assert_frame_equal(compared, lm.compare(PAIRS, by="pair"), check_exact=True)
+    compared = run("compare", "pairs.csv", *model, "--by", "pair", "--bos", "eos")
+    assert compared.equals(lm.compare(PAIRS, by="pair", bos="eos"))
+    distances = pd.DataFrame({"pair_id": ["1", "2"], "cosine_distance": [0.25, 0.75]})
+    monkeypatch.setattr("lingprob.api.pairs.measure_distances", lambda *_: distances)
+    audited = run("audit", "pairs.csv", *model, "--corpus", "demo_control").sort_values("pair_id")
+    found = audited[["pair_id", "cosine_distance", "corpus"]].to_numpy().tolist()
+    assert found == [["1", 0.25, "demo_control"], ["2", 0.75, "demo_control"]]
     random = np.random.default_rng(1)
     ratings = pd.DataFrame(random.normal(size=(40, 3)), columns=["logprob", "unigram_logprob", "z"])
     ratings[["logprob", "unigram_logprob"]] -= 9  # logarithms of probabilities are below 0
@@ -135,9 +141,10 @@ def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
         fits = run("fit", "ratings.csv", "--cluster", cluster, "--column", "rating=z")
         expected = lingprob.fit_linking_functions(*given, clusters=values)
         pd.testing.assert_frame_equal(fits, expected)
-    ratings.assign(logprob=2.5).to_csv("surprisals.csv", index=False)
-    with pytest.raises(SystemExit, match=r"row 1, column 'logprob': above 0: 2\.5 .*sign"):
-        main(["fit", "surprisals.csv", "--cluster", "none", "--column", "rating=z"])
+    for name in ("logprob", "unigram_logprob"):
+        ratings.assign(**{name: 2.5}).to_csv("surprisals.csv", index=False)
+        with pytest.raises(SystemExit, match=rf"row 1, column '{name}': above 0: 2\.5 .*sign"):
+            main(["fit", "surprisals.csv", "--cluster", "none", "--column", "rating=z"])
 
 
 @pytest.mark.parametrize(
@@ -150,7 +157,6 @@ def test_pairs_and_ratings_have_what_the_calls_return(run, lm, model):
         ("score", "text\nA cat.\n", ["--column", "sentence=Text"],
          r"no columns \['Text'\].*\['text'\].*Correct --column"),
         ("score", "Text\nA cat.\n", ["--column", "sentnce=Text"], "Did you mean 'sentence'"),
-        ("score", "sentence\nA cat.\n", ["--bos", "boss"], "unknown BOS policy 'boss'. Did you"),
         ("score", "sentence\nA cat.\n", ["--unigrams", "no.csv"], "no.csv: no such file"),
         ("score", "sentence\nA cat.\n", ["--chat"], "no chat template"),
         ("score", None, [], "in.csv: no such file"),

@@ -125,7 +125,8 @@ def test_a_pickle_in_parts_becomes_as_many_safetensors(hub, repository, model_fi
     files = fetched(tmp_path)
     expected = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
     assert sorted(set(files) - set(NEEDED)) == sorted([*expected, "model.safetensors.index.json"])
-    found = load_file(tmp_path / expected[0]) | load_file(tmp_path / expected[1])
+    index = json.loads(files["model.safetensors.index.json"])["weight_map"]
+    found = {name: load_file(tmp_path / file)[name] for name, file in index.items()}
     assert found.keys() == weights.keys()
     assert all(torch.equal(found[name], weights[name]) for name in names)
 

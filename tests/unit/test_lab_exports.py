@@ -375,12 +375,12 @@ def test_wrong_names_of_the_command_are_named(tmp_path, capsys, options, said):
 def test_the_command_says_what_it_drops(tmp_path, capsys):
     path = written(
         tmp_path / "r.csv",
-        "subject,text,answer,list\na,He ran.,yes,1+\nb,He ran.,no,1+\nb,He ran.,,2\n",
+        "subject,text,answer,list\na,He ran.,yes,a=1+\nb,He ran.,no,a=1+\nb,He ran.,,2\n",
     )
     output = tmp_path / "ratings.csv"
     with pytest.raises(SystemExit) as end:
         main(["import", str(path), "--as", "ratings", "--column", "rating=answer",
-              "--rows", "list=1+", "--rows", "list=2", "--value", "yes=1", "--value", "no=0",
+              "--rows", "list=a=1+", "--rows", "list=2", "--value", "yes=1", "--value", "no=0",
               "--output", str(output)])  # fmt: skip
     assert end.value.code == 0
     assert pd.read_csv(output).to_numpy().tolist() == [["a", "He ran.", 1], ["b", "He ran.", 0]]

@@ -94,21 +94,17 @@ def test_hidden_files_and_the_manifest_do_not_count(study):
 
 def test_scores_name_their_files_and_refuse_old_manifests(study):
     manifest = prepared("models/mine")
-    lm, provenance = load_prepared(manifest, {}, "cpu")
+    entry = {"context_window": 16, "dtype": {"cpu": "bfloat16", "cuda": "float16"}}
+    lm, provenance = load_prepared(manifest, entry, "cpu")
     assert provenance["files_digest"] == files_digest(Path("models/mine"))
-    assert lm.context_window == 64
+    assert lm.context_window == 16
     content = json.loads(manifest.read_text())
     for key in ("model", "origin", "tokenizer_sha256", "files_digest"):
         assert provenance.pop(key) == content[key]
         manifest.write_text(json.dumps({name: content[name] for name in content if name != key}))
         with pytest.raises(LingprobError, match=rf"without {key}: no manifest .*Delete this file"):
             load_prepared(manifest, {}, "cpu")
-    assert provenance == {"dtype": "torch.float32", "device": "cpu"}
+    assert provenance == {"dtype": "torch.bfloat16", "device": "cpu"}
     manifest.write_text('{"model": ')
     with pytest.raises(LingprobError, match=r"manifest\.json: no manifest of a model"):
         load_prepared(manifest, {})
-
-
-def test_a_model_s_context_window_follows_its_entry(study):
-    lm, _ = load_prepared(prepared("models/mine"), {"context_window": 16}, "cpu")
-    assert lm.context_window == 16

