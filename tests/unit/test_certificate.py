@@ -121,7 +121,7 @@ def test_patterns_are_corpora_and_copies_are_refused(folder, place):
         certified(folder, PLANTED, "*.jsonl")
     with pytest.raises(LingprobError, match=r"'one\.jsonl' is also the name of a file"):
         lingprob.find_overlap(PLANTED, ["two", "one.jsonl"], tokenizer=folder / "tiny")
-    Path("two").mkdir()  # a folder of this name may stand among other texts
+    Path("two").mkdir()  # several texts may have the name of a folder
     assert len(lingprob.find_overlap("A", ["two", "A"], tokenizer=folder / "tiny")) == 1
     with pytest.raises(LingprobError, match="corpus texts are a DataFrame"):
         lingprob.find_overlap(PLANTED, pd.DataFrame({"text": ["A cat."]}))
