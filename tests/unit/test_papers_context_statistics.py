@@ -22,6 +22,7 @@ from lingprob.papers.context.statistics import (
     pair_correlation,
     perturbation_correlations,
     perturbation_points,
+    regression,
     regressions,
 )
 from lingprob.stats.resampling import correlation_interval, widened
@@ -333,3 +334,36 @@ def test_overlap_tables_have_acceptable_prefixes_and_both_measures():
     assert by[("token", "m")] == pytest.approx([0.5, 0.25])
     assert by[("token", "x")] == [0]
     assert len(by[("dependency", "m")]) == 2
+
+
+def test_unrelated_matrices_of_suites_seldom_correlate():
+    """Cells taken for independent correlate in a quarter of runs."""
+    random = np.random.default_rng(9)
+    found = []
+    for seed in range(120):
+        cells = suite_cells(random, 10)
+        value, low, high, p = matrix_correlation(cells, "f1", "accuracy", 120, seed)
+        assert low < value < high
+        found.append([p < 0.05, not low <= 0 <= high,
+                      stats.spearmanr(cells["f1"], cells["accuracy"])[1] < 0.05])  # fmt: skip
+    by_suites, by_interval, by_cells = np.mean(found, axis=0)
+    assert 0.01 <= by_suites <= 0.1
+    assert 0.01 <= by_interval <= 0.1
+    assert by_cells > 0.15
+
+
+def test_suites_of_different_slopes_have_no_common_effect():
+    """Errors of the model take the slopes of the suites for one, and find it too often."""
+    random = np.random.default_rng(3)
+    suite, _, later = (one.ravel() for one in np.indices((10, 6, 3)))
+    found = []
+    for _ in range(100):
+        level, slope = random.normal(0, 1, 10)[suite], random.normal(0, 1, 10)[suite]
+        right = random.random(len(suite)) < 1 / (1 + np.exp(-level - slope * (later - 1)))
+        rows = pd.DataFrame({"suite": suite.astype(str), "kind": "unrelated", "correct": right,
+                             "prefix_tokens": np.array([125, 350, 1000])[later]})  # fmt: skip
+        fit = regression(rows, related=False).set_index("term").loc["log_length"]
+        found.append([fit["suite_p"] < 0.05, fit["p"] < 0.05])
+    by_suites, by_model = np.mean(found, axis=0)
+    assert 0.01 <= by_suites <= 0.1
+    assert by_model > 0.15
