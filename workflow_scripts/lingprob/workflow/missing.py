@@ -15,10 +15,10 @@ from lingprob.io.parsers import TOKEN_ROWS
 from lingprob.ngrams.lmplz import has_kenlm
 from lingprob.workflow.settings import keys, value_of
 
-# Settings that name one corpus. If it is missing, the second setting of the section gets the value.
-CORPORA: dict[str, tuple[str, Any]] = {
-    "morcela.frequency_corpus": ("frequency_models", []),
-    "overlap.ngrams": ("ngrams", None),
+# Settings that name one corpus. If it is missing, settings of the section get these values.
+CORPORA: dict[str, dict[str, Any]] = {
+    "morcela.frequency_corpus": {"frequency_models": []},
+    "overlap.ngrams": {"ngrams": None, "no_chance_level": "the data of overlap.ngrams are missing"},
 }
 PAPERS_CORPUS = "gigaword"  # leakage, §2.1
 COUNTABLE = 200_000_000  # bytes of the largest corpus whose n-grams are counted in memory
@@ -66,9 +66,8 @@ def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any
         if not kept and needed and key.path not in CORPORA:
             continue
         section, _, option = key.path.partition(".")
-        dependent, value = CORPORA.get(key.path, (option, kept))
         if kept != listed:
-            settings[section][dependent] = value
+            settings[section] |= CORPORA.get(key.path, {option: kept})
         for name in set(listed) - {*kept}:
             named_in.setdefault(name, []).append(key.path)
     found = [LeftOut(name, tuple(named_in[name]), _remedy(name, catalog)) for name in named_in]
