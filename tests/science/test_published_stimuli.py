@@ -195,8 +195,8 @@ def test_the_stimulus_table_has_a_row_a_sentence(mirror):
         "As the doctor studied the book, the nurse walked into the room."
     )
     assert stimuli.groupby("phenomenon")["paradigm"].nunique().to_dict() == {
-        "agreement": 3, "center_embedding": 2, "garden_path_effects": 6, "gross_syntactic_state": 4,
-        "licensing": 10, "long_distance_dependencies": 9,
+        "agreement": 3, "center_embedding": 2, "garden_path_effects": 7, "gross_syntactic_state": 4,
+        "licensing": 10, "long_distance_dependencies": 8,
     }  # fmt: skip
     assert ratings.empty
 
