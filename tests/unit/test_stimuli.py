@@ -339,11 +339,12 @@ def test_judgments_are_averaged_within_participants_by_hand(tmp_path, caplog):
     assert raw["rating"].tolist() == [4.5, 5, 1.5]
 
 
-def test_judgments_of_one_sentence_share_its_letters(tmp_path):
+def test_judgments_of_one_sentence_share_its_letters(tmp_path, caplog):
     """Composed in one row, decomposed in another, with other spaces and apostrophes."""
     rows = "p,Zo\u00eb ran.,1,x\nq ,Zoe\u0308  ran.\u00a0,2,x\np,I  don't.,3,\nq,I don’t.\t,2,\n"
-    path = write(tmp_path / "mine.csv", f"participant,text,rating,pair\n{rows}")
-    stimuli, ratings = own(path, standardise=False, ratings="some", column="text")
+    path = write(tmp_path / "mine.csv", f"participant,Sentence,rating,pair\n{rows}")
+    stimuli, ratings = own(path, standardise=False, ratings="some", column="Sentence")
+    assert "To read them" not in caplog.text
     assert stimuli["text"].tolist() == ["Zo\u00eb ran.", "I  don't."]
     assert stimuli["pair_id"].fillna("none").tolist() == ["x", "none"]
     assert stimuli["rating"].tolist() == [1.5, 2.5]
