@@ -192,14 +192,6 @@ def test_bad_data_stop_before_any_scoring(folder):
     assert not list(folder.glob("results/**/.*"))
 
 
-def test_a_missing_gpu_is_said_at_once(folder):
-    config = 'scoring={"device": "cuda"}'
-    target = "results/scores/tiny/bos/mine.parquet"
-    refused = snakemake(folder, "--configfile", "own.yaml", "--config", config, "-f", "--", target)
-    assert refused.returncode != 0
-    assert "scoring.device" in refused.stdout
-
-
 def test_an_unloadable_model_stops_its_first_job(folder):
     """A local folder without tokenizer, and one with code of its own that someone says yes to."""
     for name in ("silent", "hostile"):

@@ -13,7 +13,7 @@ import yaml
 from checkout import ROOT, copy_of_the_checkout, planned_jobs, planned_resources, snakemake
 from lingprob.catalog import Catalog, read_yaml
 from lingprob.workflow.costs import BASE_MEMORY_MB
-from rehearsal_for_tests import ALL, in_folder, written
+from rehearsal_for_tests import ALL, NOT_IN_THE_DEMO, in_folder, written
 
 NOWHERE = (
     'datasets={"mine": {"title": "M", "kind": "stimuli", "parser": "table", "path": "nowhere.csv"}}'
@@ -242,12 +242,13 @@ def test_a_rehearsal_has_the_same_jobs_and_requests(plans, rehearsal):
     assert others["wildcards"].str.contains("model=trained-").all()
 
 
-def test_a_short_rehearsal_has_every_rule(checkout, mirror, rehearsal, tmp_path):
+def test_a_short_rehearsal_has_every_rule(plans, checkout, mirror, rehearsal, tmp_path):
     plan = in_folder(checkout, written(tmp_path, mirror, short=True), "-n", *ALL)
     jobs, whole = planned_jobs(plan), planned_jobs(rehearsal)
     # The short one does not read Natural Stories, of which the whole one fits published surprisals.
     assert whole.keys() - jobs.keys() <= {"reproduce_published_fits"}
     assert jobs["total"] <= 100 < 800 < whole["total"]
+    assert jobs.keys() - plans["demo"].jobs.keys() == NOT_IN_THE_DEMO
 
 
 def asked_by_jobs_on_large_tables(jobs: pd.DataFrame) -> pd.Series:
