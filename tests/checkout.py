@@ -57,10 +57,11 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This environment, with no mirror and no hub in it, and as many threads as Snakemake gives."""
+    """This one without a mirror, a hub and a number of threads. Threads that wait use no core."""
     hidden = ("LINGPROB_MIRROR", "HF_ENDPOINT", "HF_TOKEN", "OMP_NUM_THREADS")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PATH": path}
+    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PATH": path,
+            "OMP_WAIT_POLICY": "passive"}  # fmt: skip
 
 
 def planned_resources(text: str) -> pd.DataFrame:

@@ -303,16 +303,12 @@ def test_changed_settings_rerun_what_they_touch(demo):
                 "sample_prefixes", "judge_contexts"} & set(jobs)  # fmt: skip
 
 
-def finished_shards(folder: Path) -> list[Path]:
-    """Complete shards of scores. Those being written begin with a dot."""
-    return list(folder.glob("resources/shards/scores/**/[!.]*.parquet"))
-
-
 def test_a_killed_scoring_job_resumes_with_equal_numbers(demo):
     target = "results/scores/trained-tiny-small/none/demo_minimal_pairs.parquet"
     whole = read_table(demo / target, "scores")
     (demo / target).unlink()
     shutil.rmtree(demo / "resources/shards/scores")  # of whole data sets
+    complete = "resources/shards/scores/**/[!.]*.parquet"  # a dot begins one that is being written
     shards = 'scoring={"sentences_per_shard": 10}'
     arguments = ["--config", shards, "--rerun-triggers", "mtime", "--", target]
     killed = subprocess.Popen(
@@ -321,7 +317,7 @@ def test_a_killed_scoring_job_resumes_with_equal_numbers(demo):
     )  # fmt: skip
     try:
         deadline = time.monotonic() + 300
-        while not finished_shards(demo):
+        while not list(demo.glob(complete)):
             assert killed.poll() is None, "ended before a shard was written"
             assert time.monotonic() < deadline, "no shard was written"
             time.sleep(0.01)
@@ -329,7 +325,7 @@ def test_a_killed_scoring_job_resumes_with_equal_numbers(demo):
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
     assert not (demo / target).exists()
-    written = finished_shards(demo)
+    written = list(demo.glob(complete))
 
     snakemake(demo, "--unlock")
     ran(demo, *arguments)

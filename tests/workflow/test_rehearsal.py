@@ -1,7 +1,5 @@
 """In a folder that `lingprob rehearse` writes, the workflow of scale paper runs as it is."""
 
-import os
-
 import pandas as pd
 import pytest
 
@@ -12,10 +10,12 @@ from rehearsal_for_tests import ALL, NOT_IN_THE_DEMO, in_folder, written
 def test_rules_that_the_demo_lacks_end(mirror, tmp_path):
     short = written(tmp_path / "short", mirror, short=True)
     checkout = copy_of_the_checkout(tmp_path / "lingprob")
-    papers = ["morcela", "overlap", "string_probability", "train"]
-    targets = ["--config", f"mirror={mirror}", "--", *papers]
+    made = ("training/corpus.json", "morcela/frequency_slopes/gpt2.parquet", "morcela/gpt2.csv")
+    files = [f"results/{name}" for name in made]
+    sampled = "results/scores/gpt2/none/scamp_plausible_sample20.parquet"
+    targets = ["--config", f"mirror={mirror}", "--", "overlap", sampled, *files]
     done = in_folder(checkout, short, *targets)
-    assert not {"results", "resources"} & set(os.listdir(checkout))
+    assert not list(checkout.glob("res*"))
     assert planned_jobs(done).keys() >= NOT_IN_THE_DEMO
     assert "Nothing to be done" in in_folder(checkout, short, "-n", *targets)
 
