@@ -109,7 +109,8 @@ def test_another_suite_s_prefix_precedes_many_pairs(tiny):
     three = prefix_rows(["1", "2"], "from_suite", f"{PREFIX} It is.", (9, 23, 30))
     _, second, third = counted(tiny, three)["n_tokens"].iloc[0]
     for options, longest, sentences, length in (
-        ({}, 100, 3, third), ({}, second, 3, third), ({"regions": regions}, second, 2, second)
+        ({}, 100, 3, third), ({}, second, 3, third), ({"regions": regions}, second, 2, second),
+        ({"regions": regions}, 100, 3, third),
     ):  # fmt: skip
         scores = score(tiny, three, [3, longest], **options)
         after = scores[scores["prefix_id"] == "x"]

@@ -59,6 +59,7 @@ def test_a_legend_of_sixteen_models_fits(width, source):
 
 def test_sixteen_models_look_different():
     assert len({(MODELS[name]["colour"], MODELS[name]["marker"]) for name in SIXTEEN}) == 16
+    assert [len(few_handles(SIXTEEN[:n], MODELS)) for n in (8, 9)] == [8, 1]
     assert [short_title(name, MODELS) for name in ("pythia-70m", "gpt2")] == ["70M", "GPT-2"]
 
 
