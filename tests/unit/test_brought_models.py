@@ -455,8 +455,8 @@ def test_decomposed_accents_have_the_surprisal_of_composed_ones(tmp_path):
 
 def test_words_of_a_tokenizer_that_splits_none():
     """Gemma's gives every token the word 0, and others split words further than spaces do."""
-    text = "The keys, old."
-    tokens = spans((1, 0, 3), (2, 3, 6), (3, 6, 8), (4, 8, 9), (5, 9, 13), (6, 13, 14))
+    text = "The keys,  old."
+    tokens = spans((1, 0, 3), (2, 3, 6), (3, 6, 8), (4, 8, 9), (5, 9, 13), (6, 13, 15))
     assert number_words(text, tokens, [0] * 6).tolist() == [0, 1, 1, 1, 2, 2]
     assert number_words(text, tokens, [0, 1, 1, 2, 3, 4]).tolist() == [0, 1, 1, 2, 3, 4]
     assert number_words(text, tokens, [0, None, None, 2, 3, 4]).tolist() == [0, 1, 2, 3, 4, 5]

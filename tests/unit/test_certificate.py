@@ -260,7 +260,7 @@ def overlaps(n_texts: int) -> pd.DataFrame:
     return pd.concat([table, more], ignore_index=True).assign(text="a b z c d")
 
 
-def test_verdicts_use_corrected_chance_levels():
+def test_verdicts_use_corrected_chance_levels(caplog):
     """p n is 1e-6, 1e-3 and 1000; Holm multiplies the first by n, the second by n - 1."""
     table = chance.with_chance_level(overlaps(4), Improbable(), 1e6)
     np.testing.assert_allclose(table["chance_level"], [1e-6, 1e-3, 1, 1], rtol=1e-3)
@@ -272,6 +272,7 @@ def test_verdicts_use_corrected_chance_levels():
     unspaced = overlaps(4).assign(text="z", whole_words=["z", "", "", ""])
     of_unspaced = chance.verdicts(chance.with_chance_level(unspaced, Improbable(), 1e6))
     assert of_unspaced.tolist() == [chance.OPEN] * 3 + [chance.ABSENT]
+    assert "no word of 3 texts" in caplog.text
     many = chance.with_chance_level(overlaps(100), Improbable(), 1e6)
     assert many["chance_level"][1] < 0.05 < many["chance_level_holm"][1]
     assert chance.verdicts(many).tolist()[:3] == [chance.WHOLE, chance.CHANCE, chance.CHANCE]
