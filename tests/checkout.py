@@ -57,7 +57,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This one without a mirror, a hub and a number of threads. Threads that wait use no core."""
+    """This process's environment without mirror, hub and number of threads. Idle threads sleep."""
     hidden = ("LINGPROB_MIRROR", "HF_ENDPOINT", "HF_TOKEN", "OMP_NUM_THREADS")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PATH": path,

@@ -7,7 +7,7 @@ from checkout import copy_of_the_checkout, planned_jobs
 from rehearsal_for_tests import ALL, NOT_IN_THE_DEMO, in_folder, written
 
 
-def test_rules_that_the_demo_lacks_end(mirror, tmp_path):
+def test_rules_that_the_demo_lacks_run(mirror, tmp_path):
     short = written(tmp_path / "short", mirror, short=True)
     checkout = copy_of_the_checkout(tmp_path / "lingprob")
     made = ("training/corpus.json", "morcela/frequency_slopes/gpt2.parquet", "morcela/gpt2.csv")
