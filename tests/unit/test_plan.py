@@ -455,7 +455,8 @@ def test_missing_data_are_left_out_of_every_list(nothing_placed):
     assert "HF_TOKEN" in left_out["llama-3-70b"].remedy
     assert read_settings({"scale": "paper"})[0]["morcela"]["frequency_models"] == ["pythia-*"]
     overlap = without_what_is_missing(overlap={"ngrams": "gigaword"})[0].settings["overlap"]
-    assert "overlap.ngrams are missing" in overlap["no_chance_level"]
+    why = "the data of overlap.ngrams are missing"
+    assert (overlap["ngrams"], overlap["no_chance_level"]) == (None, why)
 
 
 def test_what_is_placed_or_in_the_mirror_stays(nothing_placed, monkeypatch):
