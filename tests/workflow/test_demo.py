@@ -41,9 +41,6 @@ def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     for paper, numbers in FIGURES.items():
         for number in numbers.split():
             assert (results / paper / f"figure_{number}.pdf").read_bytes().startswith(b"%PDF")
-    assert (results / "morcela/conventions.pdf").exists()
-    for number in (2, 3, 4):
-        assert (results / "morcela" / f"table_{number}.csv").exists()
     report = (results / "report.html").read_text()
     assert "correlates more with human ratings than SLOR does" in report
     assert "Scorecard" in report

@@ -6,14 +6,16 @@ import pytest
 from checkout import copy_of_the_checkout, planned_jobs
 from rehearsal_for_tests import ALL, NOT_IN_THE_DEMO, in_folder, written
 
+# Few files that need all of these rules.
+FILES = """training/corpus.json morcela/frequency_slopes/gpt2.parquet morcela/gpt2.csv
+    scores/gpt2/none/scamp_plausible_sample20.parquet ngrams/state_of_the_union.ngrams"""
+TARGETS = [f"results/{name}" for name in FILES.split()]
+
 
 def test_rules_that_the_demo_lacks_run(mirror, tmp_path):
     short = written(tmp_path / "short", mirror, short=True)
     checkout = copy_of_the_checkout(tmp_path / "lingprob")
-    made = ("training/corpus.json", "morcela/frequency_slopes/gpt2.parquet", "morcela/gpt2.csv")
-    files = [f"results/{name}" for name in made]
-    sampled = "results/scores/gpt2/none/scamp_plausible_sample20.parquet"
-    targets = ["--config", f"mirror={mirror}", "--", "overlap", sampled, *files]
+    targets = ["--config", f"mirror={mirror}", "--", *TARGETS]
     done = in_folder(checkout, short, *targets)
     assert not list(checkout.glob("res*"))
     assert planned_jobs(done).keys() >= NOT_IN_THE_DEMO
