@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from layout import layout_faults
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import BLACK, PURPLE, describe_models
@@ -219,6 +220,8 @@ def test_overlaps_are_drawn_by_length_and_frequency(published):
         "figure_1a": [(PURPLE, [[900, 14]]), (BLACK, [[40, 6], [40, 0.4]])],
         "figure_1b": [(PURPLE, [[14, 3]]), (BLACK, [[6, 9]])],
     }
+    six = pd.concat([published.assign(corpus=f"a_long_name_of_text_{n}") for n in range(6)])
+    assert layout_faults(draw({"overlap": six}, Run("demo"))["figure_1b"]) == []
 
 
 def test_flags_compare_nats_with_nats():

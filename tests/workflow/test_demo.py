@@ -313,10 +313,8 @@ def test_a_killed_scoring_job_resumes_with_equal_numbers(demo):
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 300
         while not list(demo.glob(complete)):
             assert killed.poll() is None, "ended before a shard was written"
-            assert time.monotonic() < deadline, "no shard was written"
             time.sleep(0.01)
     finally:
         os.killpg(killed.pid, signal.SIGKILL)

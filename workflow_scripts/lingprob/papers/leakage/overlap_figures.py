@@ -98,7 +98,7 @@ def _panels(
     """
     x, y = columns
     groups = passages.groupby(["searched", "corpus"], sort=False)
-    across = max(1, passages["corpus"].nunique())
+    across = max(1, min(passages["corpus"].nunique(), 4))  # so that the titles fit
     figure, axes = wrapped(
         len(groups), columns=across, width=style.PAGE_INCHES / 5, height=1.5, margins=(0.4, 0.8)
     )
