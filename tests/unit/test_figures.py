@@ -96,6 +96,7 @@ def test_joined_models_keep_their_looks_on_the_line():
     (0.5, 2000.0, [1, 10, 100, 1000]), (90.0, 1100.0, [100, 200, 500, 1000]),
     (9.0, 110.0, [10, 20, 50, 100]), (260.0, 480.0, [*range(275, 500, 25)]),
     (12.5, 19.5, [*range(13, 20)]), (1.0, 100.0, [1, 10, 100]),
+    (75.0, 170.0, [80, 100, 120, 140, 160]),
 ])  # fmt: skip
 def test_ticks_are_round_and_enough(low, high, ticks):
     assert plain_ticks(low, high) == pytest.approx(ticks)

@@ -367,6 +367,7 @@ def perplexities():
 
 
 def test_perplexity_panels_have_a_line_per_state(perplexities):
+    perplexities["perplexity"]["parameters"] += 1234  # too few to show
     figure = draw_training(perplexities, RUN)["figure_2_perplexity"]
     assert [ax.get_title() for ax in figure.axes] == ["Provo", "All texts"]
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 2]

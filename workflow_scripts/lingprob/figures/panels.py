@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from lingprob.figures import style
 from lingprob.figures.palette import Models, by_size
@@ -102,8 +102,10 @@ def in_percent(symbol: str = "") -> FuncFormatter:
 
 def plain_ticks(low: float, high: float) -> list[float]:
     """Return round numbers from `low` to `high` (positive): powers of ten in a range of 100."""
-    leading = (1,) if high / low >= 100 else (1, 2, 5)
-    return [tick for tick in LogLocator(subs=leading).tick_values(low, high) if low <= tick <= high]
+    locators = [LogLocator(subs=(1,) if high / low >= 100 else (1, 2, 5)), MaxNLocator(5)]
+    found = [[x for x in one.tick_values(low, high) if low <= x <= high] for one in locators]
+    # A range below 10 may contain few of 1, 2, 5 and 10.
+    return found[int(high / low < 10 and len(found[0]) < 3)]
 
 
 def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:

@@ -28,9 +28,8 @@ STATE = ["fine_tuning_steps", "size"]
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw the perplexities of Figure 2 from the table `perplexity`. Returns figures by name."""
-    figures = draw_each(
-        {"figure_2_perplexity": lambda: perplexity_by_size(tables["perplexity"], run)}
-    )
+    makers = {"figure_2_perplexity": lambda: perplexity_by_size(tables["perplexity"], run)}
+    figures = draw_each(makers)
     for figure in figures.values():
         label_provenance(figure, [run.scale], note=run.note)
     return figures
@@ -44,8 +43,8 @@ def perplexity_by_size(perplexity: pd.DataFrame, run: Run) -> Figure:
     )
     large = perplexity["parameters"].max() >= 1e6
     unit, unit_name = (1e6, "millions") if large else (1e3, "thousands")
-    perplexity = perplexity.assign(size_in_unit=perplexity["parameters"] / unit)
     perplexity = perplexity.sort_values(["fine_tuning_steps", "parameters"], kind="stable")
+    perplexity["size_in_unit"] = (perplexity["parameters"] / unit).map(lambda n: float(f"{n:.3g}"))
     for ax, corpus in zip(axes, corpora, strict=True):
         of_corpus = perplexity[perplexity["corpus"] == corpus]
         draw_models(ax, of_corpus, "size_in_unit", "perplexity", run.models)
