@@ -79,6 +79,7 @@ def test_five_data_sets_by_many_sizes_fit():
     figure = figure_2(table, Run("paper", MODELS, titles))
     label_provenance(figure, ["paper"])
     assert layout_faults(figure) == []
+    assert [text.get_text() for text in figure.axes[4].get_xticklabels()] == ["14.1M", "30B"]
 
 
 @pytest.mark.parametrize("first", ["SIMULATED RATINGS (scale demo)", ""])

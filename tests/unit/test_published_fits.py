@@ -153,7 +153,7 @@ def check_trends(fits: pd.DataFrame, gains: pd.DataFrame) -> None:
     many = [part.assign(delta=50.0 * n, word_perplexity=0.1**n) for n, part in enumerate(parts[0])]
     looks = describe_models(sizes | {"two": MODELS["two"]})
     figure = inverse_scaling(pd.concat([*many, many[0][1:].assign(model="two")]), Run("", looks))
-    labels = ["parameters\nF: +50 per tenfold"] * 4 + ["perplexity (words)\nF: -50 per tenfold"] * 4
+    labels = ["Parameters\nF: +50 per tenfold"] * 4 + ["Word perplexity\nF: -50 per tenfold"] * 4
     assert [ax.get_xlabel() for ax in figure.axes] == labels
     assert figure.axes[0].collections[-1].get_offsets()[:, 1].tolist() == [1.5] * 3
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, NullFormatter
+from matplotlib.ticker import NullFormatter
 
 from lingprob.figures import labels, palette, panels, style
 from lingprob.figures.palette import Models
@@ -69,12 +69,12 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         lower.set_yscale("log")
         panels.label_logarithmic(lower.yaxis)
         lower.set_xticks(sorted({*part["parameters"].agg(["min", "max"]).dropna()}))
-        lower.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
-        lower.set_xlabel("parameters")
+        lower.xaxis.set_major_formatter(lambda n, _: style.plain_number(float(f"{n:.3g}")))
+        lower.set_xlabel(panels.SIZE_LABEL)
         lower.tick_params(labelbottom=True)
     for upper, lower in zip(axes[::2, 0], axes[1::2, 0], strict=True):
         upper.set_ylabel("ΔLogLik (nats)")
-        lower.set_ylabel("word perplexity")
+        lower.set_ylabel("Word perplexity")
     handles = _handles(deltas["model"], run.models)
     if deltas["singular"].any():
         handles.append(labels.handle("singular fit", palette.BLACK, "x", "none"))
@@ -95,7 +95,7 @@ def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
         2, len(conventions), width=style.PAGE_INCHES, height=1.9, sharex="row"
     )
     published = set(fits.loc[fits["convention"] == "compat", "model"])
-    places = {"parameters": "parameters", "word_perplexity": "perplexity (words)"}
+    places = {"parameters": panels.SIZE_LABEL, "word_perplexity": "Word perplexity"}
     for column, convention in enumerate(conventions):
         part = _with_size(fits[fits["convention"] == convention], models)
         for axis, (place, label) in zip(axes[:, column], places.items(), strict=True):
