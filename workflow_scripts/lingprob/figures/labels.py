@@ -89,7 +89,7 @@ def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
 def keep_names_apart(figure: Figure) -> None:
     """Move the names of points so that they overlap neither each other nor points.
 
-    Names also stay within their panels, whose places must be final.
+    Names stay within their panels, whose places must be final. A name without room is left out.
     """
     for ax in figure.axes:
         taken: list[BboxBase] = []
@@ -99,10 +99,11 @@ def keep_names_apart(figure: Figure) -> None:
         for name in (text for text in ax.texts if isinstance(text, Annotation)):
             faults = [_faults(name, place, panel, taken, points) for place in NAME_PLACES]
             best = int(np.argmin(faults))
-            _faults(name, NAME_PLACES[best], panel, taken, points)
-            taken.append(name.get_window_extent())
-            if best >= NEAR_PLACES:
-                _lead_to_point(ax, name)
+            name.set_visible(_faults(name, NAME_PLACES[best], panel, taken, points) < 1000)
+            if name.get_visible():
+                taken.append(name.get_window_extent())
+                if best >= NEAR_PLACES:
+                    _lead_to_point(ax, name)
 
 
 def _lead_to_point(ax: Axes, name: Annotation) -> None:
@@ -123,7 +124,7 @@ def _faults(
     """Move a name to a place, and return the penalty for leaving the panel or covering others."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
-    off = box.x0 < panel.x0 or box.x1 > panel.x1
+    off = not all(panel.contains(*corner) for corner in (box.min, box.max))
     on_names = sum(bool(box.overlaps(other)) for other in taken)
     on_points = box.padded(POINT_RADIUS / 72 * name.figure.dpi).count_contains(points)
     return 10_000 * off + 1000 * on_names + on_points
