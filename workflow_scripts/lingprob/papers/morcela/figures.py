@@ -127,7 +127,7 @@ def correlation_by_model(
         for _, names in groupby(every, key=lambda name: models[name]["family"])
     ]
     shifts = np.linspace(-0.15, 0.15, len(linking_functions))
-    widths = [1.2 + len(names) for names in panels]
+    widths = [1.2 + max(2, len(names)) for names in panels]  # a title needs room
     width = 0.32 * sum(widths) / len(widths)
     figure, axes = grid(
         len(datasets), len(panels), width=width, height=2.1, margins=(1.6, 0.8), narrowest=4.4,
