@@ -13,10 +13,8 @@ import pandas as pd
 from lingprob.workflow.digests import KEPT
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = [
-    "Snakefile", "config.yaml", "rules", "profiles", "report", "envs", "workflow_scripts",
-    "studies",
-]  # fmt: skip
+PARTS = ["Snakefile", "config.yaml", "rules", "profiles", "report", "envs", "workflow_scripts",
+         "studies"]  # fmt: skip
 
 
 def copy_of_the_checkout(folder: Path) -> Path:

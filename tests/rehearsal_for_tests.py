@@ -9,11 +9,9 @@ from lingprob.rehearsal.folder import write_rehearsal
 
 ALL = ["--resources", "gpu=1000", "--", "all"]
 # Rules of a rehearsal of scale paper that the demo does not run.
-NOT_IN_THE_DEMO = {
-    "count_tokens", "download_corpus_file", "download_dataset", "estimate_ngrams",
-    "fetch_leakage_free_chunks", "import_published_unigrams", "sample_stimuli", "scan_corpus",
-    "sum_frequency_moments",
-}  # fmt: skip
+NOT_IN_THE_DEMO = {"count_tokens", "download_corpus_file", "download_dataset", "estimate_ngrams",
+                   "fetch_leakage_free_chunks", "import_published_unigrams", "sample_stimuli",
+                   "scan_corpus", "sum_frequency_moments"}  # fmt: skip
 
 
 def in_folder(checkout: Path, folder: Path, *arguments: str) -> str:

@@ -116,3 +116,7 @@ def test_near_points_have_separate_names_in_the_panel():
     radius = ax.lines[0].get_markersize() / 2 * figure.dpi / 72
     centres = ax.transData.transform(points)
     assert not any(box.padded(radius).count_contains(centres) for box in boxes)
+    for number in range(30):
+        name_point(ax, f"name {number}", 0.5, 0.02)
+    assert layout_faults(figure) == []
+    assert 3 < sum(name.get_visible() for name in ax.texts) < 33
