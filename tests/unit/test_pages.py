@@ -142,11 +142,12 @@ def test_the_entry_that_contributors_are_shown_is_valid():
 
 
 def test_the_citation_names_the_version_and_the_papers():
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert cited["version"] == lingprob.__version__
-    assert f"## {lingprob.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    cited, version = yaml.safe_load((ROOT / "CITATION.cff").read_text()), lingprob.__version__
+    assert cited["version"] == version
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for page in ("running", "papers/context", "papers/morcela", "papers/string_probability"):
+        assert f"version {version}" in (ROOT / f"docs/{page}.md").read_text(encoding="utf-8"), page
     titles = [one["title"] for one in cited["references"]]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for title in re.findall(r"\d{4}, \*(.+?)\*", readme):
+    for title in re.findall(r"\d{4}, \*(.+?)\*", (ROOT / "README.md").read_text()):
         assert any(one.startswith(title.partition(" ...")[0]) for one in titles), title
     assert len(titles) == 4

@@ -79,17 +79,19 @@ FOUR_TIMES = "n = 10; about n = 40 would tell"
         (3.0, math.nan, math.nan, "> 0", "no interval"),
         # The interval is half a unit either way, the limit a quarter off.
         (0.25, -0.25, 0.75, "> 0", FOUR_TIMES),
-        (1.25, 0.75, 1.75, "> 1", FOUR_TIMES),
         (0.75, 0.25, 1.25, "< 1", FOUR_TIMES),
         (0.25, -0.25, 0.75, "within 0 to 0.5", FOUR_TIMES),
+        (-0.25, -0.75, 0.25, "within 0 to 0.5", FOUR_TIMES),
         # As narrow as it has to be.
         (0.5, 0.0, 1.0, "> 0.5", ""),
         (0.5, 0.0, 1.0, "> 0", ""),
-        (2.0, 1.0, 2.5, "within 1.5 to 3", ""),
+        (2.0, 1.25, 2.5, "within 1.5 to 3", "n = 10; about n = 16 would tell"),
     ],
 )
 def test_an_undecided_claim_says_what_would_tell(value, low, high, expected, note):
     assert judge_claim(Estimate(value, low, high, 10), expected) == ("undecided", note)
+    counted = Estimate(value, low, high, 10, "n = 10")  # its own note is shown before
+    assert judge_claim(counted, expected)[1] == note.removeprefix("n = 10; ")
 
 
 def test_mistyped_expectations_and_reversed_intervals_are_refused():
@@ -435,9 +437,7 @@ def test_sums_of_estimates_by_hand():
 def test_an_interval_as_narrow_as_what_decides_decides():
     exactly = Estimate(0.125, 0.0, 0.25, 10)
     assert judge_number(exactly, 0.25, 0.0625, 0.125) == ("reproduced", "")
-    assert judge_number(exactly, 0.25, 0.0625, 0.0625) == (
-        "undecided", "n = 10; about n = 40 would tell"
-    )  # fmt: skip
+    assert judge_number(exactly, 0.25, 0.0625, 0.0625) == ("undecided", FOUR_TIMES)
     # The last bits of large numbers do not count.
     assert judge_number(Estimate.exact(1e9 + 0.5 + 1e-7), 1e9, 0.5, 0.02)[0] == "reproduced"
     assert judge_number(Estimate.exact(1.5 + 1.5e-9), 1, 0.5, 0.02)[0] == "differs"

@@ -118,7 +118,7 @@ def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
     if not np.isfinite(r):
         return NOTHING
     if n < 4:
-        return Estimate(r, np.nan, np.nan, n, f"n = {n}")
+        return Estimate(r, np.nan, np.nan, n, f"n = {n:,}")
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     reach = stats.norm.ppf((1 + CONFIDENCE) / 2) / np.sqrt(n - 3)
     low, high = z - reach, z + reach
@@ -128,7 +128,7 @@ def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
             z + side * reach * np.sqrt(1 + np.tanh(end) ** 2 / 2)
             for side, end in ((-1, low), (1, high))
         )
-    return Estimate(r, float(np.tanh(low)), float(np.tanh(high)), n, f"n = {n}")
+    return Estimate(r, float(np.tanh(low)), float(np.tanh(high)), n, f"n = {n:,}")
 
 
 def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:

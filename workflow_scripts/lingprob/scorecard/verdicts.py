@@ -99,8 +99,7 @@ def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
         return SUPPORTED, ""
     if estimate.high < lowest or estimate.low > highest:
         return CONTRADICTED, ""
-    limit = highest if math.isfinite(highest) else lowest
-    return UNDECIDED, _more(estimate, abs(estimate.value - limit))
+    return UNDECIDED, _more(estimate, min(abs(estimate.value - end) for end in (lowest, highest)))
 
 
 def expected_range(expected: str) -> tuple[float, float]:
@@ -132,4 +131,5 @@ def _more(estimate: Estimate, wanted: float) -> str:
     if not estimate.n or wanted <= 0 or not estimate.half_width > wanted:
         return ""
     n = math.ceil(estimate.n * (estimate.half_width / wanted) ** 2 * (1 - NOISE))
-    return f"n = {estimate.n:,}; about n = {n:,} would tell"
+    now = "" if "n = " in estimate.note else f"n = {estimate.n:,}; "
+    return f"{now}about n = {n:,} would tell"

@@ -174,7 +174,7 @@ def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Fou
             about = f"{row['model']}/{row['dataset']}" + ("" if x or y else f"/{row['x']}")
             n, ranks = int(row["n"]), row["statistic"] == "spearman"
             if analysis in OF_DEPENDENT_POINTS:
-                yield about, Estimate.of(row, "value", n, f"n = {n}")
+                yield about, Estimate.of(row, "value", n, f"n = {n:,}")
             else:
                 yield about, known_correlation(float(row["value"]), n, ranks=ranks)
 
