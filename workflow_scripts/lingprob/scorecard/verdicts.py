@@ -131,5 +131,5 @@ def _more(estimate: Estimate, wanted: float) -> str:
     if not estimate.n or wanted <= 0 or not estimate.half_width > wanted:
         return ""
     n = math.ceil(estimate.n * (estimate.half_width / wanted) ** 2 * (1 - NOISE))
-    now = "" if "n = " in estimate.note else f"n = {estimate.n:,}; "
+    now = "" if f"n = {estimate.n:,}" in estimate.note else f"n = {estimate.n:,}; "
     return f"{now}about n = {n:,} would tell"
