@@ -2,11 +2,11 @@
 
     python benchmarks/workflow.py [LOG] [--before LOG]
 
-LOG is Snakemake's log of a run (by default the newest in .snakemake/log). A job's time is from its
-start to its end there. If its benchmark file exists, `worked` is the time in that file, and the
-rest is start-up and waiting for the main process. The minutes of a target assume that its jobs
-keep all cores busy. Jobs that two targets need count for both. A chain goes back from the last job
-through its latest input. `--before` adds the seconds of another run.
+LOG is Snakemake's log of a run, by default the newest in .snakemake/log with a finished job. The
+time of a job is from its start to its end there. If its benchmark file exists, `worked` is the time
+in that file, and the rest is start-up and waiting for the main process. The minutes of a target
+assume that its jobs keep all cores busy. Jobs that two targets need count for both. A chain goes
+back from the last job through its latest input. `--before` adds the seconds of another run.
 """
 
 import argparse
@@ -135,15 +135,15 @@ def longest_chain(jobs: list[Job]) -> list[Job]:
 def main() -> None:
     """Print the tables, the idle share of the cores and the chain."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("log", nargs="?", type=Path, help="a log; by default the newest")
+    parser.add_argument("log", nargs="?", type=Path, help="a log; by default the newest with a job")
     parser.add_argument("--before", type=Path, help="the log of another run, to compare with")
     options = parser.parse_args()
-    log = options.log or max(LOGS.glob("*.log"), default=None)
-    if log is None or not log.is_file():
-        parser.error(f"no log at {log or LOGS}: run the workflow first, or name its log")
-    jobs, cores = read_log(log)
+    logs = [options.log] if options.log else sorted(LOGS.glob("*.log"), reverse=True)
+    runs = (read_log(log) for log in logs if log.is_file())
+    jobs, cores = next((run for run in runs if run[0]), ([], 1))
     if not jobs:
-        parser.error(f"{log}: no job ended in that run")
+        where = options.log or LOGS
+        parser.error(f"no finished job in {where}: run the workflow first, or name its log")
     table = by_rule(jobs)
     if options.before:
         table["before"] = by_rule(read_log(options.before)[0])["seconds"]
