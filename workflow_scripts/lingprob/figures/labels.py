@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from textwrap import fill, shorten
+from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ NEAR_PLACES = 6
 POINT_RADIUS = 3.5  # pt, of the largest marker with a name
 FOOTER_POINTS = 6.0  # pt, smaller than axis labels
 LETTER_INCHES = 0.052  # width of a letter in the footer
+NOTE_LINES = 4  # of a note in the footer
 
 
 def short_title(name: str, models: Models) -> str:
@@ -131,7 +132,7 @@ def _faults(
 
 
 def add_to_footer(figure: Figure, text: str) -> None:
-    """Add a note to the second line of a figure's footer, before any other note."""
+    """Add a note to a figure's footer, before any other note."""
     if text:
         first = (figure.get_supxlabel() or "").partition("\n")[0]
         _write_footer(figure, first, f"{text} {figure.get_label()}".strip())
@@ -148,7 +149,7 @@ def label_provenance(
 
     Scales and sources are those of the rows that the figure shows. `data` is the name of the data
     that may be simulated (ratings, reading times). At scale demo real data are the user's own. The
-    footer shows one line of the note on the data, and the metadata of the files has all of it.
+    footer shows the first lines of the note on the data, and the metadata of the files all of it.
     """
     scale = "/".join(sorted(set(scales)))
     simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}
@@ -158,13 +159,13 @@ def label_provenance(
 
 
 def _write_footer(figure: Figure, first: str, note: str, colour: str | None = None) -> None:
-    """Write at most two lines: `first`, and the part of the note that fits one line.
+    """Write a line with `first`, and the part of the note that fits `NOTE_LINES` lines.
 
     The label of the figure keeps the whole note for the metadata of its files.
     """
     figure.set_label(note)
     letters = int(figure.get_figwidth() / LETTER_INCHES)
-    lines = [first, shorten(note, letters, placeholder=" ...")]
+    lines = [first, *wrap(note, letters, max_lines=NOTE_LINES, placeholder=" ...")]
     look = {} if colour is None else {"color": colour}
     if colour == palette.RED:
         look["fontweight"] = "bold"

@@ -59,8 +59,8 @@ def cells(table: pd.DataFrame) -> dict[str, Any]:
     """Return the columns of a table, and the text of each cell and whether it is a number."""
     return {
         "columns": list(table),
-        "rows": [[(shown(value), _is_number(value)) for value in row]
-                 for row in table.astype(object).to_numpy().tolist()],
+        "rows": [[(shown(value), isinstance(value, int | float) and not isinstance(value, bool))
+                  for value in row] for row in table.astype(object).to_numpy().tolist()],
     }  # fmt: skip
 
 
@@ -109,7 +109,3 @@ def _environment() -> Environment:
     )
     environment.filters |= {"shown": shown, "interval": interval, "heading": heading_of}
     return environment
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -72,8 +72,9 @@ def as_text(rows: Sequence[Row], scale: str, left_out: Iterable[str]) -> str:
 
     `scale` is that of the run. `left_out` has a line for each missing data set or model.
     """
-    cells = [COLUMNS, *([_shown(row[key]) for key in COLUMNS] for row in rows)]
-    table = ["".join(f"{cell:>20}" for cell in line) for line in cells]
+    numbers = ([row[key] for key in COLUMNS] for row in rows)
+    cells = [[f"{one:,.1f}" if isinstance(one, float) else str(one) for one in n] for n in numbers]
+    table = ["".join(f"{cell:>20}" for cell in line) for line in [COLUMNS, *cells]]
     rest = [
         f"  {name}: {'measured' if part['measured'] else 'ASSUMED'}: {part['source']}"
         for name, part in SPEEDS.items()
@@ -119,7 +120,3 @@ def _row(paper: str, name: str, seconds: float, gpus: int, mb: float, download: 
     on = {"gpu_hours": hours * gpus, "core_hours": 0.0 if gpus else hours}
     sizes = {"memory_gb": mb / 1000, "download_gb": download}
     return {"paper": paper, "name": name, **on, "gpus": gpus, **sizes}
-
-
-def _shown(value: Any) -> str:
-    return f"{value:,.1f}" if isinstance(value, float) else str(value)

@@ -1,6 +1,7 @@
 """Figures 1a and 1b of the paper on leakage (Oh, Zhu & Schuler 2025)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
@@ -33,12 +34,10 @@ MARGIN = 1.25  # margin of an axis: factor beyond the values of a panel
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw Figures 1a and 1b of the table `overlap`: a panel per searched corpus and text."""
     passages = one_per_passage(tables["overlap"])
-    figures = draw_each(
-        {
-            "figure_1a": lambda: overlap_by_length(passages, run.titles),
-            "figure_1b": lambda: frequency_by_overlap(passages, run.titles),
-        }
-    )
+    figures = draw_each({
+        "figure_1a": lambda: overlap_by_length(passages, run.titles),
+        "figure_1b": lambda: frequency_by_overlap(passages, run.titles),
+    })  # fmt: skip
     for figure in figures.values():
         label_provenance(figure, passages["scale"])
     return figures
@@ -110,8 +109,8 @@ def _panels(
         low, high = ends(part)
         ax.set(xscale="log", yscale="log", ylim=(low / MARGIN, high * MARGIN))
         ax.set_xlim(part[x].min() / MARGIN, part[x].max() * MARGIN)
-        names = [wrapped_title(name, titles, 22) for name in (text, searched)]
-        ax.set_title(f"{names[0]}\nin {names[1]}", fontsize=6)
+        place = fill(f"in {wrapped_title(searched, titles)}", 20)
+        ax.set_title(f"{wrapped_title(text, titles, 20)}\n{place}", fontsize=6)
         ax.tick_params(labelsize=6)
         label_logarithmic(ax.xaxis, most=2)
         label_logarithmic(ax.yaxis, most=5)

@@ -159,9 +159,14 @@ def _plot_parameter(
 
 
 def _name_ends(ax: Axes, fits: pd.DataFrame, x: str, y: str, models: Models) -> None:
-    """Write the names of the smallest and largest model of each group at their points."""
+    """Write the names of the smallest and largest model of each group at their points.
+
+    Checkpoints get no names, which would cover their points. The legend shows their steps.
+    """
     points = fits.set_index("model")[[x, y]]
-    for names in points.groupby(lambda name: models[name]["group"]).groups.values():
+    for group, names in points.groupby(lambda name: models[name]["group"]).groups.items():
+        if group != models[names[0]]["family_title"]:
+            continue
         first, *_, last = 2 * palette.by_size(names, models)
         for name in dict.fromkeys((first, last)):
             colour = models[name]["colour"]
