@@ -68,7 +68,7 @@ def parameters_by_correlation(
     columns = len(free["gamma"])
     figure, axes = grid(
         2 * len(datasets), columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
-        sharex=True, sharey="row",
+        narrowest=4.2, sharex=True, sharey="row",
     )  # fmt: skip
     rows = [(dataset, *item) for dataset in datasets for item in free.items()]
     for row, (dataset, parameter, names) in enumerate(rows):
