@@ -24,6 +24,7 @@ def on_slurm() -> Callable[..., list[str]]:
     if not (answers("sbatch", "--version") and answers("sinfo")):
         pytest.skip("no SLURM cluster answers; tests/cluster/README.md tells how to start one")
     arguments = ["--workflow-profile", "profiles/slurm", "--slurm-keep-successful-logs"]
+    arguments += ["--max-threads", "1"]  # the CPUs of a node of start_slurm.sh
     if not answers("sacct"):
         arguments += ["--slurm-status-command", "squeue"]
 
