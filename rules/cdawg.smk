@@ -16,7 +16,8 @@ rule build_cdawg:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=16000,
+        # A graph takes up to 40 bytes per byte of its file, which may be compressed.
+        mem_mb=lambda wildcards: min(16000, 2000 + int(costs.bytes_of(wildcards.corpus) / 25000)),
         runtime=costs.at_most(1440),
     params:
         code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
