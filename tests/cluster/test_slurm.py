@@ -1,20 +1,15 @@
-"""The workflow through a real SLURM: submission, GPUs, clear errors, cancelled jobs."""
+"""The workflow through a real SLURM: submission, GPUs and clear errors."""
 
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from checkout import environment, planned_jobs
-from lingprob.io.tables import read_table
+from checkout import planned_jobs
 
 pytestmark = pytest.mark.cluster
-
-SCORES = "results/scores/smollm2-135m/bos/demo_minimal_pairs.parquet"
-SHARDS = "resources/shards/scores/smollm2-135m/bos/demo_minimal_pairs"
 
 
 def submitted(text: str) -> dict[str, Path]:
@@ -56,7 +51,7 @@ def test_every_job_of_the_demo_goes_through_slurm(demo):
 
 def test_the_demo_leaves_its_results(demo):
     folder, _ = demo
-    assert len(pd.read_csv(folder / "results/morcela/smollm2-135m.csv")) == 30
+    assert len(pd.read_csv(folder / "results/morcela/smollm2-135m.csv")) == 18
     for name in ["morcela/figure_2.pdf", "morcela/table_2.html", "scorecard.csv"]:
         assert (folder / "results" / name).stat().st_size > 500
 
@@ -84,43 +79,9 @@ def test_gpu_jobs_request_a_gpu_and_run_together(demo, run):
 
 def test_a_failed_job_says_how_to_fix_it(demo, run):
     folder, _ = demo
-    table = "sentence,rating\nIt rains.,1\nRains it does it.,-1\nIt snowed.,\n"
+    table = "sentence,rating\nIt rains.,1\nRains it does it.,-1\nIt snowed.,high\n"
     done = run(folder, "--retries", "0", *own_data(folder, bad=table))
     assert done.returncode != 0
     assert "bad.csv, data row 3, column 'rating'" in done.stdout
     assert "logs/build_stimuli/bad.log" in done.stdout
     assert not (folder / "results/stimuli/bad.parquet").exists()
-
-
-def test_a_cancelled_job_is_submitted_again_and_continues(demo, on_slurm):
-    folder, _ = demo
-    before = read_table(folder / SCORES, "scores")
-    (folder / SCORES).unlink()
-    arguments = ["--config", 'scoring={"sentences_per_shard": 40}', "--", SCORES]
-    output = folder / "cancelled.txt"
-    with output.open("w") as file:
-        running = subprocess.Popen(
-            on_slurm("-p", *arguments), cwd=folder, env=environment(), stdout=file, stderr=file
-        )
-    patience = time.monotonic() + 300
-    while len(list((folder / SHARDS).glob("*.parquet"))) < 2:
-        assert running.poll() is None, output.read_text()[-4000:]
-        assert time.monotonic() < patience, output.read_text()[-4000:]
-        time.sleep(0.2)
-    kept = {path: path.stat().st_mtime_ns for path in (folder / SHARDS).glob("*.parquet")}
-    (first,) = submitted(output.read_text())
-    subprocess.run(["scancel", first], check=True)
-    untouched = dict(kept)
-    while running.poll() is None:
-        for path in untouched:
-            if path.exists():
-                untouched[path] = path.stat().st_mtime_ns
-        time.sleep(0.2)
-    text = output.read_text()
-    assert running.returncode == 0, text[-4000:]
-    assert "Trying to restart job" in text
-    assert len(submitted(text)) == 2
-    assert untouched == kept
-    # Shards of another size make other batches, which move the last digits of a float32.
-    after = read_table(folder / SCORES, "scores")
-    pd.testing.assert_frame_equal(after, before, rtol=0, atol=1e-4)
