@@ -104,7 +104,7 @@ def test_errors_name_column_and_row() -> None:
     ratings = crossed(np.arange(24).reshape(6, 4))
     with pytest.raises(LingprobError, match="unknown column 'z'"):
         split_half(ratings.drop(columns="z"))
-    with pytest.raises(LingprobError, match=r"z, row 5.*\(2 such rows\)"):
+    with pytest.raises(LingprobError, match=r"z, row 5.*\(such rows: 2\)"):
         split_half(ratings.assign(z=ratings.z.where(~ratings.index.isin([5, 9]))))
     with pytest.raises(LingprobError, match="item_id, row 2: the id is missing"):
         split_half(ratings.assign(item_id=ratings.item_id.where(ratings.index != 2)))

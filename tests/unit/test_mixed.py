@@ -106,7 +106,7 @@ def test_held_out_data_are_complete(partitions, column) -> None:
     fit = fit_one(fitted, "rt_ms ~ surprisal + (1 | subject_id)")
     held_out = held_out.assign(item=1)
     held_out.iloc[3, held_out.columns.get_loc(column)] = np.nan
-    with pytest.raises(LingprobError, match=f"{column}, row 3: nan .1 such rows.; drop"):
+    with pytest.raises(LingprobError, match=f"{column}, row 3: nan .such rows: 1.; drop"):
         fit.held_out_log_likelihoods(held_out, "item")
 
 
@@ -185,12 +185,12 @@ def broken(**changes: object) -> pd.DataFrame:
         (broken().pipe(lambda frame: frame.assign(rt_ms=frame["length"])),
          "rt_ms ~ length + (1 | subject_id)", "determine the response exactly"),
         (broken(rt_ms=[np.nan] + [300.0, 200.0] * 29 + [100.0]), EYE_TRACKING, "rt_ms, row 0"),
-        (broken(length=[1.0, np.inf] * 30), EYE_TRACKING, "length, row 1: inf .30 such rows"),
+        (broken(length=[1.0, np.inf] * 30), EYE_TRACKING, "length, row 1: inf .such rows: 30."),
         (broken(subject_id=[None, "a", "b"] * 20), EYE_TRACKING, "row 0: the group is missing"),
         (broken(), EYE_TRACKING.replace("index", "indx"), "'indx'. Did you mean 'index'"),
         (broken(), EYE_TRACKING.replace("subject_id", "subject"), "'subject'.*'subject_id'"),
         (broken(length=pd.array([1, None] * 30, dtype="Int64")), EYE_TRACKING,
-         "length, row 1: nan .30 such rows"),
+         "length, row 1: nan .such rows: 30."),
         (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: str and not numbers"),
         (broken().iloc[:0], EYE_TRACKING, "no rows: the partition or selection"),
     ],

@@ -104,7 +104,9 @@ def test_optima_curve_down_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_missing_answer_is_no_failure() -> None:
-    with pytest.raises(LingprobError, match=r"correct, row 1: nan .1 such rows.; drop such trials"):
+    with pytest.raises(
+        LingprobError, match=r"correct, row 1: nan .such rows: 1.; drop such trials"
+    ):
         aggregate([1, np.nan, 0], pd.DataFrame({"a": [1, 1, 1]}), ["x", "x", "x"])
 
 
@@ -187,9 +189,9 @@ def changed(**columns: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        (changed(correct=np.nan), "successes, row 0: nan .288 such rows.; it must be a count"),
+        (changed(correct=np.nan), "successes, row 0: nan .such rows: 288.; it must be a count"),
         (changed(correct=np.inf), "successes, row 0: inf .*a count"),
-        (changed(correct=-1), "successes, row 0: -1 .288 such rows.; it must be a count"),
+        (changed(correct=-1), "successes, row 0: -1 .such rows: 288.; it must be a count"),
         (changed(correct=4), "successes, row 0: 4 .* at most the trials"),
         (changed(trials=3.5), "trials, row 0: 3.5"),
         (changed(matched=np.inf), "matched, row 0: inf"),

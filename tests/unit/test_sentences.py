@@ -138,7 +138,7 @@ BOTH = "item_id,sentence,logprob,n_tokens\n"
         (f"{IDS}a,-5,3\nb,-4,1.5\n", r"'n_tokens': no whole number: '1.5'"),
         (f"{IDS}a,-5,3\nb,4,2\n", r"row 2, column 'logprob': above 0: 4.0 .*turn their sign"),
         ("item_id,logprob,n_tokens,unigram_logprob\na,-5,3,9\nb,-4,2,8\n",
-         r"data row 1, column 'unigram_logprob': above 0: 9.0 \(2 such rows\)"),
+         r"data row 1, column 'unigram_logprob': above 0: 9.0 \(such rows: 2\)"),
         (f"{IDS}a,,3\nb,,2\n", r"data row 1, column 'logprob': no value"),
         (f"{IDS},-5,3\nb,-4,2\n", r"data row 1, column 'item_id': no value"),
         (f"{TEXTS}four five,-4,2\n,-5,3\n", r"data row 2, column 'sentence': no value"),

@@ -90,7 +90,7 @@ def refuse_values(name: str, values: Any, at_fault: Any, problem: str) -> None:
     """Raise LingprobError for the first of n numbers at fault, given two arrays of shape (n,)."""
     if at_fault.any():
         row, count = int(at_fault.argmax()), int(at_fault.sum())
-        raise LingprobError(f"{name}, row {row}: {values[row]:g} ({count} such rows); {problem}.")
+        raise LingprobError(f"{name}, row {row}: {values[row]:g} (such rows: {count}); {problem}.")
 
 
 def refuse_other_order(**given: Any) -> None:

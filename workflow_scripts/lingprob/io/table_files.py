@@ -235,7 +235,7 @@ def refuse(
     said += "" if values is None else ": {value!r}"
     refuse_rows(
         at_fault,
-        said + " ({count} such rows). {fix}",
+        said + " (such rows: {count}). {fix}",
         None if values is None else pd.DataFrame({"value": values}),
         path=path, column=column, fault=problem, fix=remedy,
     )  # fmt: skip

@@ -225,6 +225,6 @@ def _check_values(array: pa.Array, field: pa.Field, where: str) -> None:
     refuse_rows(
         at_fault,
         "{where}, column {name!r}, row {place}: the value is {value}, which is not allowed there "
-        "({count} such rows).",
+        "(such rows: {count}).",
         where=where, name=field.name, value=array[int(at_fault.argmax())] if len(array) else None,
     )  # fmt: skip

@@ -43,8 +43,8 @@ def refuse_shared_ids(path: Path, stimuli: Sequence[pd.DataFrame]) -> None:
     if twice.any() and "item_id" in read_frame(path).columns:
         refuse_rows(
             twice,
-            "{path}: the id {item_id!r} is of different sentences in two data sets ({count} such "
-            "ids). Name rows by `sentence` instead, or list the data sets with scores in this file "
+            "{path}: the id {item_id!r} is of different sentences in two data sets (such ids: "
+            "{count}). Name rows by `sentence` instead, or list the data sets with scores in this file "
             "under `datasets` in the model's entry.",
             items,
             path=path,
@@ -108,7 +108,7 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     refuse_rows(
         by_item["scored"].cummax() & ~frame["scored"],
         "{path}: item {item_id!r}, token {token_index}: no logprob after a token that has one "
-        "({count} such tokens). Only first tokens may have none.",
+        "(such tokens: {count}). Only first tokens may have none.",
         frame,
         path=path,
     )
@@ -149,7 +149,7 @@ def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.Data
         refuse_rows(
             ours.notna() & (ours != theirs),
             "{path}, data row {row}: the item {item_id!r} is {text!r}, but the row's sentence is "
-            "{sentence!r} ({count} such rows). Correct or delete one of the two columns.",
+            "{sentence!r} (such rows: {count}). Correct or delete one of the two columns.",
             frame.assign(text=texts),
             path=path,
         )

@@ -42,8 +42,8 @@ def summarise_sentences(
         sums = sums.reindex(stimuli["item_id"]).assign(bos=bos, n_words=words)
         refuse_rows(
             sums["n_tokens"].isna().to_numpy(),
-            "item {item_id!r}: no scored token under BOS policy {bos!r} ({count} such items). Take "
-            "a policy that scores the first token, or delete the item.",
+            "item {item_id!r}: no scored token under BOS policy {bos!r} (such items: {count}). "
+            "Take a policy that scores the first token, or delete the item.",
             stimuli,
             bos=bos,
         )
