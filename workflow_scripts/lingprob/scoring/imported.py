@@ -44,8 +44,8 @@ def refuse_shared_ids(path: Path, stimuli: Sequence[pd.DataFrame]) -> None:
         refuse_rows(
             twice,
             "{path}: the id {item_id!r} is of different sentences in two data sets (such ids: "
-            "{count}). Name rows by `sentence` instead, or list the data sets with scores in this file "
-            "under `datasets` in the model's entry.",
+            "{count}). Name rows by `sentence` instead, or list the data sets with scores in this "
+            "file under `datasets` in the model's entry.",
             items,
             path=path,
         )
