@@ -16,8 +16,10 @@ rule build_cdawg:
     conda:
         "../envs/environment.yaml"
     resources:
-        # A graph takes up to 40 bytes per byte of its file, which may be compressed.
-        mem_mb=lambda wildcards: min(16000, 2000 + int(costs.bytes_of(wildcards.corpus) / 25000)),
+        # A graph takes about 50 bytes per token. A byte of a compressed file can be a token.
+        mem_mb=lambda wildcards, attempt: costs.grown(
+            min(16000, 2000 + int(costs.bytes_of(wildcards.corpus) / 12500)), attempt
+        ),
         runtime=costs.at_most(1440),
     params:
         code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
