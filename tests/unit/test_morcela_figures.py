@@ -5,13 +5,14 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pytest
 
 from layout import check_points
 from lingprob.catalog import Catalog, read_published
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import save_figures
 from lingprob.papers.morcela.figures import draw, source_name
-from lingprob.papers.morcela.parameter_figures import LABELS, STYLES
+from lingprob.papers.morcela.parameter_figures import LABELS, STYLES, parameters_by_correlation
 from lingprob.papers.morcela.tables import printed_fits, tabulate, with_certain_parameters
 from lingprob.papers.run import Run
 from morcela_for_tests import fits, tables_of
@@ -144,3 +145,15 @@ def test_sources_are_named_without_the_model():
     assert source_name("unigrahams-released_opt-30b") == "unigrahams-released"
     assert source_name("corpus_my_texts") == "my_texts"
     assert source_name("pile_published") == "pile_published"
+
+
+@pytest.mark.parametrize(("state", "names"), [("", ["14M"] * 2), (", after step 64", [])])
+def test_points_of_checkpoints_have_no_names(state, names):
+    rows = fits().assign(model="pythia-14m", dataset=PAPER)
+    for name in LABELS:
+        rows[name] = rows[f"{name}_low"] = rows[f"{name}_high"] = 1.0
+    look = RUN.models["pythia-14m"] | {"group": f"Pythia{state}"}
+    run = Run("paper", {"pythia-14m": look}, {})
+    nothing = rows.head(0).assign(r=1.0)
+    figure = parameters_by_correlation(rows, nothing, run, ["morcela"])
+    assert [text.get_text() for ax in figure.axes for text in ax.texts] == names
