@@ -15,7 +15,7 @@ from lingprob.site.audit import audit_page
 from lingprob.site.cards import counts_of, scorecard_page
 from lingprob.site.facts import facts_of_model, run_facts, used
 from lingprob.site.models import COLUMNS, SOURCES, model_page, titled
-from lingprob.site.page import interval, shown, simulated_in, table_as_html
+from lingprob.site.page import cells, interval, shown, simulated_in, table_as_html
 from lingprob.site.pages import Made, own_claims, own_tables, site_pages
 from lingprob.site.papers import PAPERS, papers_of, read_captions
 from lingprob.workflow.checks import ROOT
@@ -383,3 +383,8 @@ def test_snakemake_s_report_gets_no_markup(config):
         read_settings({"scale": "demo", **config})
     text = {"title": "p < .05 & more", "note": "of <s> to </s>"}
     read_settings({"scale": "demo", "models": {"m": {**OWN, **text}}, "start_tokens": {"s": "<s>"}})
+
+
+def test_truth_values_are_not_numbers():
+    rows = cells(pd.DataFrame({"a": [True, 2, 0.5, "x"]}, dtype=object))["rows"]
+    assert rows == [[("True", False)], [("2", True)], [("0.5", True)], [("x", False)]]
