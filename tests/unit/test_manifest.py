@@ -9,6 +9,7 @@ import pytest
 
 from lingprob.api.prepared_models import is_current
 from lingprob.errors import LingprobError
+from lingprob.models import folders
 from lingprob.models.folders import files_digest, model_files, read_manifest, write_manifest
 from lingprob.models.loading import load_prepared
 from lingprob.models.prepare import prepare_model
@@ -61,6 +62,22 @@ def test_any_other_file_is_another_model(study, file):
     assert (before["tokenizer_sha256"] != after["tokenizer_sha256"]) == (file == "tokenizer.json")
 
 
+def test_files_that_nobody_touched_need_no_digest(study, monkeypatch):
+    weights, manifest = Path("models/mine/model.safetensors"), prepared("models/mine")
+    content, times, described = weights.read_bytes(), weights.stat(), read_manifest(manifest)
+    with monkeypatch.context() as patched:
+        patched.delattr(folders, "files_digest")
+        assert folders.is_unchanged(manifest, described)
+    for same, in_place in ((True, True), (False, True), (True, False), (False, False)):
+        in_place or weights.rename("old")
+        weights.write_bytes(content if same else content[:-1] + bytes([content[-1] ^ 1]))
+        os.utime(weights, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert folders.is_unchanged(manifest, described) == same
+        assert (files_digest(Path("models/mine")) == described["files_digest"]) == same
+    prepared("models/mine")
+    assert not folders.is_unchanged(manifest, described)
+
+
 def test_an_adapter_on_another_base_is_another_model(study):
     Path("adapter").mkdir()
     stated = {"base_model_name_or_path": str(study / "models/mine")}
@@ -73,8 +90,6 @@ def test_an_adapter_on_another_base_is_another_model(study):
         lambda: own.rename("adapter/vocab.json"),
     ):
         write_manifest("mine", "local", "", Path("adapter"), manifest)
-        for path, time in ((manifest, 2), *((path, 1) for path in Path("adapter").iterdir())):
-            os.utime(path, ns=(time, time))  # only files of the base are newer
         assert is_current(manifest, entry)
         change()
         assert not is_current(manifest, entry)

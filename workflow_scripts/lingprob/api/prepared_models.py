@@ -15,11 +15,11 @@ import pandas as pd
 import yaml
 from filelock import FileLock
 
-from lingprob.catalog import Catalog, Entry
+from lingprob.catalog import Catalog, Entry, complete_model, read_yaml
 from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.io.table_files import FORMATS, need_columns, numeric, read_frame, refuse, whole
 from lingprob.io.tables import read_table
-from lingprob.models.folders import files_by_name, files_digest, is_masked, read_manifest
+from lingprob.models.folders import is_masked, is_unchanged, read_manifest
 from lingprob.models.prepare import origin_of, prepare_model
 from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 from lingprob.workflow.sources import Run
@@ -45,8 +45,7 @@ def find_model(
     Raises LingprobError, with similar names, for a model that does not exist, and for a revision or
     family of a model that cannot have one.
     """
-    given = read_config(config)
-    settings, catalog = read_catalog(given)
+    settings, catalog = read_catalog(read_config(config))
     catalog.check_references()
     text = str(model)
     known = catalog.models.get(text)
@@ -72,8 +71,8 @@ def find_model(
     else:
         also = "A folder (./NAME) or a repository of the hub (OWNER/NAME) is also a model."
         raise unknown_name("model", text, catalog.models, also)
-    models = {**given.get("models", {}), name: entry}
-    return name, Run(*read_catalog({**given, "models": models}))
+    catalog.models[name] = complete_model(name, entry, read_yaml("models.yaml")["families"])
+    return name, Run(settings, catalog)
 
 
 def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
@@ -195,22 +194,14 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
 
 
 def is_current(manifest: Path, entry: Entry) -> bool:
-    """Return whether a manifest describes the model of an entry.
-
-    A user may have changed the model's folder. If a file is newer than the manifest, the digest of
-    the files decides.
-    """
+    """Return whether a manifest describes the model of an entry, whose folder may have changed."""
     try:
         content = read_manifest(manifest)
     except (OSError, LingprobError):
         return False
-    directory = Path(content["directory"])
     if entry["source"] == "local":
-        if directory.resolve() != Path(entry["path"]).resolve():
-            return False
-        made = manifest.stat().st_mtime_ns
-        newer = any(path.stat().st_mtime_ns > made for path in files_by_name(directory).values())
-        return not newer or content.get("files_digest") == files_digest(directory)
+        same = Path(content["directory"]).resolve() == Path(entry["path"]).resolve()
+        return same and is_unchanged(manifest, content)
     return entry["source"] in MADE or content.get("origin") == origin_of(entry)
 
 

@@ -11,6 +11,7 @@ import os
 import pickle
 import zipfile
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ NO_MANIFEST = (
     "model's files are kept."
 )
 KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")  # of a manifest, in provenance
+STAMPS = ".manifest-stamps.json"  # a file with the stamps of a model's files (`file_stamps`)
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
 
 
@@ -208,7 +210,8 @@ def _read_tensors(path: Path) -> dict[str, Any]:
 
 
 def write_manifest(name: str, source: str, origin: str, directory: Path, manifest: Path) -> None:
-    """Write the manifest of the model `name` whose files lie in `directory` to a path."""
+    """Write the manifest of the model `name` in `directory`, and STAMPS next to the manifest."""
+    stamps = file_stamps(directory)  # before the digest, so that changes meanwhile are noticed
     content = {
         "model": name,
         "source": source,
@@ -218,6 +221,8 @@ def write_manifest(name: str, source: str, origin: str, directory: Path, manifes
         "files_digest": files_digest(directory),
     }
     write_text(json.dumps(content, indent=2) + "\n", manifest)
+    stamped = {"files_digest": content["files_digest"], "files": stamps}
+    write_text(json.dumps(stamped), manifest.with_name(STAMPS))
 
 
 def read_manifest(path: str | Path) -> dict[str, str]:
@@ -238,13 +243,22 @@ def read_unchanged(manifest: str | Path) -> dict[str, str]:
     content = read_manifest(manifest)
     if missing := [key for key in KEPT if key not in content]:
         raise LingprobError(f"{manifest}, without {', '.join(missing)}: {NO_MANIFEST}")
-    directory = Path(content["directory"])
-    if files_digest(directory) != content["files_digest"]:
+    if not is_unchanged(Path(manifest), content):
         raise LingprobError(
-            f"{directory}: the model's files have changed since {manifest} was written, or are "
-            "damaged. Restore them, or delete the manifest to have the model prepared again."
+            f"{content['directory']}: the model's files have changed since {manifest} was written, "
+            "or are damaged. Restore them, or delete the manifest to have the model prepared again."
         )
     return content
+
+
+def is_unchanged(manifest: Path, content: dict[str, str]) -> bool:
+    """Tell whether a model's files are those that the content of its manifest describes.
+
+    If a file's stamp has changed, as after copying, the digest decides. It takes a second per GB.
+    """
+    directory, digest = Path(content["directory"]), content.get("files_digest")
+    stamped = {"files_digest": digest, "files": file_stamps(directory)}
+    return read_json(manifest.with_name(STAMPS)) == stamped or files_digest(directory) == digest
 
 
 def seen_from(manifest: Path, directory: Path) -> str:
@@ -266,6 +280,12 @@ def files_by_name(directory: Path) -> dict[str, Path]:
     if (base := stated_base(directory)) is not None:
         files |= {f"base/{path.name}": path for path in model_files(base)}
     return files
+
+
+def file_stamps(directory: Path) -> dict[str, list[int]]:
+    """Return the inode, size and times (ns) of a model's files (`files_by_name`)."""
+    stamps = attrgetter("st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+    return {name: [*stamps(path.stat())] for name, path in files_by_name(directory).items()}
 
 
 def files_digest(directory: Path) -> str:

@@ -37,11 +37,6 @@ def model_name(size: str, steps: int = 0) -> str:
     return f"{PREFIX}{size}" + (f"-ft{steps}" if steps else "")
 
 
-def checkpoint_name(size: str, step: int) -> str:
-    """Return the catalog name of a model that was kept after a step of its training."""
-    return f"{PREFIX}{size}-step{step}"
-
-
 def fine_tuning_steps(training: Mapping[str, Any]) -> list[int]:
     """Return the numbers of fine-tuning steps after which a model is saved, beginning with 0."""
     return [0, *training["fine_tuning"]["steps"]]
@@ -81,6 +76,5 @@ def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str,
             entries[model_name(name, steps)] = {**entry, **(state if steps else {})}
         for step in training["keep_checkpoints"]:
             state = {"title": f"{title}, step {step:,}", "training_step": step}
-            state["unigrams"] = unigrams(step)
-            entries[checkpoint_name(name, step)] = {**entry, **state}
+            entries[f"{PREFIX}{name}-step{step}"] = {**entry, **state, "unigrams": unigrams(step)}
     return entries

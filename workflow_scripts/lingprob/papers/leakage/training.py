@@ -107,11 +107,6 @@ def by_fine_tuning(
             yield f"{text}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
 
 
-def _equal_weights(passages: pd.DataFrame) -> pd.Series:
-    """Return the weight of each size in the mean over sizes."""
-    return pd.Series(1 / passages["size"].nunique(), index=passages["size"].unique())
-
-
 def _slope_weights(passages: pd.DataFrame) -> pd.Series:
     """Return the weight of each size in the slope on log10 parameters, empty for too few sizes."""
     sizes = passages.drop_duplicates("size").set_index("size")["parameters"]
@@ -122,7 +117,9 @@ def _slope_weights(passages: pd.DataFrame) -> pd.Series:
 
 STATISTICS: dict[str, Statistic] = {
     "larger_models_have_lower_perplexity": falls_with_size,
-    "fine_tuning_lowers_perplexity": by_fine_tuning(_equal_weights),
+    "fine_tuning_lowers_perplexity": by_fine_tuning(
+        lambda passages: pd.Series(1 / passages["size"].nunique(), passages["size"].unique())
+    ),
     "fine_tuning_lowers_perplexity_of_larger_models_more": by_fine_tuning(_slope_weights),
 }
 
