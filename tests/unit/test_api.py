@@ -453,6 +453,8 @@ def test_models_are_names_folders_or_repositories(folder):
             find_model(given, revision="v1")
     name, plan = find_model("some/model", revision="v1", family="gpt2")
     assert plan.catalog.model(name)["bos_policies"] == Catalog().model("gpt2")["bos_policies"]
+    name, plan = find_model("some/model", revision=1234567)  # a commit without letters
+    assert plan.catalog.model(name)["revision"] == "1234567"
     name, plan = find_model(folder / "tiny")
     assert plan.catalog.model(name)["bos_policies"][0] == "none"
     assert find_model(str(folder / "tiny"))[0] == name

@@ -47,7 +47,7 @@ def find_model(
     """
     settings, catalog = read_catalog(read_config(config))
     catalog.check_references()
-    text = str(model)
+    text, revision = str(model), None if revision is None else str(revision)
     known = catalog.models.get(text)
     if known and revision in (None, known.get("revision")) and family in (None, known["family"]):
         return text, Run(settings, catalog)
