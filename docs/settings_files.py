@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from lingprob.catalog import read_yaml
 from lingprob.workflow.refusals import KINDS
-from lingprob.workflow.settings import Section, Settings, description_of, keys, section_of
+from lingprob.workflow.settings import Section, Settings, descriptions, keys, section_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "workflow_scripts/lingprob/workflow/config.schema.json"
@@ -46,10 +46,10 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of config.yaml, by which editors complete and check it."""
     schema = Settings.model_json_schema()
     parts = {**schema["$defs"], Settings.__name__: schema}
-    for part in parts.values():
-        for value in part["properties"].values():
-            if "description" in value:
-                value["description"] = " ".join(value["description"].split())
+    for name, part in parts.items():
+        for key, value in part["properties"].items():
+            if said := descriptions().get((name, key)):
+                part["properties"][key] = dict(sorted({**value, "description": said}.items()))
     for name, field in Settings.model_fields.items():
         if section_of(field):  # its keys may all be commented out
             schema["properties"][name] = {"anyOf": [schema["properties"][name], {"type": "null"}]}
@@ -83,7 +83,7 @@ def config_text() -> str:
         if inner := section_of(field):
             lines += section_lines(name, inner, [preset.get(name, {}) for preset in presets], "")
         else:
-            lines += commented(description_of(field), "")
+            lines += commented(descriptions()["Settings", name], "")
             lines.append(f"{name}: {flow(shown(field))}")
     return "\n".join(lines) + "\n"
 
@@ -100,7 +100,7 @@ def section_lines(
         by_scale = field.is_required() or any(key in preset for preset in presets)
         value = shown(field, presets[-1].get(key))
         setting = f"{below}{'#' if by_scale else ''}{key}: {flow(value)}"
-        said = described(field, value)
+        said = described(descriptions()[section.__name__, key], field, value)
         if len(setting) + len(said) + 3 <= WIDTH:
             lines.append(f"{setting} # {said}")
         else:
@@ -115,10 +115,10 @@ def shown(field: FieldInfo, otherwise: Any = None) -> Any:
     return field.examples[0] if field.examples else otherwise
 
 
-def described(field: FieldInfo, value: Any, mark: str = "") -> str:
+def described(said: str, field: FieldInfo, value: Any, mark: str = "") -> str:
     """Return a key's description, and its choices other than a value, each between marks."""
     others = [f"{mark}{flow(choice)}{mark}" for choice in choices(field) if choice != value]
-    return description_of(field) + (f". Other values: {', '.join(others)}" if others else "")
+    return said + (f". Other values: {', '.join(others)}" if others else "")
 
 
 def choices(field: FieldInfo) -> list[Any]:
@@ -150,6 +150,6 @@ def settings_page() -> str:
             lines.append("|---|---|---|")
             before = section
         default = "by scale" if key.field.is_required() else f"`{flow(key.field.default)}`"
-        said = described(key.field, key.field.default, "`").replace("|", r"\|")
+        said = described(key.description, key.field, key.field.default, "`").replace("|", r"\|")
         lines.append(f"| `{name}` | {default} | {said} |")
     return "\n".join(lines) + "\n"

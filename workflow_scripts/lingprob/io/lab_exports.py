@@ -34,7 +34,6 @@ TIMES, RATINGS = "reading_times", "ratings"
 SENTENCE = "sentence_or_sentence_md5"  # Ibex's column of the sentence
 SPR = ["spr_words", "spr_rts"]  # jsPsych's columns with lists of words and of times
 
-
 # Each program, with columns that only it writes.
 PROGRAMS = {
     "PCIbex": {"pennelementtype"},

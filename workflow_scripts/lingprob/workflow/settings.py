@@ -4,8 +4,12 @@ A field without a default gets its value from the chosen scale (`catalog/scales.
 `docs/generate.py` writes `config.yaml`, its JSON schema and `docs/settings.md` from this module.
 """
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -68,6 +72,7 @@ SizeName = Annotated[str, StringConstraints(pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
 TokenName = Annotated[str, StringConstraints(pattern="^[a-z0-9_]+$")]
 Entries = dict[EntryName, dict[str, Any]]
 Unit = Literal["sentence", "pair", "paradigm", "article"]
+Folder = Literal["morcela", "string_probability", "overlap", "training", "reading", "context"]
 
 
 class Section(BaseModel):
@@ -75,7 +80,6 @@ class Section(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
-        use_attribute_docstrings=True,
         defer_build=True,  # the validator of all settings is built once, not for each section
         allow_inf_nan=False,
         json_schema_extra=lambda schema: schema.pop("required", None),
@@ -109,8 +113,7 @@ class Machine(Section):
     gpu_memory_mb: int = key(80000, ge=1000)
     """memory of one GPU, in MB. Larger models are spread over several GPUs"""
     memory_mb: int | None = key(None, example=256000, ge=4000)
-    """memory of your largest node, in MB. A job that ran out of memory is repeated with at most
-    this much"""
+    """memory of your largest node, in MB. Repeated jobs request at most this much"""
     max_runtime: int = key(1440, ge=120)
     """longest time that a job requests, in minutes. If scoring or training takes longer, it
     continues in the next attempt (`retries` in profiles/slurm)"""
@@ -215,8 +218,7 @@ class Overlap(Section):
     """smallest share of a passage's tokens at which an overlap counts as the whole passage
     (estimated from Figure 1a: leakage, §2.2). The summary also counts complete passages"""
     min_length: int = key(1, ge=1)
-    """length of the shortest overlap that counts, in tokens (at most max_overlap + 1). Values
-    from 4 on are much faster"""
+    """shortest overlap that counts, in tokens, at most max_overlap + 1. Above 3, it is faster"""
     soft_min_words: int | None = key(12, ge=1)
     """length of the shortest soft overlap that counts, in words without case, punctuation and
     white space. null: no soft overlaps"""
@@ -237,18 +239,12 @@ class Reading(Section):
         names="reading_times", example=["geco_total", "my-times"], min_length=1
     )
     """data sets of kind reading_times"""
-    models: list[str] = key(
-        names="model",
-        patterns=True,
-        example=["smollm2-135m", "published-*", "!published-gpt2*"],
-        min_length=1,
-    )
+    models: list[str] = key(names="model", patterns=True, example=["published-*"], min_length=1)
     """names and patterns of models whose surprisals are tested; ! excludes models"""
     unigram_corpora: Unique[str] = key(names="corpus", convention=True, min_length=1)
     """corpora whose summed word counts give unigram surprisals"""
     published: bool = key()
-    """whether to reproduce the published fits of twelve models, if a data set is on Natural
-    Stories"""
+    """whether to reproduce the published fits of twelve models (for data on Natural Stories)"""
     context: Literal["passage", "sentence"] = key("passage", convention=True)
     """context of a word (leakage, §3.1: its passage)"""
     corrected: bool = key(True, convention=True)
@@ -272,12 +268,7 @@ class Reading(Section):
 class StringProbability(Section):
     """Predictions about minimal pairs (string_probability)."""
 
-    models: list[str] = key(
-        names="model",
-        patterns=True,
-        example=["smollm2-135m", "trained-*", "!trained-*-ft*"],
-        min_length=1,
-    )
+    models: list[str] = key(names="model", patterns=True, example=["trained-*"], min_length=1)
     """names and patterns of models; ! excludes models. Each is scored on data sets of its language.
     Models that a run trains and n-gram models appear in Figures 2b, 3b, 4b and 8, but have no
     panels and test no claims, unless there are no others"""
@@ -378,12 +369,7 @@ class Training(Section):
 class Site(Section):
     """The site of the results."""
 
-    papers: (
-        Unique[
-            Literal["morcela", "string_probability", "overlap", "training", "reading", "context"]
-        ]
-        | None
-    ) = key(None, min_length=1)
+    papers: Unique[Folder] | None = key(None, min_length=1)
     """folders of results whose papers and studies the site (results/index.html) shows. null: those
     with no data but the user's own (on one page) or, without any, all"""
 
@@ -417,8 +403,7 @@ class Context(Section):
     matrix_sentences: int = key(10, ge=1)
     """number of sentences of one suite before targets of other suites (context, Appendix D)"""
     matrix_prefixes: int = key(10, ge=1)
-    """number of prefixes of each suite before targets of other suites. Several prefixes show how
-    much a matrix depends on the prefix"""
+    """number of prefixes of each suite before targets of other suites"""
     matrix_targets: int | None = key(None, ge=1)
     """number of pairs of each suite that are judged after other suites (null: all)"""
     perturbed_suites: int = key(ge=1)
@@ -478,16 +463,32 @@ class Key:
     """A key of the settings: its `path` (`section.key`), its field, and arguments of `key`."""
 
     path: str
+    section: type[Section]
     field: FieldInfo
-    description: str
     names: list[str]
     patterns: bool
     convention: bool
 
+    @property
+    def description(self) -> str:
+        """The text below the field, in one line."""
+        return descriptions()[self.section.__name__, self.path.rpartition(".")[2]]
 
-def description_of(field: FieldInfo) -> str:
-    """Return a key's description, in one line."""
-    return " ".join(str(field.description).split())
+
+@cache
+def descriptions() -> dict[tuple[str, str], str]:
+    """Return the text below each field, in one line, by the names of its class and the field.
+
+    Pydantic can read these texts too, but would do so at each start, in a tenth of a second.
+    """
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    return {
+        (section.name, ast.unparse(field.target)): " ".join(ast.literal_eval(text.value).split())
+        for section in tree.body
+        if isinstance(section, ast.ClassDef)
+        for field, text in pairwise(section.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
 
 
 def section_of(field: FieldInfo) -> type[Section] | None:
@@ -505,8 +506,8 @@ def keys(section: type[Section] | None = None, above: str = "") -> Iterator[Key]
             marks: Any = field.json_schema_extra
             yield Key(
                 f"{above}{name}",
+                section or Settings,
                 field,
-                description_of(field),
                 marks.get("x-names", []),
                 "x-patterns" in marks,
                 "x-convention" in marks,
