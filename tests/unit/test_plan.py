@@ -135,9 +135,9 @@ def test_contexts_take_the_time_of_their_pairs():
 
 def test_contexts_take_the_time_that_their_stage_has():
     """Of the laptop's 20 pairs in 70 suites: 750 tokens before fifteen, targets at three lengths,
-    five pairs per suite in the matrix, 20 suites under 16 perturbations to 125 tokens."""
+    ten pairs per suite in the matrix, 20 suites under 16 perturbations to 125 tokens."""
     asked = costs("laptop")
-    matrix = 350 * 69 * 16 + 350 * 100
+    matrix = 700 * 69 * 16 + 70_000
     assert asked.context_tokens("sampled", "blimp") == 5 * (70_000 + 1400 * 16 * 3) + matrix
     perturbed = asked.context_tokens("perturbed", "blimp")
     assert perturbed == pytest.approx(16 * (400 / 15 * 125 + 400 * 16))
