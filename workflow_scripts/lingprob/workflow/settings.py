@@ -238,7 +238,7 @@ class Reading(Section):
         names="reading_times", example=["geco_total", "my-times"], min_length=1
     )
     """data sets of kind reading_times"""
-    models: list[str] = key(names="model", patterns=True, example=["published-*"], min_length=1)
+    models: list[str] = key(names="model", patterns=True, example=["trained-*"], min_length=1)
     """names and patterns of models whose surprisals are tested; ! excludes models"""
     unigram_corpora: Unique[str] = key(names="corpus", convention=True, min_length=1)
     """corpora whose summed word counts give unigram surprisals"""
