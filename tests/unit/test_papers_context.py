@@ -176,7 +176,8 @@ def test_a_cell_s_interval_is_over_drawn_prefixes():
     assert two.accuracy == each.accuracy == 0.5
     wilson = stats.binomtest(8, 16).proportion_ci(method="wilson")
     assert (each.accuracy_low, each.accuracy_high) == pytest.approx(wilson, abs=0.02)
-    assert two.accuracy_low < 0.05 < 0.95 < two.accuracy_high
+    assert two.accuracy_low < 0.05
+    assert two.accuracy_high > 0.95
     assert each.relative_improvement_low == pytest.approx(100 * (each.accuracy_low - 1))
     assert each.delta_high == pytest.approx(each.accuracy_high - 1)
 
@@ -191,12 +192,11 @@ def test_suites_of_few_pairs_are_not_shown():
     assert set(accuracy.loc[accuracy["level"] == "suite", "group"]) == {"a1"}
     assert set(accuracy.loc[accuracy["level"] == "phenomenon", "group"]) == {"a", "b"}
     assert accuracy.loc[accuracy["level"] == "all", "n_pairs"].tolist() == [3, 3]
-    fewer = rows[(rows["kind"] != "from_suite") | (rows["pair_id"] != "q")]  # all pairs count
-    cells = matrix_table(fewer, TWO)[["target_suite", "prefix_suite"]]
-    assert cells.to_numpy().tolist() == [["a1", "a1"], ["a1", "b2"]]
+    assert set(matrix_table(rows, TWO)["target_suite"]) == {"a1"}
     points = suite_points(accuracy, "matched_acceptable")
     assert (points["group"].tolist(), points["n_pairs"].tolist()) == (["a1"], [2])
-    assert extreme_suites(accuracy, "d", "matched_acceptable")["n"].tolist() == [2]
+    table = extreme_suites(accuracy, "d", "matched_acceptable")
+    assert table["n"].tolist() == [2]
 
 
 def test_perturbed_prefixes_stand_beside_the_same_pairs_own():

@@ -112,7 +112,7 @@ class Costs(Run):
         matrix = 0.0
         if stage == "sampled" and dataset != CROWS_PAIRS:
             targets = min(pairs, suites * (context["matrix_targets"] or pairs))
-            prefixes = min(suites * context["matrix_prefixes"], targets) * PREFIX_TOKENS
+            prefixes = suites * context["matrix_prefixes"] * PREFIX_TOKENS
             matrix = (suites - 1) * targets * TARGET_TOKENS + prefixes
         if stage == "perturbed":
             pairs = pairs * min(1.0, context["perturbed_suites"] / suites)

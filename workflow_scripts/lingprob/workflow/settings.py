@@ -220,7 +220,8 @@ class Overlap(Section):
     min_length: int = key(1, ge=1)
     """shortest overlap that counts, in tokens, at most max_overlap + 1. Above 3, it is faster"""
     soft_min_words: int | None = key(12, ge=1)
-    """length of the shortest soft overlap that counts, in words (null: no soft overlaps)"""
+    """length of the shortest soft overlap that counts, in words without case, punctuation and
+    white space. null: no soft overlaps"""
     ngrams: str | None = key(names="corpus auto file", example="auto", pattern="^[^{}]+$")
     """source of the chance level of an overlap (leakage, §2.1): a corpus for a 5-gram model, or an
     ARPA or KenLM file. auto: the paper's gigaword if it is present, otherwise the first corpus of

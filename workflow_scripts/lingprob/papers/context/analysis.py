@@ -191,13 +191,11 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
 def matrix_table(judgments: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Return a `context_matrix` table: accuracy on each suite after each suite's sentences.
 
-    Suites have at least `fewest_pairs` judged pairs. Prefixes from the suite itself are its longest
+    Suites have at least `fewest_pairs` pairs. Prefixes from the suite itself are its longest
     matched acceptable ones. The relative improvement is in percent of the accuracy without a
-    prefix, null if that is 0. Intervals are over resampled prefixes, and take the accuracy without
-    a prefix as known (context, Figures 13 and 14).
+    prefix, null if that is 0. Intervals are over resampled prefixes, each of which precedes some
+    pairs, with the accuracy of these pairs without a prefix as known (context, Figures 13 and 14).
     """
-    n_pairs = judgments.groupby(["dataset", "suite"])["pair_id"].transform("nunique")
-    judgments = judgments[n_pairs >= settings.fewest_pairs]
     prefixed = with_baseline(judgments)
     across = prefixed[prefixed["kind"] == FROM_SUITE]
     own = at_longest(judgments, MATCHED[0])
@@ -210,7 +208,8 @@ def matrix_table(judgments: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     cells = [
         {**dict(zip(names, values, strict=True)), **matrix_cell(cell)} for values, cell in grouped
     ]
-    return pd.DataFrame(cells).assign(scale=settings.scale)[SCHEMAS["context_matrix"].names]
+    table = pd.DataFrame(cells).assign(scale=settings.scale)[SCHEMAS["context_matrix"].names]
+    return table[table["n_pairs"] >= settings.fewest_pairs].reset_index(drop=True)
 
 
 def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
